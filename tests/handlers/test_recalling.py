@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
-from memory_fabric import ids
-from memory_fabric.store.conversations import worth
 from simulated_client import SimulatedClient
 
 DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
@@ -60,30 +56,6 @@ class TestSessionStart:
         blocks = {client.context("SessionStart", f"s-{n}", source="startup") for n in range(3)}
 
         assert len(blocks) == 1
-
-    def test_what_is_told_often_and_never_used_makes_room_for_others(
-        self, client: SimulatedClient
-    ) -> None:
-        for number in range(12):
-            client.note("decision", f"Queue {number} uses service-{number}")
-        (newest,) = [r for r in client.records() if "service-11" in r.what]
-        told = [
-            (f"old-{number}", f"record:{newest.id}", ids.timestamp(time.time()))
-            for number in range(worth.OFTEN_SESSIONS)
-        ]
-        memory = client.memory()
-        with memory.session_database().transaction() as c:
-            c.executemany(
-                "INSERT INTO told (session, agent, memory, kind, chars, prompt, channel, "
-                "created_at, used) VALUES (?, '', ?, 'decision', 40, 0, 'session', ?, 0)",
-                told,
-            )
-        memory.close()
-
-        block = client.context("SessionStart", "session-2", source="startup")
-
-        assert "service-11" not in block
-        assert "uses service-1\n" in block and block.count("decision ·") == 10
 
     def test_the_very_first_run_says_what_is_stored_where_and_how_to_stop(
         self, client: SimulatedClient

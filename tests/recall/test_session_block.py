@@ -253,14 +253,15 @@ def test_what_is_left_out_is_chosen_by_trust_before_time(
     assert ranked([new, old], {}) == [old, new]
 
 
-def test_use_counts_before_trust_and_sightings_before_time() -> None:
+def test_trust_counts_before_sightings_and_sightings_before_time() -> None:
     old, new = a_decision(0), a_decision(1)
 
     assert ranked([old, new], {}) == [new, old]
     assert ranked([old, new], {old.id: 3}) == [old, new]
-    assert ranked([old._replace(trust="tool"), new], {}, frozenset({new.id}))[1] == new
-    rule = a_rule(2)
-    assert ranked([a_rule(1), rule], {}, frozenset({rule.id}))[0] == rule
+    assert ranked([old._replace(trust="tool"), new], {old.id: 3}) == [
+        new,
+        old._replace(trust="tool"),
+    ]
 
 
 def test_of_two_that_contradict_each_other_the_newer_is_first_and_the_older_says_so() -> None:

@@ -8,7 +8,8 @@
     {"event": "Stop", …fields…, "reply": {…} or null}  an event, and what its hook prints
 
 A field that is not given has the recorded event's value. The transcript grows as the client's does:
-by the entry of a prompt after its event, by calls of tools and answers before theirs.
+by the entry of a prompt, or of a call that was refused, after its event, by calls of tools and
+answers before theirs.
 `tests/goldens/memory/<name>.jsonl` holds what is stored in the end, a line for each row and file.
 """
 
@@ -159,23 +160,29 @@ class Replay:
         if not output or name == "PreCompact":
             return output or None
         reply = json.loads(output)
+        decided = reply.get("hookSpecificOutput", {})
+        if decided.get("permissionDecision") == "deny":
+            reason = decided["permissionDecisionReason"]
+            refusal = f"PreToolUse:{event['tool_name']} hook error: {reason}"
+            self._call({**event, "error": refusal}, failed=True)
         assert json.dumps(reply) == output  # so that equal replies are equal bytes
         return json.loads(self.settled(output))
 
     def _transcribe_before(self, name: str, event: Step) -> None:
         if name in ("PostToolUse", "PostToolUseFailure"):
-            call = {k: event[k] for k in ("tool_use_id", "tool_name", "tool_input")}
-            id_, tool, given = call.values()
-            use = {"type": "tool_use", "id": id_, "name": tool, "input": given}
-            failed = name == "PostToolUseFailure"
-            result = event["error"] if failed else event["tool_response"]
-            text = result if isinstance(result, str) else result.get("stdout") or json.dumps(result)
-            done = {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
-            self._entry("assistant", [use])
-            self._entry("user", [done], toolUseResult=result)
+            self._call(event, failed=name == "PostToolUseFailure")
         if name == "Stop":
             said = event["last_assistant_message"]
             self._entry("assistant", [{"type": "text", "text": said}])
+
+    def _call(self, event: Step, *, failed: bool) -> None:
+        id_, tool, given = (event[k] for k in ("tool_use_id", "tool_name", "tool_input"))
+        use = {"type": "tool_use", "id": id_, "name": tool, "input": given}
+        result = event["error"] if failed else event["tool_response"]
+        text = result if isinstance(result, str) else result.get("stdout") or json.dumps(result)
+        done = {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
+        self._entry("assistant", [use])
+        self._entry("user", [done], toolUseResult=result)
 
     @property
     def _transcript(self) -> Path:

@@ -308,7 +308,7 @@ def test_what_was_held_back_is_counted_as_told(hooks: HookRunner) -> None:
     )
     memory.close()
 
-    assert rows == [(f"record:{rule.id}", "rule", "constraint")]
+    assert rows == [(f"record:{rule.id}", "held", "constraint")]
 
 
 def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunner) -> None:

@@ -126,6 +126,19 @@ def test_a_database_of_every_earlier_release_is_brought_up_to_date(
         assert db.rows(edge) == left
 
 
+def test_estimates_of_earlier_releases_do_not_pass_for_what_was_followed(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    path.write_bytes(gzip.decompress((STORED[0].parent / "v9.db.gz").read_bytes()))
+    before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    estimated = before.execute("SELECT memory, used FROM told").fetchall()
+    before.close()
+
+    kept = opened(path).rows("SELECT memory, followed, judged_at FROM told")
+
+    assert estimated == [("record:1", 1)]
+    assert kept == [("record:1", None, "")]
+
+
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
 def test_an_older_database_that_cannot_be_written_is_read_all_the_same(
     tmp_path: Path, stored: Path

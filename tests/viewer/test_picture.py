@@ -39,7 +39,7 @@ def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) 
     seen = picture(memory, NOW)
 
     assert set(seen) == set(
-        "version made_at live project entities relations records changes review tiers "
+        "version made_at live project entities relations records changes review tiers worth "
         "left_out".split()
     )
     assert (seen["version"], seen["made_at"], seen["live"]) == (__version__, NOW, False)

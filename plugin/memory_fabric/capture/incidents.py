@@ -190,7 +190,7 @@ def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], l
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []
-    passed = _passed(step, command)
+    passed = has_passed(step, command)
     if passed is None:
         return open_, []
     if not passed:
@@ -223,7 +223,7 @@ def _failed(command: Command, output: str, open_: list[Failure], asked: str) -> 
     ]
 
 
-def _passed(step: Step, command: Command) -> bool | None:
+def has_passed(step: Step, command: Command) -> bool | None:
     """Return True if the command passed, False if it failed; None if unknown."""
     if step.failed and is_no_failure(step.output):
         return None

@@ -1,4 +1,4 @@
-"""Evidence in the client's transcripts that hook output reached the model and that answers used it.
+"""Evidence in the client's transcripts that hook output reached the model.
 
 The client records what a hook added to a request as an attachment in the order of the conversation
 (measured). Of long files only the end is read.
@@ -14,7 +14,7 @@ from memory_fabric.events import load_object
 from memory_fabric.ids import short_id
 from memory_fabric.store.files import open_regular
 from memory_fabric.store.tiers import memory_md
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, stem, words
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
@@ -24,9 +24,6 @@ HAS_TYPE = b'"type"'
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# Words of a memory that an answer must hold, unless one of them is a name.
-ENOUGH_WORDS = 2
-AROUND_WORDS = ".,;:!?()[]“”\"'`"
 # Channels of the ledger that show in the main conversation's transcript.
 CHANNELS = ("session", "prompt", "compact")
 
@@ -43,14 +40,12 @@ class File(NamedTuple):
 class Receipt(NamedTuple):
     """One memory block in a request: its time, its event, and the memories in it.
 
-    `references` are the last marks of its lines: short ids, or names of entities. `mentioned` are
-    words of the memories that an answer holds but no prompt before it.
+    `references` are the last marks of its lines: short ids, or names of entities.
     """
 
     at: str
     event: str
     references: tuple[str, ...]
-    mentioned: tuple[str, ...] = ()
 
 
 class Dialogue(NamedTuple):
@@ -160,22 +155,11 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
                 continue  # incomplete, or not written by the client
 
 
-class Word(NamedTuple):
-    """A word of a memory: its stem for comparison, its spelling, and whether it is a name."""
-
-    root: str
-    shown: str
-    is_name: bool
-
-
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
     """Return the conversation that a transcript's entries show."""
     view = Dialogue(session, (), (), whole=whole)
     prompts: list[str] = []
     receipts: list[Receipt] = []
-    memory_words: list[list[Word]] = []  # content words of each receipt's memories
-    open_from = 0  # receipts before this one belong to earlier prompts
-    asked: set[str] = set()
     for entry in said:
         if entry.get("isSidechain") is True:
             continue
@@ -186,64 +170,28 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
             folder=view.folder or text_in(entry, "cwd"),
         )
         if entry.get("type") == "attachment":
-            for receipt, receipt_words in _receipts(table_in(entry, "attachment"), at):
-                receipts.append(receipt)
-                memory_words.append(receipt_words)
+            receipts += _receipts(table_in(entry, "attachment"), at)
             continue
         turn = turn_of(entry)
         if turn is None or not turn.text or (turn.role == "user" and turn.results):
             continue
-        stems = set(map(stem, words(turn.text)))
         if turn.role == "user":
             prompts.append(at)
-            asked |= stems
-            open_from = len(receipts)
-            continue
-        view = view._replace(answered_at=at or view.answered_at)
-        for number, receipt in enumerate(receipts):
-            if receipt.event == PROMPT and number < open_from:
-                continue  # the receipt belongs to an earlier prompt
-            mentioned = (*receipt.mentioned, *_mentioned(memory_words[number], asked, stems))
-            receipts[number] = receipt._replace(mentioned=tuple(dict.fromkeys(mentioned)))
+        else:
+            view = view._replace(answered_at=at or view.answered_at)
     return view._replace(prompts=tuple(prompts), receipts=tuple(receipts))
 
 
-def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[tuple[Receipt, list[Word]]]:
-    """Yield the memory blocks that hooks gave with an attachment, each with its words."""
+def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
+    """Yield the memory blocks that hooks gave with an attachment."""
     content = attachment.get("content") if attachment.get("type") == GIVEN else ""
     for text in content if isinstance(content, list) else [content]:
         if not isinstance(text, str) or OPEN_FENCE not in text:
             continue
         block = text.partition(OPEN_FENCE)[2].partition(CLOSE_FENCE)[0]
         parts = [line.partition("] ") for line in block.splitlines() if line.startswith("- [")]
-        lines = [(marks.rpartition(" · ")[2], memory) for marks, end, memory in parts if end]
-        receipt = Receipt(at, str(attachment.get("hookEvent") or ""), tuple(r for r, _ in lines))
-        yield receipt, [word for _, memory in lines for word in _words(memory)]
-
-
-def _words(text: str) -> Iterator[Word]:
-    """Yield the content words of a memory."""
-    for number, word in enumerate(text.replace("/", " ").split()):
-        shown = word.strip(AROUND_WORDS)
-        own = shown if number else shown[1:]
-        is_name = any(c.isupper() or c.isdigit() for c in own)
-        for plain in words(word):
-            if plain not in STOPWORDS and plain[2:]:
-                yield Word(stem(plain), shown, is_name)
-
-
-def _mentioned(memory_words: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
-    """Return the memories' words that are in an answer but no prompt; none if that may be chance.
-
-    One name is enough: a word with a digit, or with a capital that begins no text.
-    """
-    names: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for word in memory_words:
-        if word.root in answer and word.root not in asked:
-            (names if word.is_name else others).setdefault(word.root, word.shown)
-    is_enough = names or len(others) >= ENOUGH_WORDS
-    return list(dict.fromkeys((names | others).values())) if is_enough else []
+        marks = (before.rpartition(" · ")[2] for before, end, _ in parts if end)
+        yield Receipt(at, str(attachment.get("hookEvent") or ""), tuple(marks))
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:

@@ -13,7 +13,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.store.history import trace
 from memory_fabric.text import first_of, many
 
-SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
+SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
 # Every entry names the version, so the end of the newest file is enough.
 VERSION_BYTES = 256 << 10
 DAYS = receipts.MAX_AGE_S // 86400
@@ -92,11 +92,9 @@ def _delivered(dialogues: Sequence[Dialogue]) -> Finding:
     prompts = sum(len(dialogue.prompts) for dialogue in dialogues)
     pairs = [(dialogue, receipt) for dialogue in dialogues for receipt in dialogue.receipts]
     with_prompt = sum(receipt.event == receipts.PROMPT for _, receipt in pairs)
-    mentioned = sum(bool(receipt.mentioned) for _, receipt in pairs)
     others = len(pairs) - with_prompt
     text = f"{with_prompt} of {many(prompts, 'prompt')} were given memories"
     text += f", {others} more at a session's start or after a compaction" if others else ""
-    text += f"; answers mention {mentioned} of these {len(pairs)}" if pairs else ""
     text += f" ({many(len(dialogues), 'session')} in {DAYS} days)"
     newest = sorted(pairs, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
     return Finding(OK, text, details=tuple(_receipt(*pair) for pair in newest))
@@ -106,11 +104,7 @@ def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
     is_prompt = receipt.event == receipts.PROMPT
     where = "with a prompt" if is_prompt else f"at {receipt.event}"
     memories = first_of(receipt.references, SHOWN_IDS) or "nothing with an id"
-    use = "no answer mentions it"
-    if receipt.mentioned:
-        words = first_of(receipt.mentioned, SHOWN_WORDS)
-        use = f"{'the answer' if is_prompt else 'an answer'} mentions it: {words}"
-    return f"{when(receipt.at)}, session {dialogue.session[:8]}, {where}: {memories}; {use}"
+    return f"{when(receipt.at)}, session {dialogue.session[:8]}, {where}: {memories}"
 
 
 def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) -> Finding:

@@ -232,23 +232,16 @@ def trust_of(record: Record) -> str:
     return AGREED if record.trust == "assistant" and record.evidence.get(AGREED) else record.trust
 
 
-def ranked(
-    records: Iterable[Record],
-    sightings: Mapping[str, int],
-    unused: frozenset[str] = frozenset(),
-) -> list[Record]:
-    """Return current records, best first: pinned ones, then by use, trust, sightings and time.
+def ranked(records: Iterable[Record], sightings: Mapping[str, int]) -> list[Record]:
+    """Return current records, best first: pinned ones, then by trust, sightings and time.
 
-    `sightings` are the numbers of sessions in which a record was stated, by id; `unused` are ids of
-    records that are told often and never used. Rules of the user count as used: to follow one
-    leaves no words.
+    `sightings` are the numbers of sessions in which a record was stated, by id.
     """
     trusts = {"user": 4, AGREED: 3, "assistant": 2, "tool": 1}
 
-    def rank(record: Record) -> tuple[bool, bool, int, int, str, str]:
+    def rank(record: Record) -> tuple[bool, int, int, str, str]:
         return (
             record.pinned,
-            record.id not in unused or (record.type in RULE_TYPES and trust_of(record) in TRUSTED),
             trusts.get(trust_of(record), 0),
             sightings.get(record.id, 1),
             stated_at(record),

@@ -413,6 +413,7 @@ def _names_manager(record: Record, binding: Binding) -> bool:
     return not set(programs.MANAGERS).isdisjoint(words_of(text))
 
 
+HELD_BACK = "memory-fabric has held this call back once: "
 # The user's words are never cut; a sentence about them that is too long is left out.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 _NAMES = {"constraint": "rule"}
@@ -426,8 +427,7 @@ def reason_once(applied: Sequence[Applied]) -> str:
     )
     return "\n".join(
         (
-            "memory-fabric has held this call back once: "
-            f"{missing or 'the user has a rule about it'}.",
+            f"{HELD_BACK}{missing or 'the user has a rule about it'}.",
             *map(rule_line, applied),
             f"The call was not made. {ending}, {'made again it does' if missing else 'it passes'}.",
         )

@@ -2,14 +2,16 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric.config import SDK
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.ids import timestamp
-from memory_fabric.models import INGEST, OTHERS
-from memory_fabric.store.conversations.worth import RECORD, often_told_never_used
+from memory_fabric.models import INGEST, OTHERS, STORED_FROM
+from memory_fabric.store.conversations.prompts import TYPED
+from memory_fabric.store.conversations.worth import FIX, HELD, QUESTION, RECORD
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import CURRENT
@@ -82,35 +84,23 @@ def has_turn(memory: Memory, words: str) -> bool:
 
 
 class Share(NamedTuple):
-    """The items of one kind or channel: their number and characters, those judged, those used."""
+    """The items of one kind or channel: their number and characters."""
 
     name: str
     items: int = 0
     chars: int = 0
-    judged: int = 0
-    used: int = 0
-
-
-class ToldRecord(NamedTuple):
-    """A record that was told: in how many sessions, with how many characters in all."""
-
-    id: str
-    sessions: int
-    chars: int
 
 
 class Summary(NamedTuple):
     """Totals of what the sessions of a project were told since a time (ISO 8601).
 
-    `kinds` and `channels` are sorted by characters, most first; `unused` are the records told in
-    OFTEN_SESSIONS sessions or more and never seen as used, by characters.
+    `kinds` and `channels` are sorted by characters, most first.
     """
 
     since: str
     sessions: int = 0
     kinds: tuple[Share, ...] = ()
     channels: tuple[Share, ...] = ()
-    unused: tuple[ToldRecord, ...] = ()
 
     @property
     def total(self) -> Share:
@@ -124,34 +114,22 @@ def tokens(chars: int) -> int:
 
 
 def told_since(memory: Memory, since: str) -> Summary:
-    """Return what was told since a time, and how much of it was used. Raises StoreUnavailable."""
+    """Return how much was told since a time. Raises StoreUnavailable."""
     database = memory.session_database()
     rows = database.rows(
-        "SELECT channel, kind, memory, count(*), sum(chars), count(used), coalesce(sum(used), 0), "
-        "count(DISTINCT session) FROM told WHERE created_at >= ? GROUP BY channel, kind, memory",
+        "SELECT channel, kind, memory, count(*), sum(chars) FROM told WHERE created_at >= ? "
+        "GROUP BY channel, kind, memory",
         (since,),
     )
     types = _types(memory, {str(row[2])[len(RECORD) :] for row in rows if not row[1]})
-    shares = [(row[0], Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:7])) for row in rows]
+    shares = [(row[0], Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:])) for row in rows]
     kinds: dict[str, list[Share]] = {}
     channels: dict[str, list[Share]] = {}
     for channel, share in shares:
         kinds.setdefault(share.name, []).append(share)
         channels.setdefault(channel, []).append(share)
-    never_used = often_told_never_used(memory)
-    records = database.rows(
-        "SELECT substr(memory, 8), count(DISTINCT session), sum(chars) FROM told "
-        "WHERE created_at >= ? AND substr(memory, 1, 7) = ? GROUP BY memory ORDER BY 3 DESC, 1",
-        (since, RECORD),
-    )
     count = database.row("SELECT count(DISTINCT session) FROM told WHERE created_at >= ?", (since,))
-    return Summary(
-        since,
-        count[0] if count else 0,
-        _sorted(kinds),
-        _sorted(channels),
-        tuple(ToldRecord(*row) for row in records if row[0] in never_used),
-    )
+    return Summary(since, count[0] if count else 0, _sorted(kinds), _sorted(channels))
 
 
 def _sorted(shares: Mapping[str, Iterable[Share]]) -> tuple[Share, ...]:
@@ -174,6 +152,127 @@ def _types(memory: Memory, ids: set[str]) -> dict[str, str]:
             (json.dumps(sorted(ids)),),
         )
     }
+
+
+# The key of each figure, its column, and what it counts, out of how many: docs/worth.md. No control
+# is needed for any. A case that a channel told has its figure; any other is a decision.
+FIGURES = {
+    "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
+    "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
+    "fixes_applied": (
+        "fixes",
+        "told after an error, then used by a call, before its command passed",
+    ),
+    "decisions_named": (
+        "decisions",
+        "told, then named in an answer by id or in most of their words",
+    ),
+    "said_again": ("said again", "of all that your words put on record: what was there already"),
+}
+_BY_CHANNEL = {HELD: "held_not_run", QUESTION: "asked_not_run", FIX: "fixes_applied"}
+LIMITS = (
+    "This does not show that sessions went better by memory: none ran without it, and a rule, a "
+    "fix or a decision may be kept for other reasons."
+)
+# The Monday of a time, in UTC.
+_MONDAY = "date({}, '-6 days', 'weekday 1')"
+
+
+class Cases(NamedTuple):
+    """A number of cases, and of how many of them a figure is true."""
+
+    n: int = 0
+    yes: int = 0
+
+
+class WorthOfWeek(NamedTuple):
+    """The sessions that were told anything in a week, the characters, and each of FIGURES.
+
+    `monday` is the first day, in UTC.
+    """
+
+    monday: str
+    sessions: int
+    chars: int
+    figures: Mapping[str, Cases]
+
+
+def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
+    """Return what came of memory in each week since a time (ISO 8601), newest first.
+
+    A week without anything is left out. Raises StoreUnavailable.
+    """
+    database = memory.session_database()
+    monday = _MONDAY.format("created_at")
+    cases: dict[str, dict[str, Cases]] = {}
+    for week, channel, n, yes in database.rows(
+        f"SELECT week, channel, count(*), sum(followed) FROM (SELECT {monday} AS week, "
+        "max(followed) AS followed, CASE WHEN channel IN (?, ?, ?) THEN channel ELSE '' END AS "
+        "channel, min(created_at) AS created_at FROM told WHERE created_at >= ? AND followed IS "
+        "NOT NULL GROUP BY session, memory, 3) GROUP BY 1, 2",
+        (*_BY_CHANNEL, since),
+    ):
+        cases.setdefault(week, {})[_BY_CHANNEL.get(channel, "decisions_named")] = Cases(n, yes)
+    stated = _stated(memory, since)
+    for week in {week for week, _ in stated}:
+        again, first = stated[week, True], stated[week, False]
+        cases.setdefault(week, {})["said_again"] = Cases(again + first, again)
+    told = {
+        week: (int(sessions), int(chars))
+        for week, sessions, chars in database.rows(
+            f"SELECT {monday}, count(DISTINCT session), sum(chars) FROM told "
+            "WHERE created_at >= ? GROUP BY 1",
+            (since,),
+        )
+    }
+    weeks = []
+    for week in sorted(told.keys() | cases.keys(), reverse=True):
+        sessions, chars = told.get(week, (0, 0))
+        figures = {name: cases.get(week, {}).get(name, Cases()) for name in FIGURES}
+        weeks.append(WorthOfWeek(week, sessions, chars, figures))
+    return weeks
+
+
+def _stated(memory: Memory, since: str) -> Counter[tuple[str, bool]]:
+    """Count by week what the user's words put on record, and (True) what an earlier session had
+    there already: each once a session.
+    """
+    from memory_fabric.store.operations.kind import former_records  # late: never in a hook
+
+    cases: dict[tuple[str, str], tuple[str, bool]] = {}
+    # What a prompt states is stored before its entry shows that a person typed it.
+    typed = set(
+        memory.session_database().rows(
+            "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?",
+            (TYPED, since),
+        )
+    )
+    monday = _MONDAY.format("created_at")
+    for database in memory.databases():
+        for week, session, at, trust, id_, confidence, inverse in database.rows(
+            f"SELECT {monday}, session, created_at, json_extract(provenance, '$.trust'), "
+            "json_extract(payload, '$.record.id'), json_extract(payload, '$.record.confidence'), "
+            "inverse FROM operations WHERE kind = 'remember' AND created_at >= ? AND session <> '' "
+            "AND json_extract(provenance, '$.source') IN ('prompt', 'assistant') "
+            "AND coalesce(json_extract(payload, '$.past'), 0) = 0 ORDER BY seq",
+            (since,),
+        ):
+            if trust != "user" and (session, at) not in typed:
+                continue
+            former = former_records(json.loads(inverse)) if inverse else []
+            if former and former[0]["status"] == "active":
+                is_elsewhere = former[0]["session"] != session
+                cases.setdefault((session, former[0]["id"]), (week, is_elsewhere))
+            elif not former and confidence >= STORED_FROM:
+                cases.setdefault((session, id_), (week, False))
+    return Counter(cases.values())
+
+
+def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
+    """Return a week as `worth --json` and the page have it."""
+    figures = {name: cases._asdict() for name, cases in week.figures.items()}
+    numbers = {"week": week.monday, "sessions": week.sessions, "tokens": tokens(week.chars)}
+    return {**numbers, **figures}
 
 
 DAY_S = 24 * 3600

@@ -139,16 +139,6 @@ def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
     return [name for _, name, _ in _by_name(db, names)]
 
 
-def observation(databases: Iterable[Database], entity: str, number: int) -> str | None:
-    """Return the text of an entity's observation by its number; None if there is none."""
-    query = (
-        "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-        "WHERE o.id = ? AND e.name = ?"
-    )
-    rows = (database.row(query, (number, entity)) for database in databases)
-    return next((str(row[0]) for row in rows if row is not None), None)
-
-
 def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import os
 
 # The version (PRAGMA user_version) of schema.sql, and the oldest one that can be migrated.
-LATEST, OLDEST = 9, 8
+LATEST, OLDEST = 10, 8
 # The statements that migrate a database to a version from the one before.
 STEPS: dict[int, tuple[str, ...]] = {
     # The origin of each prompt. What was kept before counts as it was taken.
-    9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",)
+    9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
+    # What became of items that were told; before, it was an estimate by words.
+    10: (
+        "ALTER TABLE told RENAME COLUMN used TO followed",
+        "UPDATE told SET followed = NULL, judged_at = ''",
+    ),
 }
 # The key in `meta` of the team whose log a database is tied to.
 TEAM_SPACE = "team space"

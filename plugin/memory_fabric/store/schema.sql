@@ -260,12 +260,12 @@ CREATE TRIGGER records_forget_files AFTER DELETE ON records BEGIN
     DELETE FROM file_states WHERE record = old.id;
     DELETE FROM files_due WHERE record = old.id; END;
 
--- Texts given to the model, and whether they were used (store.conversations.worth): one row for
--- each item of a text; `memory` is '' for text that tells no memory. `used` is NULL until it was judged.
+-- Texts given to the model, and whether they were followed (store.conversations.worth): one row for
+-- each item of a text; `memory` is '' for text that tells no memory. `followed` is NULL until judged.
 CREATE TABLE told (
     id INTEGER PRIMARY KEY, session TEXT NOT NULL, agent TEXT NOT NULL, channel TEXT NOT NULL,
     memory TEXT NOT NULL, kind TEXT NOT NULL, chars INTEGER NOT NULL, prompt INTEGER NOT NULL,
-    created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '');
+    created_at TEXT NOT NULL, followed INTEGER, judged_at TEXT NOT NULL DEFAULT '');
 
 CREATE INDEX told_by_session ON told (session, id);
 

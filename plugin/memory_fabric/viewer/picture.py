@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from memory_fabric import __version__
 from memory_fabric.clients.table import name_in
 from memory_fabric.health import tiers as status
-from memory_fabric.ids import short_id
+from memory_fabric.ids import short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
 from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.redaction import redact
-from memory_fabric.store import file_states
+from memory_fabric.store import counts, file_states
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, changes, resolve
 from memory_fabric.store.history.changes import Change, who
@@ -34,6 +34,8 @@ MAX_DUE = 200
 # read again after each change.
 MAX_COMPARED = 500
 
+# The weeks of which the page shows what came of memory, with this one.
+WORTH_S = 8 * counts.WEEK_S
 # The scope of what lies in a database, as the page shows it.
 PAGE_SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -83,6 +85,14 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
         "changes": [_change(step) for step in contents.steps],
         "review": review(memory, now),
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, now_s)],
+        "worth": {
+            "weeks": [
+                counts.worth_as_json(week)
+                for week in counts.worth_by_week(memory, timestamp(now_s - WORTH_S))
+            ],
+            "figures": counts.FIGURES,
+            "limits": counts.LIMITS,
+        },
         "left_out": dict(contents.left_out),
     }
     return presentable(whole)

@@ -112,9 +112,7 @@ def test_without_transcripts_there_is_nothing_to_fault(decided: Shell) -> None:
     assert checks["receipts"]["state"] == "ok" and "no transcript" in checks["receipts"]["told"]
 
 
-def test_a_delivered_memory_is_a_receipt_with_its_id_and_what_the_answer_mentions(
-    decided: Shell,
-) -> None:
+def test_a_delivered_memory_is_a_receipt_with_its_id(decided: Shell) -> None:
     session = Conversation(decided, "11111111-2222-4333-8444-555555555555")
     session.asks(ASKED, "It talks to PostgreSQL.")
     session.asks("Rename the button.", "Done.")
@@ -126,8 +124,7 @@ def test_a_delivered_memory_is_a_receipt_with_its_id_and_what_the_answer_mention
     assert checks["receipts"]["told"].startswith("1 of 2 prompts were given memories")
     (receipt,) = checks["receipts"]["details"]
     assert "session 11111111, with a prompt" in receipt
-    assert short_id(decided) in receipt
-    assert receipt.endswith("the answer mentions it: PostgreSQL")
+    assert receipt.endswith(f": {short_id(decided)}")
     assert "in each of 1 session" in checks["hooks ran"]["told"]
     assert checks["given and arrived"]["told"].endswith(": 1 time")
 

@@ -21,16 +21,13 @@ from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
-from memory_fabric.models import Record
 from memory_fabric.sharing.git import location, shared_journal
 from memory_fabric.sharing.team import ties
 from memory_fabric.store import counts
-from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
-from memory_fabric.store.counts import Share, Summary
+from memory_fabric.store.counts import Share, Summary, WorthOfWeek
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
-from memory_fabric.store.schema import ACTIVE_CURRENT
-from memory_fabric.text import cut, many, one_line
+from memory_fabric.text import many
 
 TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
@@ -40,11 +37,6 @@ SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
 STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
-MAX_SHOWN, MAX_TEXT_CHARS = 20, 100
-ESTIMATE = (
-    "Tokens are characters divided by 4. Use is an estimate by words: a rule that is kept without "
-    "a word is not seen."
-)
 
 
 def status(as_json: AsJson = False) -> int:
@@ -286,14 +278,14 @@ def worth(
     ),
     as_json: AsJson = False,
 ) -> int:
-    """Show what sessions were told, what it cost, and what was used.
+    """Show week by week what came of memory in your sessions, and what it cost.
 
     Counts what this project's sessions were given at their start, with prompts and as subagents,
-    by kind and by channel, the headings and the request for notes included. An item counts as used
-    if its id, its names, paths or commands, or several of its words in one sentence stand in what
-    the assistant said or did afterwards, and not in the prompt. Those of turns that have not ended,
-    and of subagents, are not judged. Records that were told in five sessions or more and never used
-    are listed. What was told is counted for 90 days. Exit code 3 if nothing was told.
+    by kind and by channel, the headings and the request for notes included. Of what can be judged
+    by what followed in the same session, it counts how often it was followed: rules that held a
+    call back or asked about it, fixes told after an error, decisions. Turns that have not ended,
+    and subagents, are not judged. It also counts what you had to say again. docs/worth.md says
+    what each figure misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
 
         memory-fabric worth --days 7
         memory-fabric worth --price 3 --json
@@ -301,12 +293,8 @@ def worth(
     since = ids.timestamp(time.time() - days * 24 * 3600)
     with environment.open_memory() as memory:
         summary = counts.told_since(memory, since)
-        unused = [record.id for record in summary.unused]
-        query = f"id IN ({', '.join('?' * len(unused))}) AND {ACTIVE_CURRENT}"
-        current = memory.find_records(query, tuple(unused), len(unused)) if unused else []
+        weeks = counts.worth_by_week(memory, since)
         price = memory.settings.token_price if price is None else price
-    records = {record.id: record for record in current}
-    summary = summary._replace(unused=tuple(r for r in summary.unused if r.id in records))
     if as_json:
         show.json_out(
             {
@@ -315,22 +303,17 @@ def worth(
                 "sessions": summary.sessions,
                 "price_per_million": price or None,
                 "total": _share_as_json(summary.total, price),
+                "weeks": [
+                    counts.worth_as_json(week) | _cost_as_json(week.chars, price) for week in weeks
+                ],
+                "figures": {name: means for name, (_, means) in counts.FIGURES.items()},
+                "limits": counts.LIMITS,
                 "kinds": [_share_as_json(share, price) for share in summary.kinds],
                 "channels": [_share_as_json(share, price) for share in summary.channels],
-                "often_told_never_used": [
-                    {
-                        "id": record.id,
-                        "sessions": record.sessions,
-                        "tokens": counts.tokens(record.chars),
-                        "text": records[record.id].what,
-                    }
-                    for record in summary.unused
-                ],
-                "estimate": ESTIMATE,
             }
         )
     else:
-        _show_worth(summary, records, days, price)
+        _show_worth(summary, weeks, days, price)
     return 0 if summary.sessions else 3
 
 
@@ -339,44 +322,45 @@ def _share_as_json(share: Share, price: float) -> dict[str, Any]:
         **({"name": share.name} if share.name else {}),
         **show.fields(share, "items chars"),
         "tokens": counts.tokens(share.chars),
-        **show.fields(share, "judged used"),
-        "used_share": round(share.used / share.judged, 4) if share.judged else None,
-        "cost": round(_cost(share, price), 6) if price else None,
+        **_cost_as_json(share.chars, price),
     }
 
 
-def _show_worth(summary: Summary, records: dict[str, Record], days: int, price: float) -> None:
+def _cost_as_json(chars: int, price: float) -> dict[str, float | None]:
+    return {"cost": round(_cost(chars, price), 6) if price else None}
+
+
+def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price: float) -> None:
     if not summary.sessions:
         show.line(f"Nothing was told in the last {days} days.")
         return
     total = counts.tokens(summary.total.chars)
     sessions = many(summary.sessions, "session")
     show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
+    dollars = ["dollars"] if price else []
+
+    def size(chars: int) -> list[str]:
+        return [str(counts.tokens(chars)), *([f"{_cost(chars, price):.4f}"] if price else [])]
+
+    figures = [column for column, _ in counts.FIGURES.values()]
+    show.table(
+        ["week of", "sessions", "tokens", *dollars, *figures],
+        [
+            [week.monday, str(week.sessions), *size(week.chars)]
+            + [f"{c.yes} of {c.n}" if c.n else "—" for c in week.figures.values()]
+            for week in weeks
+        ],
+    )
+    show.table(("figure", "counts"), counts.FIGURES.values())
+    show.line(counts.LIMITS)
     for heading, shares in (("kind", summary.kinds), ("channel", summary.channels)):
-        columns = [heading, "items", "tokens", "judged", "used", "share used"]
-        columns += ["dollars"] if price else []
-        rows = []
-        for share in shares:
-            used = f"{share.used / share.judged:.0%}" if share.judged else "—"
-            numbers = (share.items, counts.tokens(share.chars), share.judged, share.used)
-            cost = [f"{_cost(share, price):.4f}"] if price else []
-            rows.append((share.name, *map(str, numbers), used, *cost))
-        show.table(columns, rows, optional=("judged", "used", "share used"))
+        rows = [[share.name, str(share.items), *size(share.chars)] for share in shares]
+        show.table([heading, "items", "tokens", *dollars], rows)
     if not price:
         show.line("For the cost give --price, or worth.price in config.toml.", "dim")
-    if summary.unused:
-        show.line(f"Told in {OFTEN_SESSIONS} sessions or more and never used:")
-        rows = []
-        for r in summary.unused[:MAX_SHOWN]:
-            text = cut(one_line(records[r.id].what), MAX_TEXT_CHARS)
-            tokens = str(counts.tokens(r.chars))
-            rows.append((str(r.sessions), tokens, ids.short_id(r.id), text))
-        show.table(("sessions", "tokens", "id", "memory"), rows, lines=1)
-        if len(summary.unused) > MAX_SHOWN:
-            show.line(f"and {len(summary.unused) - MAX_SHOWN} more", "dim")
-    show.line(ESTIMATE, "dim")
+    show.line("Tokens are characters divided by 4.", "dim")
 
 
-def _cost(share: Share, price: float) -> float:
-    """Return the dollars for reading the items once."""
-    return share.chars / counts.CHARS_PER_TOKEN * price / 1e6
+def _cost(chars: int, price: float) -> float:
+    """Return the dollars for reading so many characters once."""
+    return chars / counts.CHARS_PER_TOKEN * price / 1e6

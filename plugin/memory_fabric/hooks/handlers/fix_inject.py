@@ -9,10 +9,10 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.models import Record
 from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.conversations.worth import FIX
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
-CHANNEL = "fix"
 PIPE = "|"
 
 
@@ -47,7 +47,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     lines = [record_line(record, dated=True) for record in mark_records(fixes, context.memory)]
     text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
     names = [f"record:{record.id}" for record in fixes]
-    return Reply(text, receipts=ledger.receipt(names, CHANNEL, agent=event.agent_id, text=text))
+    return Reply(text, receipts=ledger.receipt(names, FIX, agent=event.agent_id, text=text))
 
 
 def failed_output(event: Event) -> str:

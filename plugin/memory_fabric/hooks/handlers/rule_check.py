@@ -77,15 +77,21 @@ def _reply_once(
     reply = _reply(applied, new, asking, settings)
     if new:
         text = "\n".join((reply.refusal, reply.context))
+        of_records = [f"{worth.RECORD}{rule.record.id}" for rule in new]
+        # A question is the user's to read; a denied call is none that the assistant could follow.
+        in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
+        used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
+        is_held = reply.refusal and effects.DENY not in used
+        is_asked = reply.question and not reply.refusal
         sessions.record_injections(
             database,
             event.session,
             event.agent_id,
             [name for rule in new for name in _names(rule)],
-            CHANNEL,
+            worth.HELD if is_held else worth.QUESTION if is_asked else CHANNEL,
             context.now,
             transcript=event.transcript_path,
-            told=worth.items([f"{worth.RECORD}{rule.record.id}" for rule in new], text),
+            told=worth.items(of_records, text) or in_question,
         )
     return reply
 

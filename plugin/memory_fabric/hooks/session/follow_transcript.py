@@ -249,6 +249,7 @@ def _remember(
     owned = with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
+    before = notes
     results = unread.attempt([], _take_notes, context, owned)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         # late: only if work was done
@@ -261,9 +262,9 @@ def _remember(
     _store_episodes(context, owned)
     if own:
         # late: only if something was said
-        from memory_fabric.hooks.session.use_of_told import judge
+        from memory_fabric.hooks.session.outcomes import judge
 
-        unread.attempt(None, judge, memory, session, own, context.now)
+        unread.attempt(None, judge, memory, session, own, before, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
     unread.report(memory)
     return results, notes

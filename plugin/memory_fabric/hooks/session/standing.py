@@ -11,7 +11,6 @@ from memory_fabric.recall import session_block
 from memory_fabric.recall.render import within_share
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
-from memory_fabric.store.conversations.worth import often_told_never_used
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT
 
@@ -54,9 +53,7 @@ class Standing:
         # What contradicts a record has its place, before it.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
-        is_long = len(records_read) > session_block.MAX_DECISIONS
-        unused = frozenset(often_told_never_used(memory) if is_long else ())
-        best = session_block.ranked(current, sightings, unused)
+        best = session_block.ranked(current, sightings)
         shown = session_block.still_new(best, left_out)
         decisions = session_block.DECISION_TYPES
         decisions_made = [r for r in shown if kinds[r.id] in decisions]

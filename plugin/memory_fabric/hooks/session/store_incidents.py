@@ -43,8 +43,8 @@ def keep_incidents(
     of the session whose failure is back, waits as a candidate until it passes.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
-    passed = _failures(notes, "passed")
-    solved, failing = incidents.follow(steps, _failures(notes, "failing"), passed)
+    passed = failures(notes, "passed")
+    solved, failing = incidents.follow(steps, failures(notes, "failing"), passed)
     at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
     by = context.by("assistant", session)
     waiting = [note for note in noted if incidents.FILES not in note.evidence]
@@ -77,7 +77,8 @@ def keep_incidents(
     return {**notes, "calls": calls, **more}
 
 
-def _failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
+def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
+    """Return the failures `failing` or `passed` in a session's notes."""
     failures = (incidents.from_object(f) for f in notes.get(name, ()) if isinstance(f, dict))
     return [failure for failure in failures if failure]
 

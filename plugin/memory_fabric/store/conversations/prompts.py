@@ -3,11 +3,10 @@
 They come from the prompt hook, never from a transcript, in which other texts pass as the user's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_fabric.models import ERASED
-from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
@@ -119,24 +118,3 @@ def matching_elsewhere(db: Database, match: str, session: str, most: int) -> lis
         (match, session, most),
     )
     return list({row[0]: row[1] for row in reversed(rows)}.values())
-
-
-def count_turns(db: Database) -> int:
-    """Return about the number of turns, the highest one's."""
-    row = db.row("SELECT max(id) FROM episodes")
-    return int(row[0] or 0) if row else 0
-
-
-def count_turns_with(db: Database, phrase: str, most: int) -> int:
-    """Return the number of turns that hold these words in a row, counted up to `most`."""
-    row = db.row(
-        "SELECT count(*) FROM (SELECT 1 FROM episodes_fts WHERE episodes_fts MATCH ? LIMIT ?)",
-        (f'"{phrase}"', most),
-    )
-    return int(row[0]) if row and phrase else 0
-
-
-def texts_of_turns(db: Database, uuids: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the ids and texts of these turns, as far as they are kept."""
-    query = f"SELECT uuid, text FROM episodes WHERE uuid IN ({marks(uuids)})"
-    return [(row[0], row[1]) for row in db.rows(query, uuids)] if uuids else []

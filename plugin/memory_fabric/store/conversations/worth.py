@@ -1,16 +1,14 @@
-"""Texts that the model was told, item by item, and whether what it did next used them.
+"""Texts that the model was told, item by item, and what became of those that can be judged.
 
 Rows live in the database of a project's sessions, without the words that were told: their memory
 is named by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
-from memory_fabric.store.memory import Memory
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 # Kinds of items that tell no memory: headings and fences, the request for notes, the cue beside a
@@ -18,10 +16,11 @@ RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
 # The channel of the tool `recall`, whose answers were asked for.
 ASKED_FOR = "recall"
-# A memory is "told often and never used" if at least this many sessions were told it in vain.
-OFTEN_SESSIONS = 5
-# At most this many rows are read to find such memories, newest first: about fifty sessions.
-MAX_ROWS_READ = 2000
+# The channels of a rule that held a call back or asked the user about it, and of a fix that was
+# told when its error came again.
+HELD, QUESTION, FIX = "held", "asked", "fix"
+# So many memories of a session are judged at the end of a turn, those told last.
+MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 
 
@@ -55,50 +54,25 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
     return [*items, Item("", FRAME, other_chars)] if other_chars else items
 
 
-def often_told_never_used(memory: Memory) -> set[str]:
-    """Return the ids of records that sessions were told often and that none was seen to use.
-
-    Often means in five sessions or more, of about the last fifty of this project. The ids have no
-    prefix. Whoever chooses what is told may tell these less: they were delivered again and again,
-    and no word of them appeared in what the assistant did next. It is an estimate by words, so a
-    record that must be told (a pinned one, a rule that binds) should be told nevertheless. Answers
-    of the tool `recall` do not count, since they were asked for. Reads at most MAX_ROWS_READ rows,
-    about 3 ms. Returns nothing if the database cannot be read.
-    """
-    try:
-        rows = memory.session_database().rows(
-            "SELECT substr(memory, 8) FROM (SELECT memory, session, used, channel FROM told "
-            "ORDER BY id DESC LIMIT ?) "
-            "WHERE used IS NOT NULL AND substr(memory, 1, 7) = ? AND channel <> ? "
-            "GROUP BY memory HAVING count(DISTINCT session) >= ? AND max(used) = 0",
-            (MAX_ROWS_READ, RECORD, ASKED_FOR, OFTEN_SESSIONS),
-        )
-    except StoreUnavailable:
-        return set()
-    return {str(row[0]) for row in rows}
-
-
-def not_used_yet(
-    db: Database, session: str, agent: str, since_prompt: int, limit: int
-) -> list[tuple[int, str]]:
-    """Return memories (row, ledger id) that were told since that prompt and are not seen as used.
-
-    Newest first.
+def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
+    """Return the records that a session was told and that what follows may still decide on, as
+    (row, id, channel), newest first: rules whose call was not run, and others not followed yet.
     """
     rows = db.rows(
-        "SELECT id, memory FROM told WHERE session = ? AND agent = ? AND memory <> '' "
-        "AND prompt >= ? AND coalesce(used, 0) = 0 ORDER BY id DESC LIMIT ?",
-        (session, agent, since_prompt, limit),
+        "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
+        "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
+        "AND (channel IN (?, ?, ?) OR kind IN ('decision', '')) ORDER BY id DESC LIMIT ?",
+        (session, RECORD, HELD, QUESTION, HELD, QUESTION, FIX, MAX_JUDGED),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
-def save_used(db: Database, rows: Iterable[int], used: Container[int], now: str) -> None:
-    """Save that these rows were judged, and that some of them were used."""
+def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
+    """Save of these rows whether what they told was followed."""
     with db.transaction(durable=False) as c:
         c.executemany(
-            "UPDATE told SET used = ?, judged_at = ? WHERE id = ?",
-            [(int(row in used), now, row) for row in rows],
+            "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",
+            [(int(is_followed), now, row) for row, is_followed in outcomes.items()],
         )
 
 

@@ -37,6 +37,7 @@ function showStatus() {
           : "an unknown time",
       ),
       el("div", { class: "tiers", id: "tiers" }, tierCards()),
+      worthTable(memory.picture.worth),
       el("h2", {}, "In this picture"),
       el(
         "p",
@@ -54,6 +55,55 @@ function showStatus() {
   );
   if (memory.live) askTiers();
   ready();
+}
+
+/** What came of memory in the last weeks; nothing where that is not counted, as for a team. */
+function worthTable(worth) {
+  if (!worth?.weeks?.length) return null;
+  const figures = Object.entries(worth.figures);
+  const cell = (week, name) => {
+    const { yes = 0, n = 0 } = week[name] ?? {};
+    return el("td", {}, n ? `${yes} of ${n}` : "\u2013");
+  };
+  return el(
+    "section",
+    { class: "worth", id: "worth" },
+    el("h2", {}, "What came of it, by week"),
+    el(
+      "table",
+      {},
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["week of", "sessions", "tokens", ...figures.map(([, [column]]) => column)].map((name) =>
+            el("th", { scope: "col" }, name),
+          ),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        worth.weeks.map((week) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, week.week),
+            [week.sessions, week.tokens].map((n) => el("td", {}, Number(n).toLocaleString("en"))),
+            figures.map(([name]) => cell(week, name)),
+          ),
+        ),
+      ),
+    ),
+    el(
+      "dl",
+      { class: "facts" },
+      figures.map(([, [column, counts]]) => fact(column, counts)),
+    ),
+    el("p", {}, worth.limits),
+  );
 }
 
 function tierCards() {

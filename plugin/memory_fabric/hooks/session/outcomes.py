@@ -1,0 +1,152 @@
+"""What became of what a session was told: rules that held a call back, fixes, decisions.
+
+It is judged at the end of a turn by the new part of the transcript. docs/worth.md says how each is
+counted, what that misses and what it counts too often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.capture.command_output import NOT_ITS_FAULT
+from memory_fabric.capture.incidents import Failure, Step, has_passed
+from memory_fabric.clients.transcript import ToolUse, Turn
+from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS
+from memory_fabric.hooks.session.store_incidents import SHELL, failures
+from memory_fabric.ids import short_id
+from memory_fabric.language.concepts import WEAK
+from memory_fabric.models import LIFTED, WHEN, Record
+from memory_fabric.recall.known_fixes import known_in
+from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.rules import matching
+from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.commands import command_in, covers
+from memory_fabric.store.conditions import marks
+from memory_fabric.store.conversations import worth
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import stem, terms
+
+# The most that is read of an input of a tool, of an output, and of the answers of a turn.
+MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
+# A sentence names a decision if it has this share of its content words, and so many of them were
+# not in the prompt.
+NAMED_SHARE, NAMED_WORDS = 0.6, 3
+# A call applies a fix if its input has so many content words of it that the failure has not.
+APPLIED_WORDS = 2
+
+
+def judge(
+    memory: Memory, session: str, turns: Sequence[Turn], notes: Mapping[str, Any], now: str
+) -> None:
+    """Save what these turns, the new part of a session's transcript, made of what it was told.
+
+    `notes` are those from before these turns.
+    """
+    database = memory.session_database()
+    rows = worth.to_judge(database, session)
+    if not rows:
+        return
+    ids = sorted({id_ for _, id_, _ in rows})
+    found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
+    records = {record.id: record for record in found}
+    actions = [
+        matching.action_of(tool.name, dict(tool.input), cwd) for tool, cwd in _calls_made(turns)
+    ]
+    roots = matching.roots_of(memory)
+    answers = "\n".join(t.text for t in turns if t.role == "assistant")[:MAX_ANSWER_CHARS]
+    asked = _stems(" ".join(turn.text for turn in turns if turn.role == "user"))
+    outcomes = {}
+    for row, id_, channel in rows:
+        record = records.get(id_)
+        if record is None:
+            continue
+        if channel in (worth.HELD, worth.QUESTION):
+            when = str(record.evidence.get(WHEN) or record.evidence.get(LIFTED) or "")
+            rule = matching.BoundRule(record, bindings_of(when))
+            is_run = any(matching.applying([rule], action, roots) for action in actions)
+            outcomes[row] = not is_run
+        elif channel == worth.FIX:
+            outcomes[row] = is_applied(record, turns, failures(notes, "failing"))
+        elif record.type == "decision":
+            outcomes[row] = is_named(record, answers, asked)
+    worth.save_outcomes(database, outcomes, now)
+
+
+def is_named(decision: Record, answers: str, asked: frozenset[str]) -> bool:
+    """Return True if answers hold a decision's id, or a sentence with most of its words.
+
+    `asked` are the stems of the prompt, which prove nothing.
+    """
+    if short_id(decision.id) in answers:
+        return True
+    stems = _stems(decision.what)
+    if len(stems - asked) < NAMED_WORDS:
+        return False
+    shared = (stems & _stems(line) for line in answers.replace(". ", "\n").split("\n"))
+    return any(
+        len(words) >= NAMED_SHARE * len(stems) and len(words - asked) >= NAMED_WORDS
+        for words in shared
+    )
+
+
+def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
+    """Return True if a command failed with the symptom of a fix, a later call has words of the fix
+    that the failure has not, and then the command passed.
+
+    `failing` are failures from before these turns.
+    """
+    stems = _stems(f"{fix.what} {fix.why}")
+    failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
+    command, applied = failure and failure.command, False
+    if failure:
+        stems -= _stems(f"{failure.command.text} {failure.error}")
+    calls: dict[str, tuple[ToolUse, str]] = {}
+    for turn in turns:
+        for tool in turn.tools:
+            calls[tool.id] = tool, turn.cwd
+            if command and (tool.name == SHELL or tool.name in CHANGING_TOOLS):
+                words = _stems(" ".join(_texts_in(tool.input)))
+                applied = applied or len(stems & words) >= APPLIED_WORDS
+        for result in turn.results:
+            tool, cwd = calls.get(result.tool_use_id, (ToolUse("", ""), ""))
+            line = without_secrets(str(tool.input.get("command", "")))
+            run = command_in(line, cwd) if tool.name == SHELL else None
+            if run is None:
+                continue
+            passed = has_passed(Step(line, result.is_error, result.text, place=cwd), run)
+            if passed and applied and command and covers(run, command):
+                return True
+            if not passed and known_in(result.text, [fix], command=line):
+                command = run
+                stems -= _stems(f"{line} {result.text[:MAX_INPUT_CHARS]}")
+    return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say something by themselves."""
+    return frozenset(stem(word) for word in terms(text) if word not in WEAK)
+
+
+def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
+    """Yield calls of tools, each with its folder, that were neither held back nor refused."""
+    results = {result.tool_use_id: result for turn in turns for result in turn.results}
+    for turn in turns:
+        for tool in turn.tools:
+            result = results.get(tool.id)
+            if result is None:
+                continue
+            said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ")
+            # Claude Code says "PreToolUse:Bash hook error: " before it, other clients other words.
+            is_held = matching.HELD_BACK in said
+            if not (is_held or (result.is_error and said.startswith(NOT_ITS_FAULT))):
+                yield tool, turn.cwd
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in the input of a tool, the beginning of long ones."""
+    if isinstance(value, str):
+        yield value[:MAX_INPUT_CHARS]
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(part)

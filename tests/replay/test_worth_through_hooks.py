@@ -1,0 +1,232 @@
+"""What came of memory in three weeks, by the events of sessions and the command that counts it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import run_here
+from memory_fabric.store.counts import FIGURES
+from replay.sessions import Replay, Step
+from replay.three_weeks import (
+    DECISION,
+    EDIT,
+    FIRST,
+    INSTALL,
+    KEY_ERROR,
+    LEGACY,
+    SECOND,
+    STORY,
+    TEST,
+    THIRD,
+    WEEK_S,
+    call,
+    prompt,
+    start,
+    stop,
+)
+from replay.ways import Way, by_launcher, in_process
+
+CHANGED = "The file has been updated."
+
+
+def worth(replay: Replay, *options: str) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    done = run_here(("worth", "--json", *options), replay.hooks.environ, replay.hooks.project)
+    assert done.status in (0, 3), done.err
+    answer: dict[str, Any] = json.loads(done.out)
+    return answer
+
+
+def cases(week: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """The figures of a week that have any cases, as (yes, n)."""
+    found = {name: (week[name]["yes"], week[name]["n"]) for name in FIGURES}
+    return {name: figure for name, figure in found.items() if figure[1]}
+
+
+def of_second(tmp_path: Path, *steps: Step, first: Sequence[Step] = FIRST) -> dict[str, Any]:
+    """The figures of a second week with these steps, after the first one."""
+    with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
+        replay.play([*first, *start("second", after_s=WEEK_S), prompt("Go on."), *steps])
+        newest, *_ = worth(replay)["weeks"]
+        assert replay.hooks.log == []
+    assert newest["week"] == "2026-03-09"
+    return cases(newest)
+
+
+@pytest.mark.parametrize("way", [in_process, by_launcher])
+def test_three_weeks_are_counted_each_by_what_followed_in_it(way: Way, tmp_path: Path) -> None:
+    with Replay(Path(os.path.realpath(tmp_path)), way) as replay:
+        replay.play(STORY)
+        answer = worth(replay)
+        shown = run_here(("worth",), replay.hooks.environ, replay.hooks.project).out
+        priced = worth(replay, "--price", "8")
+
+    third, second, first = answer["weeks"]
+    assert [week["week"] for week in answer["weeks"]] == ["2026-03-16", "2026-03-09", "2026-03-02"]
+    assert cases(first) == {"said_again": (0, 3)}
+    followed = ("held_not_run", "asked_not_run", "fixes_applied", "decisions_named")
+    assert cases(second) == dict.fromkeys(followed, (1, 1))
+    assert cases(third) == {**dict.fromkeys(followed, (0, 1)), "said_again": (1, 1)}
+    assert [week["sessions"] for week in answer["weeks"]] == [1, 1, 1]
+    assert sum(w["tokens"] for w in answer["weeks"]) == pytest.approx(answer["total"]["tokens"], 2)
+    assert set(answer["figures"]) == set(FIGURES) and answer["limits"] in " ".join(shown.split())
+    assert "2026-03-09" in shown and shown.count("1 of 1") == 5 and shown.count("0 of 1") == 4
+    costs = [week["cost"] for week in priced["weeks"]]
+    assert costs == [pytest.approx(week["tokens"] * 8e-6, abs=8e-6) for week in answer["weeks"]]
+
+
+def test_weeks_before_the_days_asked_for_are_left_out(tmp_path: Path) -> None:
+    with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
+        replay.play([*FIRST, *SECOND, *THIRD])
+        answer = worth(replay, "--days", "3")
+
+    assert [week["week"] for week in answer["weeks"]] == ["2026-03-16"]
+
+
+def test_a_turn_that_has_not_ended_is_not_judged(tmp_path: Path) -> None:
+    assert of_second(tmp_path, *call("b1", "Bash", INSTALL)) == {}
+
+
+def test_a_held_call_that_is_made_in_a_later_turn_was_not_followed(tmp_path: Path) -> None:
+    held, turn = call("b1", "Bash", INSTALL), [stop(), prompt("Go on.")]
+
+    figures = of_second(tmp_path, *held, *turn, *call("b2", "Bash", INSTALL, "added"), stop())
+
+    assert figures["held_not_run"] == (0, 1)
+
+
+def test_a_held_call_that_another_session_makes_counts_for_that_session(tmp_path: Path) -> None:
+    held = [*call("b1", "Bash", INSTALL), stop()]
+    other = [*start("third"), prompt("Go on."), *call("c1", "Bash", INSTALL)]
+
+    figures = of_second(
+        tmp_path, *held, *other, *call("c2", "Bash", INSTALL, "added 1 package"), stop()
+    )
+
+    assert figures["held_not_run"] == (1, 2)
+
+
+def test_a_call_that_the_user_declined_was_not_made(tmp_path: Path) -> None:
+    declined = "The user doesn't want to proceed with this tool use."
+
+    figures = of_second(tmp_path, *call("b1", "Edit", LEGACY, error=declined), stop())
+
+    assert figures["asked_not_run"] == (1, 1)
+
+
+def test_what_a_subagent_was_told_is_not_judged(tmp_path: Path) -> None:
+    whose = {"agent_id": "a1", "agent_type": "general-purpose"}
+    calls = [{**step, **whose} for step in call("b1", "Bash", INSTALL)]
+
+    assert "held_not_run" not in of_second(tmp_path, *calls, stop())
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome", "is_applied"),
+    [
+        (EDIT, {"output": "1 passed in 0.10s"}, True),
+        (EDIT, {"error": KEY_ERROR}, False),  # the command never passes
+        ({**LEGACY, "file_path": "tests/conftest.py"}, {"output": "1 passed in 0.10s"}, False),
+    ],
+    ids=["used", "in vain", "another change"],
+)
+def test_a_fix_is_applied_if_its_words_come_between_the_error_and_the_pass(
+    tmp_path: Path, given: dict[str, str], outcome: dict[str, str], *, is_applied: bool
+) -> None:
+    failure = call("b1", "Bash", TEST, error=KEY_ERROR)
+
+    figures = of_second(
+        tmp_path,
+        *failure,
+        *call("b2", "Edit", given, CHANGED),
+        *call("b3", "Bash", TEST, **outcome),
+        stop(),
+    )
+
+    assert figures["fixes_applied"] == (int(is_applied), 1)
+
+
+def test_a_fix_is_applied_in_the_turn_after_its_error(tmp_path: Path) -> None:
+    failure = [*call("b1", "Bash", TEST, error=KEY_ERROR), stop(), prompt("Go on.")]
+    mended = [*call("b2", "Edit", EDIT, CHANGED), *call("b3", "Bash", TEST, "1 passed in 0.10s")]
+
+    assert of_second(tmp_path, *failure, *mended, stop())["fixes_applied"] == (1, 1)
+
+
+def test_reading_what_a_fix_names_does_not_apply_it(tmp_path: Path) -> None:
+    failure = call("b1", "Bash", TEST, error=KEY_ERROR)
+    read = call("b2", "Read", {"file_path": "src/cart.py", "note": "sum item.cents"}, "def total")
+
+    figures = of_second(tmp_path, *failure, *read, *call("b3", "Bash", TEST, "1 passed"), stop())
+
+    assert figures["fixes_applied"] == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "is_named"),
+    [
+        ("Where do the reports come from?", f"From there: {DECISION.lower()}.", True),
+        (
+            "Where do the reports come from?",
+            "Analytics is slow. PostgreSQL is up. Port 6543.",
+            False,
+        ),
+        (f"Is it true that {DECISION}?", f"Yes, {DECISION}.", False),
+        ("Where do the reports come from?", "From MySQL.", False),
+    ],
+    ids=["one sentence", "several sentences", "words of the prompt", "no word"],
+)
+def test_a_decision_is_named_by_a_sentence_with_most_of_its_words(
+    tmp_path: Path, asked: str, answer: str, *, is_named: bool
+) -> None:
+    figures = of_second(tmp_path, stop(), prompt(asked), stop(answer))
+
+    assert figures["decisions_named"] == (int(is_named), 1)
+
+
+def test_a_decision_is_named_by_its_id(tmp_path: Path) -> None:
+    with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
+        replay.play([*FIRST, *start("second", after_s=WEEK_S), prompt("Go on.")])
+        words = ("recall", "--json", "--limit", "1", DECISION)
+        found = run_here(words, replay.hooks.environ, replay.hooks.project)
+        (hit,) = json.loads(found.out)["results"]
+        replay.play([stop(f"As {hit['id'][-8:]} says.")])
+        newest, *_ = worth(replay)["weeks"]
+
+    assert cases(newest)["decisions_named"] == (1, 1)
+
+
+NOTED_AGAIN = f'Noted decision: {DECISION}. From: "{DECISION}"'
+REPEATED = [prompt(f"Remember that {DECISION}."), stop()]
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        (REPEATED, (1, 1)),
+        (REPEATED * 2, (1, 1)),
+        ([prompt(f"{DECISION}."), stop(NOTED_AGAIN)], (1, 1)),
+        ([prompt("From now on, sessions are kept in Redis."), stop()], (0, 1)),
+        ([prompt("Where?"), stop(f"Noted decision: {DECISION}.")], None),
+        ([prompt(f"<task-notification>Remember that {DECISION}.</task-notification>")], None),
+    ],
+    ids=["stated", "stated twice", "quoted", "another", "the assistant's words", "a machine's"],
+)
+def test_what_is_on_record_is_said_again_if_the_user_types_it_in_a_later_session(
+    tmp_path: Path, turns: list[Step], expected: tuple[int, int] | None
+) -> None:
+    assert of_second(tmp_path, stop(), *turns).get("said_again") == expected
+
+
+def test_what_is_repeated_in_its_own_session_is_not_said_again(tmp_path: Path) -> None:
+    with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
+        replay.play([*FIRST, *REPEATED])
+        (week,) = worth(replay)["weeks"]
+
+    assert cases(week) == {"said_again": (0, 3)}
