@@ -25,7 +25,7 @@ from memory_fabric.rules.commands import command_in, covers
 from memory_fabric.store.conditions import marks
 from memory_fabric.store.conversations import worth
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import stem, terms
+from memory_fabric.text import STOPWORDS, stem, words
 
 # The most that is read of an input of a tool, of an output, and of the answers of a turn.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
@@ -55,7 +55,7 @@ def judge(
     ]
     roots = matching.roots_of(memory)
     answers = "\n".join(t.text for t in turns if t.role == "assistant")[:MAX_ANSWER_CHARS]
-    asked = _stems(" ".join(turn.text for turn in turns if turn.role == "user"))
+    asked = stems_of(" ".join(turn.text for turn in turns if turn.role == "user"))
     outcomes = {}
     for row, id_, channel in rows:
         record = records.get(id_)
@@ -80,13 +80,13 @@ def is_named(decision: Record, answers: str, asked: frozenset[str]) -> bool:
     """
     if short_id(decision.id) in answers:
         return True
-    stems = _stems(decision.what)
+    stems = stems_of(decision.what)
     if len(stems - asked) < NAMED_WORDS:
         return False
-    shared = (stems & _stems(line) for line in answers.replace(". ", "\n").split("\n"))
+    shared = (stems & stems_of(line) for line in answers.replace(". ", "\n").split("\n"))
     return any(
-        len(words) >= NAMED_SHARE * len(stems) and len(words - asked) >= NAMED_WORDS
-        for words in shared
+        len(some) >= NAMED_SHARE * len(stems) and len(some - asked) >= NAMED_WORDS
+        for some in shared
     )
 
 
@@ -96,18 +96,18 @@ def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = 
 
     `failing` are failures from before these turns.
     """
-    stems = _stems(f"{fix.what} {fix.why}")
+    stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False
     if failure:
-        stems -= _stems(f"{failure.command.text} {failure.error}")
+        stems -= stems_of(f"{failure.command.text} {failure.error}")
     calls: dict[str, tuple[ToolUse, str]] = {}
     for turn in turns:
         for tool in turn.tools:
             calls[tool.id] = tool, turn.cwd
             if command and (tool.name == SHELL or tool.name in CHANGING_TOOLS):
-                words = _stems(" ".join(_texts_in(tool.input)))
-                applied = applied or len(stems & words) >= APPLIED_WORDS
+                in_call = stems_of(" ".join(_texts_in(tool.input)))
+                applied = applied or len(stems & in_call) >= APPLIED_WORDS
         for result in turn.results:
             tool, cwd = calls.get(result.tool_use_id, (ToolUse("", ""), ""))
             line = without_secrets(str(tool.input.get("command", "")))
@@ -119,13 +119,15 @@ def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = 
                 return True
             if not passed and known_in(result.text, [fix], command=line):
                 command = run
-                stems -= _stems(f"{line} {result.text[:MAX_INPUT_CHARS]}")
+                stems -= stems_of(f"{line} {result.text[:MAX_INPUT_CHARS]}")
     return False
 
 
-def _stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that say something by themselves."""
-    return frozenset(stem(word) for word in terms(text) if word not in WEAK)
+def stems_of(text: str) -> frozenset[str]:
+    """Return the stems of the content words of a text; a name of several words is one."""
+    return frozenset(
+        stem(word) for word in words(text) if word not in STOPWORDS and word not in WEAK
+    )
 
 
 def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
