@@ -29,10 +29,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "plugin"), str(HERE)]
 
-from bound_rules import BoundRule, Call, calls_of, general, held_back, noted  # noqa: E402
+from bound_rules import Call, calls_of, general, held_back, noted  # noqa: E402
 from memory_fabric.capture.notes.grammar import parse  # noqa: E402
 from memory_fabric.hooks.session import outcomes  # noqa: E402
 from memory_fabric.models import Record  # noqa: E402
+from memory_fabric.rules.matching import BoundRule  # noqa: E402
 
 NOTES = ("notes.jsonl", "held-notes.jsonl")
 # No answer holds it, so that only words count.
@@ -83,11 +84,9 @@ def _naming(session: dict[str, Any], text: str) -> str:
     decision = Record("decision", text, id=NO_ID)
     for turn in session["turns"]:
         texts = [block["text"] for block in turn["blocks"] if block["type"] == "text"]
-        answers = "\n".join(texts)[: outcomes.MAX_ANSWER_CHARS]
-        asked = outcomes.stems_of(turn["prompt"])
-        for line in answers.replace(". ", "\n").split("\n"):
-            if outcomes.is_named(decision, line, asked):
-                return line
+        said = outcomes.sentences_of("\n".join(texts))
+        if line := outcomes.naming(decision, said, outcomes.stems_of(turn["prompt"])):
+            return line
     return ""
 
 

@@ -50,11 +50,13 @@ def judge(
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
     records = {record.id: record for record in found}
+    has_rules = any(channel in (worth.HELD, worth.QUESTION) for *_, channel in rows)
     actions = [
-        matching.action_of(tool.name, dict(tool.input), cwd) for tool, cwd in _calls_made(turns)
+        matching.action_of(tool.name, dict(tool.input), cwd)
+        for tool, cwd in (_calls_made(turns) if has_rules else ())
     ]
     roots = matching.roots_of(memory)
-    answers = "\n".join(t.text for t in turns if t.role == "assistant")[:MAX_ANSWER_CHARS]
+    said = sentences_of("\n".join(turn.text for turn in turns if turn.role == "assistant"))
     asked = stems_of(" ".join(turn.text for turn in turns if turn.role == "user"))
     outcomes = {}
     for row, id_, channel in rows:
@@ -69,25 +71,31 @@ def judge(
         elif channel == worth.FIX:
             outcomes[row] = is_applied(record, turns, failures(notes, "failing"))
         elif record.type == "decision":
-            outcomes[row] = is_named(record, answers, asked)
+            outcomes[row] = bool(naming(record, said, asked))
     worth.save_outcomes(database, outcomes, now)
 
 
-def is_named(decision: Record, answers: str, asked: frozenset[str]) -> bool:
-    """Return True if answers hold a decision's id, or a sentence with most of its words.
+def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
+    """Return the sentences of answers, each with the stems of its content words."""
+    lines = answers[:MAX_ANSWER_CHARS].replace(". ", "\n").split("\n")
+    return [(line, stems_of(line)) for line in lines if line]
+
+
+def naming(
+    decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
+) -> str:
+    """Return the first of these sentences, each with its stems, that has a decision's id or most of
+    its words; '' if none has.
 
     `asked` are the stems of the prompt, which prove nothing.
     """
-    if short_id(decision.id) in answers:
-        return True
-    stems = stems_of(decision.what)
-    if len(stems - asked) < NAMED_WORDS:
-        return False
-    shared = (stems & stems_of(line) for line in answers.replace(". ", "\n").split("\n"))
-    return any(
-        len(some) >= NAMED_SHARE * len(stems) and len(some - asked) >= NAMED_WORDS
-        for some in shared
-    )
+    id_, wanted = short_id(decision.id), stems_of(decision.what)
+    for sentence, stems in said:
+        shared = wanted & stems
+        is_most = len(shared) >= NAMED_SHARE * len(wanted) and len(shared - asked) >= NAMED_WORDS
+        if is_most or id_ in sentence:
+            return sentence
+    return ""
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:

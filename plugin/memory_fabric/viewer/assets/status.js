@@ -67,8 +67,9 @@ function worthTable(worth) {
   };
   return el(
     "section",
-    { class: "worth", id: "worth" },
-    el("h2", {}, "What came of it, by week"),
+    // On a phone the table is wider than the screen: the keyboard scrolls it, too.
+    { class: "worth", id: "worth", tabindex: 0, "aria-label": "What came of memory, by week" },
+    el("h2", {}, "What came of memory, by week"),
     el(
       "table",
       {},
