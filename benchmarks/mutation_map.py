@@ -3,9 +3,9 @@
     python3 benchmarks/mutation_map.py --to FILE     about ten minutes on two quiet cores
 
 A copy of the tree, whose package reports each function at its first call during a test, runs every
-test but those of tests/e2e and tests/benchmarks. The file is SQLite: `test` (id, node, seconds,
-passed) and `executes` (test, file, function); functions inside functions count as the outer one.
-Calls by processes that outlive a test count for the test that runs at that moment.
+test but those of tests/e2e and tests/benchmarks. The file is SQLite: `test` (id, node, seconds of
+processor time, passed) and `executes` (test, file, function); functions inside functions count as
+the outer one. Calls by processes that outlive a test count for the test that runs at that moment.
 """
 
 from __future__ import annotations
@@ -83,20 +83,25 @@ class Numbered:
         with (folder / "current").open("r+b") as page:
             self._number = memoryview(mmap.mmap(page.fileno(), 8)).cast("Q")
         self._tests = (folder / "tests").open("a", encoding="utf-8")
-        self._seconds, self._passed = 0.0, True
+        self._passed = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self._number[0] += 1
-        self._seconds, self._passed = 0.0, True
+        self._passed, began_s = True, _processor_s()
         done = yield
-        row = (self._number[0], int(self._passed), f"{self._seconds:.4f}", item.nodeid)
+        seconds = f"{_processor_s() - began_s:.4f}"
+        row = (self._number[0], int(self._passed), seconds, item.nodeid)
         print(*row, sep="\t", file=self._tests, flush=True)
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._seconds += report.duration
         self._passed = self._passed and report.outcome == "passed"
+
+
+def _processor_s() -> float:
+    """Return the seconds of processor time so far: they depend little on other work."""
+    return sum(os.times()[:4])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -40,7 +40,7 @@ EQUIVALENT = Path(__file__).with_name("mutations_equivalent.toml")
 TOP = "(top level)"
 OUTCOMES = ("caught", "hung", "survived", "equivalent", "doubtful")
 # Most changes are caught by one of so many tests; the rest need not be collected then.
-FIRST_TESTS, MAX_TESTS = 15, 200
+FIRST_TESTS, MAX_TESTS = 15, 600
 # The cases of one parametrized test come so many at a time, between those of other tests.
 CASES = 3
 # A file of tests that the map does not have, and that imports the changed module.

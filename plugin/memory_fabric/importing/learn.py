@@ -226,17 +226,17 @@ class Reading:
 
 def _counts(database: Database, batch: str) -> tuple[int, int, int]:
     """Return the numbers of turns, fixes and candidates that a run has made in a project."""
-    (turns,) = database.row(
+    [(turns,)] = database.rows(
         "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
         (f"learned {batch} turns ", f"learned {batch} turns!"),
-    ) or (0,)
-    fixes, candidates = database.row(
+    )
+    [(fixes, candidates)] = database.rows(
         "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
         "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
         "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
         "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
         (batch,),
-    ) or (0, 0)
+    )
     return int(turns), int(fixes), int(candidates)
 
 

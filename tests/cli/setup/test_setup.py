@@ -72,6 +72,20 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
     assert settings.read_bytes() == before
 
 
+def test_a_settings_file_that_is_none_is_named_and_nothing_is_written(
+    shell: Shell, settings: Path
+) -> None:
+    settings.mkdir()
+    folder = shell.run("setup", "--yes")
+    settings.rmdir()
+    os.mkfifo(settings)
+    pipe = shell.run("setup", "--yes")
+
+    assert folder.status == pipe.status == 2
+    assert f"{settings} is a folder." in folder.err
+    assert f"{settings} is not a regular file." in pipe.err
+
+
 @pytest.mark.parametrize("before", [None, b"", b"{}", b"{ }\n", b'\xef\xbb\xbf{"a": 1}', ODD])
 def test_remove_gives_the_file_back_byte_for_byte(
     shell: Shell, settings: Path, before: bytes | None
