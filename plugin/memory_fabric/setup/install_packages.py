@@ -123,9 +123,9 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 class Tools:
     """Runs pip and uv in a folder of their own, and logs their output there."""
 
-    def __init__(self, log: BinaryIO, lock: int = -1) -> None:
+    def __init__(self, log: BinaryIO, *locks: int) -> None:
         # Windows hands no open file on; there the lock ends with the installer.
-        self._log, self._locks = log, (lock,) if lock >= 0 and os.name == "posix" else ()
+        self._log, self._locks = log, locks if os.name == "posix" else ()
         self._environ = tool_environment(os.environ)
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
 
