@@ -4,8 +4,6 @@ Of a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`)
 command was meant; a script, of which that is uncertain, is ignored.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import NamedTuple

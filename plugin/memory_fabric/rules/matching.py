@@ -1,7 +1,5 @@
 """The bound rules of a memory, those of them that apply to a tool call, and their texts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """What has to pass before a call, "commit, first `pytest`", and the commands of a line in order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 

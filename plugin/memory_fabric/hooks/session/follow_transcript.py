@@ -40,7 +40,7 @@ from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import log, switches
-from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations import prompts, sessions, worth
 from memory_fabric.store.conversations.prompts import STAGED
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line, without_injected
@@ -260,11 +260,12 @@ def _remember(
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
-    if own:
-        # late: only if something was said
+    rows = unread.attempt([], worth.to_judge, memory.session_database(), session)
+    if own and rows:
+        # late: only if something was told
         from memory_fabric.hooks.session.outcomes import judge
 
-        unread.attempt(None, judge, memory, session, own, before, context.now)
+        unread.attempt(None, judge, memory, rows, own, before, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
     unread.report(memory)
     return results, notes

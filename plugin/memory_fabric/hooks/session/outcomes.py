@@ -4,8 +4,6 @@ It is judged at the end of a turn by the new part of the transcript. docs/worth.
 counted, what that misses and what it counts too often.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,16 +35,16 @@ APPLIED_WORDS = 2
 
 
 def judge(
-    memory: Memory, session: str, turns: Sequence[Turn], notes: Mapping[str, Any], now: str
+    memory: Memory,
+    rows: Sequence[tuple[int, str, str]],
+    turns: Sequence[Turn],
+    notes: Mapping[str, Any],
+    now: str,
 ) -> None:
     """Save what these turns, the new part of a session's transcript, made of what it was told.
 
-    `notes` are those from before these turns.
+    `rows` are those of `worth.to_judge`, `notes` those of the session from before these turns.
     """
-    database = memory.session_database()
-    rows = worth.to_judge(database, session)
-    if not rows:
-        return
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
     records = {record.id: record for record in found}
@@ -72,7 +70,7 @@ def judge(
             outcomes[row] = is_applied(record, turns, failures(notes, "failing"))
         elif record.type == "decision":
             outcomes[row] = bool(naming(record, said, asked))
-    worth.save_outcomes(database, outcomes, now)
+    worth.save_outcomes(memory.session_database(), outcomes, now)
 
 
 def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
