@@ -76,7 +76,7 @@ class Judge:
         self.rules = Counter[str]()
         self.false: Counter[str] = Counter()
 
-    def hear(self, statements: Sequence[Statement], start: str, shown: str) -> None:
+    def hear(self, project: str, statements: Sequence[Statement], start: str, shown: str) -> None:
         """Take a session's start: the memories of its block, and MEMORY.md."""
         told: set[int] = set()
         for name, text in (("start", start), ("MEMORY.md", shown)):
@@ -91,7 +91,8 @@ class Judge:
                         cause = f"{name}: {said.ended} ({said.by})"
                         self.false[cause] += 1
                         self.examples.append([cause, line, said.after])
-        for rule in (s for s in statements if s.kind == "rule" and s.holds and s.by != "assistant"):
+        rules = (s for s in statements if s.kind == "rule" and s.holds and s.by != "assistant")
+        for rule in (s for s in rules if s.project == project):
             self.rules["told" if id(rule) in told else "not told"] += 1
 
 
@@ -128,6 +129,7 @@ class Soak:
                 self.places[project, machine] = Place(own, project, home, self.clock, clock_file)
         self.judge, self.now_s = Judge(), [START]
         self.kinds: Counter[str] = Counter()
+        self.pushed: dict[str, int] = {}
 
     def run(self) -> Iterator[Row]:
         """Play the year; yield a row at the end of each month."""
@@ -150,19 +152,19 @@ class Soak:
         place.launched = session.number % LAUNCHED == 0 and session.client not in OTHERS
         self.kinds[session.client] += 1
         place.now_s = max(self.now_s[0] + BETWEEN_PROMPTS_S, session.at_s)
-        self._exchange(session)
+        self._pull(place, session)
         place.start(str(uuid.uuid5(uuid.NAMESPACE_URL, f"session {session.number}")))
         shown = memory_md(place) if session.client not in OTHERS else ""
         begun = place.fire("SessionStart", source="startup")
-        mine = [s for s in self.year.statements if s.project == session.project]
-        self.judge.hear(mine, block_parts(begun.context).memories, shown)
+        memories = block_parts(begun.context).memories
+        self.judge.hear(session.project, self.year.statements, memories, shown)
         self._settle(session, place, begun.notice)
         self._turns(session, place, [begun.context])
         if not session.is_broken_off:
             place.now_s += BEFORE_END_S
             place.fire("SessionEnd", reason="prompt_input_exit")
             place.maintain()
-        self._exchange(session)
+        self._push(place, session)
         self.now_s[0] = place.now_s
         if session.project == self.year.projects[0] and not place.started:
             self._make_older(place)
@@ -300,14 +302,20 @@ class Soak:
                     words, cwd=place.project, env=environ, check=True, capture_output=True
                 )
 
-    def _exchange(self, session: Session) -> None:
-        """Commit what this machine has of a shared project, bring in the other's, and push."""
-        place = self.places[session.project, session.machine]
-        if (session.project, 1) in self.places:
+    def _pull(self, place: Place, session: Session) -> None:
+        """Bring in what the other machine has pushed."""
+        if self.pushed.get(session.project, session.machine) != session.machine:
             place.git("add", "-A", ".claude")
             place.git("commit", "-q", "--allow-empty", "-m", "Records")
             place.git("pull", "-q", "--no-rebase", "--no-edit")
+
+    def _push(self, place: Place, session: Session) -> None:
+        """Commit and push what this machine has of a shared project."""
+        if (session.project, 1) in self.places:
+            place.git("add", "-A", ".claude")
+            place.git("commit", "-q", "--allow-empty", "-m", "Records")
             place.git("push", "-q")
+            self.pushed[session.project] = session.machine
 
     def _make_older(self, place: Place) -> None:
         """Give a project the memory that an earlier version left."""

@@ -280,7 +280,7 @@ class Year:
             "rename": self._rename,
         }.get(act)
         turn = made(project, now_s) if made else None
-        return turn or Turn(self._work(project))
+        return turn or self._plain(project)
 
     def _thing(self, project: str) -> str:
         nouns = _THINGS.get(project.rpartition("/")[2], _PLAIN).split()
@@ -294,6 +294,11 @@ class Year:
         if real and self._chance.random() < 0.5:
             return self._chance.choice(real)
         return self._two(self._chance.choice(_WORK), project)
+
+    def _plain(self, project: str) -> Turn:
+        """Return a turn in which nothing is settled; every other one changes a file."""
+        path = f"src/{self._thing(project).replace(' ', '_')}.ts"
+        return Turn(self._work(project), path=path if self._chance.random() < 0.5 else "")
 
     def _held(self, project: str, *kinds: str, framed: bool = False) -> list[Statement]:
         return [
@@ -361,10 +366,12 @@ class Year:
         frame = FRAMES[old.frame]
         named = self._chance.random() < SHARE_NAMED
         is_reworded = not named and self._chance.random() < SHARE_REWORDED / (1 - SHARE_NAMED)
+        was_reworded = old.text != frame.plain.format(old.thing, frame.values[old.value])
         form = frame.reworded if is_reworded else frame.plain
         text = form.format(old.thing, frame.values[old.value + 1])
         by = old.by if self._chance.random() < 0.7 else self._chance.choice((ASSISTANT, USER))
-        how = "named" if named else "reworded" if is_reworded else "not named"
+        how = "named" if named else "not named"
+        how += ", in other words" if is_reworded or was_reworded else ""
         old.after = text
         old.end(now_s, f"replaced, {how}", self._machine)
         new = Statement(
