@@ -15,10 +15,11 @@ others by the same dispatcher in this process, as the session's server does it.
 A line that is told is *true* if the statement in it holds; else *marked* if the line says so
 (`said before` …), *aged* if it only says that it is old (`stale`), else *false*. `start true`
 and `MEMORY.md true` are the true lines among true, aged and false ones, over all starts of a month;
-`rules told` is the share of the user's rules in force that a start or MEMORY.md told. `x start` and
-`x prompt` are the processor time of hooks on a copy of the memory, in the project with most events,
-in bare starts of Python in the same run. Sizes are of the first machine, without backups. Needs
-Python >= 3.11 and git.
+`rules told` is the share of the user's rules in force that a start or MEMORY.md told; in the file,
+`rules` has the numbers of told ones and of all by client. `x start` and `x prompt` are the
+processor time of hooks on a copy of the memory, in the project with most events, in bare starts of
+Python in the same run. Sizes are of the first machine, without backups. Needs Python >= 3.11 and
+git.
 """
 
 from __future__ import annotations
@@ -73,10 +74,12 @@ class Judge:
         self.lines: dict[str, Counter[str]] = {"start": Counter(), "MEMORY.md": Counter()}
         self.examples: list[list[str]] = []
         self.chars: dict[str, list[int]] = {"start": [], "MEMORY.md": []}
-        self.rules = Counter[str]()
+        self.rules: Counter[tuple[str, bool]] = Counter()
         self.false: Counter[str] = Counter()
 
-    def hear(self, project: str, statements: Sequence[Statement], start: str, shown: str) -> None:
+    def hear(
+        self, session: Session, statements: Sequence[Statement], start: str, shown: str
+    ) -> None:
         """Take a session's start: the memories of its block, and MEMORY.md."""
         told: set[int] = set()
         for name, text in (("start", start), ("MEMORY.md", shown)):
@@ -92,8 +95,9 @@ class Judge:
                         self.false[cause] += 1
                         self.examples.append([cause, line, said.after])
         rules = (s for s in statements if s.kind == "rule" and s.holds and s.by != "assistant")
-        for rule in (s for s in rules if s.project == project):
-            self.rules["told" if id(rule) in told else "not told"] += 1
+        where = "the other machine" if session.machine else session.client
+        for rule in (s for s in rules if s.project == session.project):
+            self.rules[where, id(rule) in told] += 1
 
 
 def statement_in(line: str, statements: Sequence[Statement]) -> Statement | None:
@@ -157,7 +161,7 @@ class Soak:
         shown = memory_md(place) if session.client not in OTHERS else ""
         begun = place.fire("SessionStart", source="startup")
         memories = block_parts(begun.context).memories
-        self.judge.hear(session.project, self.year.statements, memories, shown)
+        self.judge.hear(session, self.year.statements, memories, shown)
         self._settle(session, place, begun.notice)
         self._turns(session, place, [begun.context])
         if not session.is_broken_off:
@@ -344,8 +348,12 @@ class Soak:
             row[f"{name} lines"] = dict(sorted(lines.items()))
             chars = judge.chars[name]
             row[f"{name} chars"] = round(sum(chars) / len(chars)) if chars else 0
-        rules = judge.rules["told"] + judge.rules["not told"]
-        row["rules told"] = round(judge.rules["told"] / rules, 3) if rules else None
+        told = sum(number for (_, is_told), number in judge.rules.items() if is_told)
+        row["rules told"] = round(told / judge.rules.total(), 3) if judge.rules else None
+        row["rules"] = {
+            where: [judge.rules[where, True], judge.rules[where, True] + judge.rules[where, False]]
+            for where in sorted({where for where, _ in judge.rules})
+        }
         row["false by cause"] = dict(judge.false.most_common())
         row["examples"] = judge.examples[:: 1 + len(judge.examples) // EXAMPLES]
         row["out of time"] = next(iter(self.places.values())).times_out()
