@@ -509,3 +509,21 @@ class TestNotesOff:
 
         told = [record.what for record in client.records("type <> 'session'")]
         assert told == ["The host restarts"]
+
+
+def test_the_words_of_a_replaced_rule_do_not_contradict_what_else_is_said_of_its_subject(
+    client: SimulatedClient,
+) -> None:
+    rule = "Always show me the article worker before you go on"
+    client.note("rule", rule, session="s-1")
+    lifting = "You may go on without showing me the article worker"
+    client.note("rule", lifting, session="s-2", instead_of=rule)
+
+    client.note("fact", "The article worker listens on port 4010", "", session="s-3")
+
+    in_force = client.records("status = 'active' AND valid_to = ''")
+    assert sorted(record.what for record in in_force) == [
+        "The article worker listens on port 4010",
+        lifting,
+    ]
+    assert [record.evidence.get("contradicts") for record in in_force] == [None, None]

@@ -150,12 +150,14 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     candidate = behind.candidate
     by = by._replace(trust=behind.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
+    meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(behind.quoted)
     record = statement(
         text,
         type=note.kind,
         why=why,
-        alternatives=replaced.alternatives(note.instead_of),
+        # A known statement is replaced; it is not the name of something that was not taken.
+        alternatives=() if meant_records else replaced.alternatives(note.instead_of),
         known=KnownNames(memory, text),
         base=USER_NOTE if by.trust == "user" else NOTE,
     )
@@ -166,7 +168,6 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         evidence=behind.evidence(note, said),
         valid_from=behind.at,
     )
-    meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
