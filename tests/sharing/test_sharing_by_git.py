@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.store.history import candidates
+from memory_fabric.store.tiers import sync
 from sharing.people import LOCAL, Person, team
 
 REDIS = "We decided to use Redis for the cart cache because it expires keys by itself."
+NEVER = "9999"
 KAFKA = "We decided to use Kafka for the order events because replays are needed."
 
 
@@ -34,6 +37,38 @@ def test_two_who_share_are_told_of_each_other(people: list[Person]) -> None:
     assert ann.json("status")["sharing"] == {"on": True, "others": {"bob": 1}, "unreadable": 0}
     assert [r.author for r in ann.records("trust = 'foreign'")] == ["bob"]
     assert "ann" not in ann.json("status")["sharing"]["others"]
+
+
+def test_a_note_that_became_a_candidate_is_told_on_no_machine_not_even_after_it_expired(
+    people: list[Person],
+) -> None:
+    ann, bob = people
+    note = "Noted decision: The cart cache is kept in Redis."
+    stop = {"hook_event_name": "Stop", "session_id": "work", "transcript_path": ""}
+    ann.hooks.say("Which cache do we take?", "work")
+    ann.hooks.run({**stop, "last_assistant_message": f"Redis.\n\n{note}"})
+    ann.json("share", "on")
+    ann.publishes()
+    bob.git("pull", "-q")
+    bob.json("share", "on")
+    assert "Redis" in bob.starts("before") and "Redis" in ann.starts("before")
+
+    memory = ann.memory()
+    assert candidates.demote_unconfirmed(memory, NEVER, 1) == 1
+    memory.close()
+    ann.json("sync")
+    ann.publishes()
+    bob.git("pull", "-q")
+    told_to_bob = bob.starts("after")
+    memory = ann.memory()
+    sync.expire_candidates(memory, NEVER)
+    memory.close()
+    ann.works(KAFKA, "later")
+    ann.publishes()
+
+    assert "Redis" not in told_to_bob
+    assert ann.records("what LIKE '%Redis%'") == []
+    assert "Redis" not in ann.starts("last") and ann.records("what LIKE '%Redis%'") == []
 
 
 def test_a_prompt_without_a_start_is_given_what_others_wrote(people: list[Person]) -> None:

@@ -299,13 +299,14 @@ def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
 def _decisions(
     c: sqlite3.Connection, row: tuple[Any, ...], line: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return an operation's lines for decisions.jsonl: records, and notes of forgotten ones."""
+    """Return an operation's lines for decisions.jsonl: records, and marks of withdrawn ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     put = [op["payload"]["record"] for op in inverse if op.get("kind") == "put_record"]
     # Their journal is not ours.
     of_others = {record["id"] for record in put if record.get("source") == OTHERS}
+    own_active = {r["id"] for r in put if r.get("status") == "active"} - of_others
     lines: list[dict[str, Any]] = []
     for step in steps:
         if step["kind"] == "forget":
@@ -319,6 +320,9 @@ def _decisions(
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
+            # One that is only a candidate now is withdrawn from those who share the journal.
+            if step["payload"]["record"].get("status") == "candidate" and own in own_active:
+                lines.append({"id": own, "forgotten": True, "at": at})
     # Records that were closed or reopened are written in their current state, too.
     closed = [
         link for op in inverse if op["kind"] == "supersede" for link in op["payload"]["links"]
