@@ -454,9 +454,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(options: argparse.Namespace, soak: Soak, rows: Sequence[Row]) -> None:
-    """Write the figures of the months so far."""
+    """Write the figures of the months so far, and the processor time with that of processes."""
     events = sum(place.events for place in soak.places.values())
     about = {"sessions": options.sessions, "seed": options.seed, "events": events}
+    about["processor_s"] = round(sum(os.times()[:4]))
     with open(options.out, "w", encoding="utf-8") as file:
         json.dump(about | {"kinds": dict(soak.kinds), "months": rows}, file, indent=1)
         file.write("\n")
