@@ -116,22 +116,26 @@ def modules_after(hooks: HookRunner, name: str, tmp_path: Path, **fields: Any) -
     return set(output.read_text("utf-8").split("\n"))
 
 
+@pytest.fixture(scope="module")
+def loaded(hooks: HookRunner, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """The modules that each event loads, in a process of its own."""
+    folder = tmp_path_factory.mktemp("loaded")
+    return {name: modules_after(hooks, name, folder) for name in HANDLERS}
+
+
 def third_party(modules: set[str]) -> set[str]:
     tops = {name.partition(".")[0] for name in modules}
     return tops - set(sys.stdlib_module_names) - {"memory_fabric", "__main__", "__mp_main__"}
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_a_hook_needs_nothing_but_python(hooks: HookRunner, tmp_path: Path, name: str) -> None:
-    modules = modules_after(hooks, name, tmp_path)
-    assert third_party(modules) == set()
+def test_a_hook_needs_nothing_but_python(loaded: dict[str, set[str]], name: str) -> None:
+    assert third_party(loaded[name]) == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_what_could_reach_a_network(
-    hooks: HookRunner, tmp_path: Path, name: str
-) -> None:
-    assert modules_after(hooks, name, tmp_path) & NETWORK == set()
+def test_no_hook_loads_what_could_reach_a_network(loaded: dict[str, set[str]], name: str) -> None:
+    assert loaded[name] & NETWORK == set()
 
 
 @pytest.fixture
@@ -156,13 +160,11 @@ def test_no_hook_loads_it_where_a_receiver_is_named_either(
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_without_a_receiver_no_hook_loads_what_forwards(
-    hooks: HookRunner, tmp_path: Path, name: str
+    loaded: dict[str, set[str]], name: str
 ) -> None:
-    modules = modules_after(hooks, name, tmp_path)
-
     forwarding = modules_of(FORWARDERS)
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
-    assert modules & forwarding == set()
+    assert loaded[name] & forwarding == set()
 
 
 @pytest.fixture
@@ -195,20 +197,16 @@ def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_without_a_tie_no_hook_loads_what_exchanges(
-    hooks: HookRunner, tmp_path: Path, name: str
-) -> None:
-    modules = modules_after(hooks, name, tmp_path)
-
-    assert {m for m in modules if m.startswith("memory_fabric.sharing.team")} == set()
-    assert modules & modules_of(EXCHANGERS) == set()
+def test_without_a_tie_no_hook_loads_what_exchanges(loaded: dict[str, set[str]], name: str) -> None:
+    assert {m for m in loaded[name] if m.startswith("memory_fabric.sharing.team")} == set()
+    assert loaded[name] & modules_of(EXCHANGERS) == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
 def test_events_that_delay_a_person_import_nothing_slow(
-    hooks: HookRunner, tmp_path: Path, name: str
+    loaded: dict[str, set[str]], name: str
 ) -> None:
-    assert modules_after(hooks, name, tmp_path) & SLOW == set()
+    assert loaded[name] & SLOW == set()
 
 
 @pytest.mark.parametrize(
@@ -386,9 +384,9 @@ def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
 
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
 def test_nothing_of_rooms_is_loaded_where_nobody_has_one(
-    hooks: HookRunner, tmp_path: Path, name: str
+    loaded: dict[str, set[str]], name: str
 ) -> None:
-    assert modules_after(hooks, name, tmp_path) & OF_ROOMS == set()
+    assert loaded[name] & OF_ROOMS == set()
 
 
 def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path: Path) -> None:
@@ -403,16 +401,13 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_the_events_own_handlers_are_loaded(
-    hooks: HookRunner, tmp_path: Path, name: str
-) -> None:
-    prefix = "memory_fabric.hooks.handlers."
-    loaded = {m for m in modules_after(hooks, name, tmp_path) if prefix in m}
+def test_only_the_events_own_handlers_are_loaded(loaded: dict[str, set[str]], name: str) -> None:
+    handlers = {m for m in loaded[name] if "memory_fabric.hooks.handlers." in m}
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
     every = {other for names in NAMES.values() for other in names}
-    assert loaded >= modules_of(own - FORWARDERS - EXCHANGERS)
-    assert loaded & (modules_of(every - own) - modules_of(own)) == set()
+    assert handlers >= modules_of(own - FORWARDERS - EXCHANGERS)
+    assert handlers & (modules_of(every - own) - modules_of(own)) == set()
 
 
 def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import redaction
 from redaction_samples.halves import HALVES
-from thorough import examples
+from thorough import examples, stride
 
 NAMES = [
     name
@@ -26,12 +26,13 @@ NAMES = [
     )
     for name in words(section)
 ] + "<private identified bearer basic Authorization: ://x @ / 4711 is as".split()  # fmt: skip
-# Behind this every step is open; nothing in it is a secret, and nothing before it is near.
+# Behind this every step is open; nothing in it is a secret.
 OPENING = (
     "<privateer -----begin ://www.example.org/?a=b -b curl -pass --token password: the words of a "
     "mnemonic for heroku in build 0x1234567890abcdef1 are gone."
 )
-APART = "\n" + "Cashiers post each transaction before noon, and nothing else.\n" * 8
+# Longer than any rule looks back or ahead: what stands before it is not near what is behind it.
+APART = "\n" + "Cashiers post each transaction before noon, and nothing else.\n" * 5
 
 
 def hidden(text: str) -> str:
@@ -46,7 +47,7 @@ def test_the_opening_text_opens_every_step_and_holds_no_secret() -> None:
 
 @pytest.mark.parametrize("half", HALVES)
 def test_what_the_steps_would_hide_the_look_opens_for(half: str) -> None:
-    texts = [sample.text for sample in redaction.samples(half, 2)]
+    texts = [sample.text for sample in redaction.samples(half, 2)[:: stride()]]
     said = [word for text in texts for word in text.split()]
     chosen = random.Random(half)
     for _ in range(examples(8_000, 400)):

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from memory_fabric.setup import packages
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import ROOT, HookRunner, recordings
 from replay.replies import REPLIES, World, settled
+from replay.ways import in_process
 from servers.live_server import LiveServer, patient
+from thorough import stride
 
 STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
 QUESTION = "Which database holds the orders of the shop?"
@@ -55,18 +58,39 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(tmp_path_factory.mktemp("live"))
 
 
+@pytest.fixture(scope="module")
+def server_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of a user whose hooks name the memory that they belong to."""
+    with LiveServer(HookRunner(tmp_path_factory.mktemp("user")).environ) as server:
+        yield server
+    assert server.errors == ""
+
+
+def answered_by(server: LiveServer, hooks: HookRunner) -> None:
+    """Have the hooks of a memory find this server as theirs: it is their user's."""
+    hooks.environ["HOME"] = server.environ["HOME"]
+    hooks.user_home = Path(hooks.environ["HOME"])
+    shutil.rmtree(hooks.memory / "live", ignore_errors=True)
+    hooks.memory.mkdir(exist_ok=True)
+    (hooks.memory / "live").symlink_to(server.folder)
+
+
 @pytest.mark.parametrize("path", recordings(), ids=[path.stem for path in recordings()])
-def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(path: Path, world: World) -> None:
+def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(
+    path: Path, world: World, server_of_all: LiveServer
+) -> None:
+    server = server_of_all
     reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
     found = {}
     for name in world.memories:
         hooks = world.open(name)
+        answered_by(server, hooks)
         event = hooks.recorded(path)
-        with LiveServer(hooks.environ) as server:
-            result = hooks.run(event)
-            waiting.until(server.ways)
-            ways = server.ways()
-        assert (result.status, result.stderr, server.errors) == (0, "", "")
+        earlier = server.ways()
+        result = hooks.run(event)
+        waiting.until(lambda earlier=earlier: server.ways() != earlier)
+        ways = server.ways().removeprefix(earlier)
+        assert (result.status, result.stderr) == (0, "")
         found[name] = settled(result.reply, hooks.folder)
         known = event["hook_event_name"] in HANDLERS
         assert ways == ("D" if event["hook_event_name"] in APART or not known else "W")
@@ -90,12 +114,13 @@ def filled(folder: Path) -> HookRunner:
     """Hooks of a project with a decision and a rule that an earlier session has told."""
     hooks = HookRunner(folder)
     (hooks.project / ".git").mkdir()
-    hooks.say(STATED, "earlier")
+    said = {"hook_event_name": "UserPromptSubmit", "session_id": "earlier", "prompt": STATED}
+    in_process(hooks, said)
     memory = Memory.open(read_settings(hooks.environ, {}))
     rule = Record("constraint", "Pushes wait for the build", evidence={"when": "git push"})
     memory.remember(rule._replace(confidence=0.9), Provenance("cli", trust="user"))
     memory.close()
-    hooks.run({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+    in_process(hooks, {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
     return hooks
 
 
@@ -156,8 +181,8 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, l
     return found
 
 
-@pytest.mark.parametrize("point", KILLED_AT)
-@pytest.mark.parametrize("name", EVENTS)
+# Each event and each point, even where not every pair.
+@pytest.mark.parametrize(("name", "point"), list(product(EVENTS, KILLED_AT))[:: stride()])
 def test_a_server_killed_at_any_point_loses_nothing_and_does_nothing_twice(
     tmp_path: Path, unharmed: dict[str, tuple[Any, list[str]]], name: str, point: str
 ) -> None:
