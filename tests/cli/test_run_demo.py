@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,19 +17,23 @@ from memory_fabric.cli import demo as story
 from memory_fabric.hooks.table import PATIENCE
 
 
-@pytest.fixture
-def bare(tmp_path: Path) -> dict[str, str]:
+def bare_environment(folder: Path) -> dict[str, str]:
     """An environment with an empty home, a Python without packages, and a scratch folder."""
     for name in ("home", "scratch"):
-        (tmp_path / name).mkdir()
+        (folder / name).mkdir()
     python: str = sys._base_executable  # type: ignore[attr-defined]
     return {
         "PATH": os.defpath,
-        "HOME": str(tmp_path / "home"),
-        "TMPDIR": str(tmp_path / "scratch"),
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "scratch"),
         "MEMORY_FABRIC_PYTHON": python,
         PATIENCE: "20",
     }
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> dict[str, str]:
+    return bare_environment(tmp_path)
 
 
 def tell(environ: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -38,10 +43,22 @@ def tell(environ: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_the_demo_tells_two_days_of_real_memories_and_how_to_install(
-    bare: dict[str, str], tmp_path: Path
-) -> None:
-    done = tell(bare, tmp_path)
+class Told(NamedTuple):
+    """The demo as it ended, and what was left in its folders."""
+
+    done: subprocess.CompletedProcess[str]
+    left: list[Path]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("demo")
+    done = tell(bare_environment(folder), folder)
+    return Told(done, [path for path in folder.rglob("*") if path.parent != folder])
+
+
+def test_the_demo_tells_two_days_of_real_memories_and_how_to_install(demo: Told) -> None:
+    done = demo.done
 
     assert done.returncode == 0, done.stdout + done.stderr
     _, _, tuesday = done.stdout.partition("Tuesday")
@@ -58,19 +75,16 @@ def test_the_demo_tells_two_days_of_real_memories_and_how_to_install(
     assert "claude plugin install memory-fabric@memory-fabric" in done.stdout
 
 
-def test_the_demo_fits_two_screens_of_80_columns(bare: dict[str, str], tmp_path: Path) -> None:
-    shown = tell(bare, tmp_path).stdout.replace(str(ROOT), "/clone").splitlines()
+def test_the_demo_fits_two_screens_of_80_columns(demo: Told) -> None:
+    shown = demo.done.stdout.replace(str(ROOT), "/clone").splitlines()
 
     assert max(map(len, shown)) <= 80
     assert len(shown) <= 72
     assert not [line for line in shown if "\033" in line]
 
 
-def test_the_demo_leaves_nothing_behind(bare: dict[str, str], tmp_path: Path) -> None:
-    tell(bare, tmp_path)
-
-    assert list((tmp_path / "home").iterdir()) == []
-    assert list((tmp_path / "scratch").iterdir()) == []
+def test_the_demo_leaves_nothing_behind(demo: Told) -> None:
+    assert demo.left == []
 
 
 def test_the_demo_fails_when_the_memory_did_not_arrive(

@@ -24,10 +24,11 @@ from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from team.homes import SPACE, Home, made
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
+from thorough import examples
 from waiting import until
 
 NOWHERE = "host=127.0.0.1 port=9 dbname=none user=ann connect_timeout=2"
-KILLS = 20
+KILLS = examples(20, 8)
 
 
 @contextmanager
