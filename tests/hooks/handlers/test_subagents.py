@@ -8,7 +8,7 @@ from typing import Any
 
 from simulated_client import SimulatedClient
 
-EVENTS = Path(__file__).resolve().parents[1] / "events"
+EVENTS = Path(__file__).resolve().parents[2] / "events"
 ANALYTICS = "PostgreSQL holds the analytics DB, since the team knows it"
 TOKENS = "Redis holds the session tokens, since it is fast"
 

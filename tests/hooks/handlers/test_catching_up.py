@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from handlers.transcripts import DECISION, FOUND, age, episodes, row, stop
+from hook_transcripts import DECISION, FOUND, age, episodes, row, stop
 from memory_fabric.hooks.session import catch_up
 from simulated_client import SimulatedClient
 

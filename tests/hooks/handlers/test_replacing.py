@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from handlers.transcripts import age
+from hook_transcripts import age
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Provenance, Record
 from memory_fabric.servers.mcp.memory_tools import remember

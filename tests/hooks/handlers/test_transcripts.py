@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from handlers.transcripts import DECISION, FOUND, episodes, forget_sessions, row, stop
+from hook_transcripts import DECISION, FOUND, episodes, forget_sessions, row, stop
 from memory_fabric import deadline
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Provenance
 from simulated_client import SimulatedClient
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from past_sessions.transcripts import make
 

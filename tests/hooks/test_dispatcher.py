@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Event, RequestContext], Reply | None]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROWS = [handler for entry in HANDLERS.values() for handler in entry.handlers]
 HANDLER_NAMES = [name for name, _ in ROWS]
 

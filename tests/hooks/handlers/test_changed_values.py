@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.test_work_done import ERROR, PYTEST, changed, ran, stop
+from hook_work import ERROR, PYTEST, changed, ran, stop
 from memory_fabric.models import Record
 from simulated_client import SimulatedClient
 

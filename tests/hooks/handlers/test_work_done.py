@@ -6,41 +6,15 @@ import json
 import time
 from typing import Any
 
+from hook_work import ERROR, PYTEST, answered, changed, now, ran, stop
 from memory_fabric import ids
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
 TASK = "Build the analytics importer for CSV uploads, please"
 OUTCOME = "The report reads the new view of paid orders."
-ERROR = "Exit code 1\nE   KeyError: 'total'\n1 failed"
-PYTEST = "pytest tests/test_cart.py"
 # As the client makes them: it must not look like a secret.
 REAL_ID = "toolu_01A09q90qw90lq917835lq9x"
-
-
-def now() -> str:
-    return ids.timestamp(time.time())
-
-
-def ran(client: SimulatedClient, command: str, output: str, *, failed: bool = False) -> None:
-    client.lines += 1
-    id_ = f"b{client.lines}"
-    call = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
-    client.say("assistant", call, timestamp=now())
-    answered(client, id_, output, failed=failed)
-
-
-def answered(client: SimulatedClient, id_: str, output: str, *, failed: bool = False) -> None:
-    result = {"type": "tool_result", "tool_use_id": id_, "content": output, "is_error": failed}
-    client.say("user", result, timestamp=now())
-
-
-def changed(client: SimulatedClient, name: str = "cart.py", *, failed: bool = False) -> None:
-    client.lines += 1
-    id_, path = f"e{client.lines}", str(client.project / name)
-    call = {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
-    client.say("assistant", call, timestamp=now())
-    answered(client, id_, "no such text" if failed else "ok", failed=failed)
 
 
 def passes(client: SimulatedClient) -> None:
@@ -48,10 +22,6 @@ def passes(client: SimulatedClient) -> None:
     ran(client, PYTEST, "3 passed")
     said = "The root cause was that the cart had no total."
     client.say("assistant", said, timestamp=now())
-
-
-def stop(client: SimulatedClient, session: str = "session-1", said: str = "Done.") -> None:
-    client.fire("Stop", session, last_assistant_message=said, stop_hook_active=False)
 
 
 def worked(client: SimulatedClient, session: str, task: str = TASK) -> None:

@@ -11,7 +11,7 @@ from memory_fabric.hooks.session.checkpoint import changed_files, open_items, re
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
-EVENTS = Path(__file__).resolve().parents[1] / "events"
+EVENTS = Path(__file__).resolve().parents[2] / "events"
 DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
 TASK = "Build the analytics importer for CSV uploads, please"
 

@@ -13,7 +13,7 @@ import pytest
 from memory_fabric.store import callers
 from simulated_client import SimulatedClient
 
-EVENTS = Path(__file__).resolve().parents[1] / "events"
+EVENTS = Path(__file__).resolve().parents[2] / "events"
 WALLS = """
 [domains.legal]
 agents = ["legal-advisor"]
