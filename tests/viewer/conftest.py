@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,31 +41,61 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def lasting_page(browser: Browser) -> Page:
+    """The page into which tests of files load theirs: a context for each costs four times that."""
+    return browser.new_context(reduced_motion="reduce").new_page()
+
+
 class Opener:
     """Opens pages and notes what a page of ours never does."""
 
-    def __init__(self, browser: Browser, folder: Path) -> None:
+    def __init__(self, browser: Browser, folder: Path, lasting_page: Page) -> None:
         self.browser = browser
         self.folder = folder
         self.complaints: list[str] = []
+        self._lasting_page = lasting_page
+        self._listening: list[tuple[Page, str, Callable[[Any], None]]] = []
 
     def __call__(self, picture: Mapping[str, Any], place: str = "", **context: Any) -> Page:
         """A page with this picture at this place, ready to be used."""
         path = self.folder / "memory.html"
         path.write_text(page_of(picture), "utf-8")
-        return self.visit(path.as_uri() + place, **context)
+        address = path.as_uri() + place
+        if context or self._listening:  # another one, or a second beside the first
+            return self.visit(address, **context)
+        return self._load(self._lasting_page, address)
 
     def visit(self, address: str, **context: Any) -> Page:
         """The page at an address, ready to be used; it moves nothing smoothly."""
         page = self.browser.new_context(**{"reduced_motion": "reduce"} | context).new_page()
+        return self._load(page, address)
+
+    def _load(self, page: Page, address: str) -> Page:
         origin = address.split("#")[0]
-        page.on("console", lambda said: self.note("console", said.type, said.text))
-        page.on("pageerror", lambda error: self.note("error", str(error)))
-        page.on("dialog", lambda dialog: self.note("dialog", dialog.message))
-        page.on("request", lambda asked: self.watch(asked.url, origin))
+        self._listen(page, "console", lambda said: self.note("console", said.type, said.text))
+        self._listen(page, "pageerror", lambda error: self.note("error", str(error)))
+        self._listen(page, "dialog", lambda dialog: self.note("dialog", dialog.message))
+        self._listen(page, "request", lambda asked: self.watch(asked.url, origin))
         page.goto(address)
         wait(page)
         return page
+
+    def _listen(self, page: Page, event: Any, listener: Callable[[Any], None]) -> None:
+        page.on(event, listener)
+        self._listening.append((page, event, listener))
+
+    def close(self) -> None:
+        """Close all pages but the lasting one, in which nothing is left of this test."""
+        for context in self.browser.contexts:
+            if context is not self._lasting_page.context:
+                context.close()
+        if any(page is self._lasting_page for page, _, _ in self._listening):
+            self._lasting_page.evaluate("localStorage.clear()")
+            self._lasting_page.mouse.move(-1, -1)
+            self._lasting_page.goto("about:blank")
+        for page, event, listener in self._listening:
+            page.remove_listener(event, listener)
 
     def note(self, *what: str) -> None:
         """Keep a complaint."""
@@ -79,12 +109,11 @@ class Opener:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
+def open_page(browser: Browser, tmp_path: Path, lasting_page: Page) -> Iterator[Opener]:
     """Opens pages; when the test is over, nothing may have gone wrong in any of them."""
-    opener = Opener(browser, tmp_path)
+    opener = Opener(browser, tmp_path, lasting_page)
     yield opener
-    for context in browser.contexts:
-        context.close()
+    opener.close()
     assert opener.complaints == []
 
 
