@@ -27,7 +27,7 @@ from memory_fabric.hooks.table import HANDLERS, PATIENCE
 from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import ROOT, HookRunner, recordings
+from replay.hook_runner import ROOT, HookResult, HookRunner, recordings
 from replay.replies import REPLIES, World, settled
 from replay.ways import in_process
 from servers.live_server import LiveServer, patient
@@ -75,6 +75,16 @@ def answered_by(server: LiveServer, hooks: HookRunner) -> None:
     (hooks.memory / "live").symlink_to(server.folder)
 
 
+def answered(
+    server: LiveServer, hooks: HookRunner, event: dict[str, Any]
+) -> tuple[HookResult, str]:
+    """Run the event's hook; its result, and the ways that the server noted since."""
+    earlier = server.ways()
+    result = hooks.run(event)
+    waiting.until(lambda: server.ways() != earlier)
+    return result, server.ways().removeprefix(earlier)
+
+
 @pytest.mark.parametrize("path", recordings(), ids=[path.stem for path in recordings()])
 def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(
     path: Path, world: World, server_of_all: LiveServer
@@ -86,10 +96,7 @@ def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(
         hooks = world.open(name)
         answered_by(server, hooks)
         event = hooks.recorded(path)
-        earlier = server.ways()
-        result = hooks.run(event)
-        waiting.until(lambda earlier=earlier: server.ways() != earlier)
-        ways = server.ways().removeprefix(earlier)
+        result, ways = answered(server, hooks, event)
         assert (result.status, result.stderr) == (0, "")
         found[name] = settled(result.reply, hooks.folder)
         known = event["hook_event_name"] in HANDLERS
