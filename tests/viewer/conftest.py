@@ -90,12 +90,15 @@ class Opener:
         for context in self.browser.contexts:
             if context is not self._lasting_page.context:
                 context.close()
+        for page, event, listener in self._listening:
+            page.remove_listener(event, listener)
         if any(page is self._lasting_page for page, _, _ in self._listening):
             self._lasting_page.evaluate("localStorage.clear()")
             self._lasting_page.mouse.move(-1, -1)
-            self._lasting_page.goto("about:blank")
-        for page, event, listener in self._listening:
-            page.remove_listener(event, listener)
+            # A file, as the next page is: from there the browser needs no other process.
+            nothing = self.folder / "nothing.html"
+            nothing.touch()
+            self._lasting_page.goto(nothing.as_uri())
 
     def note(self, *what: str) -> None:
         """Keep a complaint."""
