@@ -8,7 +8,7 @@
 workloads/year.py writes the script: it knows which statement holds when. The sessions are those of
 one person with two machines (on the second, clones of two projects, whose records travel by git),
 of Claude Code in two versions, Codex and Gemini CLI. One project begins with the memory that an
-earlier version wrote (tests/handlers/home_of_5c9b80fb.db.gz). The clock is that of
+earlier version wrote (tests/hooks/handlers/home_of_5c9b80fb.db.gz). The clock is that of
 tests/replay/fixed_clock.py. Of fifty sessions one is answered by the command of hooks.json, the
 others by the same dispatcher in this process, as the session's server does it.
 
@@ -54,7 +54,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 from replay.fixed_clock import Clock
 
 START = datetime(2025, 12, 1, 8, tzinfo=UTC).timestamp()
-FIXTURE = os.path.join(ROOT, "tests", "handlers", "home_of_5c9b80fb.db.gz")
+FIXTURE = os.path.join(ROOT, "tests", "hooks", "handlers", "home_of_5c9b80fb.db.gz")
 BETWEEN_PROMPTS_S, BEFORE_END_S = 180, 30
 LAUNCHED = 50
 EXAMPLES = 12

@@ -212,7 +212,7 @@ def test_a_database_from_before_the_first_release_is_refused_and_unchanged(
 
 def test_the_home_of_the_last_unreleased_version_opens_with_nothing_lost(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
-    stored = Path(__file__).parents[1] / "handlers/home_of_5c9b80fb.db.gz"
+    stored = Path(__file__).parents[1] / "hooks/handlers/home_of_5c9b80fb.db.gz"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
     before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     assert before.execute("PRAGMA user_version").fetchone() == (schema.OLDEST,)
