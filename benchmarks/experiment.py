@@ -165,7 +165,20 @@ def _all(options: argparse.Namespace) -> list[Task]:
 
 
 def _shown(task: Task, arm: str, others: Sequence[Note], options: argparse.Namespace) -> str:
+    """Return the text of an arm; a store that an interrupted run had filled is taken as it is."""
     folder = _store(task, arm, options)
+    path = os.path.join(folder, "shown.txt")
+    if not os.path.exists(path):
+        shutil.rmtree(folder, ignore_errors=True)
+        _write(path, _filled(folder, task, arm, others, options))
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _filled(
+    folder: str, task: Task, arm: str, others: Sequence[Note], options: argparse.Namespace
+) -> str:
+    """Fill an arm's store and return what it shows."""
     if arm == WRITTEN:
         hooks = _session_before(folder, task, others)
         _answer_packet(hooks, task, options.written)
