@@ -25,7 +25,6 @@ from memory_fabric.models import (
     stated_at,
 )
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.rules.required import as_typed
 from memory_fabric.store import journal, signing
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
@@ -87,7 +86,11 @@ class Earned(NamedTuple):
         # Of those without an entry only the quoted one, with which the record is raised.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
-        when, unsaid = as_typed(note.when, typed)
+        when, unsaid = note.when, []
+        if when:
+            from memory_fabric.rules.required import as_typed  # late: few notes bind a call
+
+            when, unsaid = as_typed(when, typed)
         evidence = {
             NOTED: note.kind,
             QUOTATION: without_secrets(self.words),

@@ -4,8 +4,6 @@ They are read only for a call that such a rule is about: the session's own and t
 subagents. A change of a file by anything but a tool call is not seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
