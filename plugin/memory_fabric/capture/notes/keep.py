@@ -86,7 +86,8 @@ class Earned(NamedTuple):
         # Of those without an entry only the quoted one, with which the record is raised.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
-        when, unsaid = note.when, []
+        when = note.when
+        unsaid: list[str] = []
         if when:
             from memory_fabric.rules.required import as_typed  # late: few notes bind a call
 
