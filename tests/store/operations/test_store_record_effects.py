@@ -409,6 +409,18 @@ def test_pinned_records_stand_first_however_old(world: World, memory: Memory) ->
     assert shown[3].endswith("Pinned")
 
 
+def test_a_rule_stays_in_memory_md_however_many_decisions_follow(
+    world: World, memory: Memory
+) -> None:
+    remembered(memory, Record("constraint", "Never edit the vendored parser", confidence=0.9))
+    for i in range(120):
+        remembered(memory, decision(f"Choose number {i}", confidence=0.9))
+    memory.flush()
+    lines = world.native().read_text("utf-8").split("\n")
+    assert lines[3].endswith("Never edit the vendored parser")
+    assert lines[5].endswith("Choose number 119")
+
+
 def test_where_the_client_keeps_no_notes_nothing_is_promoted(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")

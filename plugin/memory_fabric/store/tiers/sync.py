@@ -18,11 +18,9 @@ from memory_fabric.store.projects import own_lines
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 
-# Of what the user said: what may be in MEMORY.md.
-_LASTING = (
-    "(type IN ('constraint', 'preference') OR sightings > 1 "
-    "OR json_extract(body, '$.evidence.noted') IS NULL)"
-)
+# Of what the user said: what may be in MEMORY.md by itself, and what else may if this holds.
+_STANDING = "type IN ('constraint', 'preference')"
+_OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
@@ -122,7 +120,8 @@ def promote(memory: BaseMemory) -> None:
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
-    """Return the records that belong in MEMORY.md: pinned first, then newest.
+    """Return the records that belong in MEMORY.md: pinned, rules and preferences, others; of each
+    the newest first, since the file has room for a part of a large memory.
 
     By themselves rules and preferences do; anything else if it was stated on purpose, kept by
     the user, or noted again in another session.
@@ -137,9 +136,9 @@ def promotable(memory: BaseMemory) -> list[Record]:
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
     records = memory.find_records(fit + "pinned = 1", (*apart,))
-    records += memory.find_records(
-        f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
-    )
+    for kind in (_STANDING, f"NOT {_STANDING} AND {_OTHERS_LASTING}"):
+        stated = f"{fit} pinned = 0 AND confidence >= ? AND {kind}"
+        records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # not needed at a session's start
 
     # Without those that a newer one of them contradicts, unless the user pinned them; those that
