@@ -281,7 +281,7 @@ def _similarity(world: conversations.World, path: str) -> Measure | None:
         return None
     measure = measure_for(world.memory.settings)
     if measure is None or not measure.ready():
-        raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+        raise SystemExit("--path warm needs the extra: pip install '.[semantic]'")
     embed_all(world.memory, measure.model, give_up_s=math.inf)
     return measure
 

@@ -72,7 +72,7 @@ class Product:
                 self._remember(memory)
         similarity = measure_for(self.memory.settings) if path == "warm" else None
         if path == "warm" and (similarity is None or not similarity.ready()):
-            raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+            raise SystemExit("--path warm needs the extra: pip install '.[semantic]'")
         # Hooks never wait for a model: what a prompt is given is the same on both paths.
         self.asked, self.fabric = Fabric(self.memory, now, similarity), Fabric(self.memory, now)
 

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory = _memory(folder)
         measure = measure_for(memory.settings)
         if measure is None or not measure.ready():
-            raise SystemExit("this needs the extra: pip install memory-fabric[semantic]")
+            raise SystemExit("this needs the extra: pip install '.[semantic]'")
         (database,) = memory.databases()
         bare = os.path.getsize(database.path)
         fill(database, options.records)

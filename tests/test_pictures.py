@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs/pictures"
 SIZES = {
+    "icon.png": (512, 512),
     "page-dark.png": (2560, 1600),
     "page-light.png": (2560, 1600),
     "page-phone.png": (780, 1688),
@@ -40,7 +41,13 @@ def test_one_command_makes_every_picture(tmp_path: Path) -> None:
     assert made == SIZES
 
 
-@pytest.mark.parametrize("name", [*SIZES, "session.svg"])
+def test_the_icon_is_one_that_the_plugin_directory_takes() -> None:
+    width, height = size(ROOT / ".claude-plugin/icon.png")
+
+    assert width == height == SIZES["icon.png"][0] >= 512
+
+
+@pytest.mark.parametrize("name", sorted({*SIZES, "session.svg"} - {"icon.png"}))
 def test_every_picture_stands_in_a_document(name: str) -> None:
     pages = (ROOT / "README.md", ROOT / "docs/viewer.md")
 

@@ -63,10 +63,25 @@ def recalled(home: Home) -> bool:
     return any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_the_client_validates_the_repository_strictly(empty_home: Home, marketplace: Path) -> None:
-    assert "Validation passed" in empty_home.claude(
-        "plugin", "validate", str(marketplace), "--strict"
+def test_the_client_finds_the_plugin_fit_for_its_directory(
+    empty_home: Home, marketplace: Path
+) -> None:
+    said = empty_home.claude(
+        "plugin", "validate", "--profile", "directory", "--strict", str(marketplace)
     )
+
+    assert "Validation passed" in said and "nothing to report" in said
+
+
+def test_a_clone_offers_its_visitors_no_server_of_its_own(home: Home, marketplace: Path) -> None:
+    home.project = marketplace
+
+    listed = home.claude("mcp", "list").splitlines()
+    checks = by_name(home.fabric("doctor", "--json"))
+
+    [server] = [line for line in listed if "bin/memory-fabric" in line]
+    assert server.startswith("plugin:memory-fabric:memory:")
+    assert checks["servers"]["state"] == "ok"
 
 
 def test_with_the_network_cut_the_hooks_still_recall(

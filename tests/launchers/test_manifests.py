@@ -1,4 +1,4 @@
-"""The files that the client reads: the manifests, hooks.json, .mcp.json and what they name."""
+"""The files that the client reads: the manifests, hooks.json and what they name."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_only_events_of_tools_and_skills_are_narrowed_and_to_those_meant() -> No
 
 
 def test_the_server_is_named_memory_and_loads_late() -> None:
-    server = _json(".mcp.json")["mcpServers"]["memory"]
+    server = _json(".claude-plugin", "plugin.json")["mcpServers"]["memory"]
 
     assert server["command"] == "${CLAUDE_PLUGIN_ROOT}/bin/memory-fabric"
     assert (server["args"], server["alwaysLoad"]) == (["mcp"], False)

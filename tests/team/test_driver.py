@@ -79,4 +79,4 @@ def test_a_package_without_the_plugin_names_pip(tmp_path: Path) -> None:
 
     said = done.stderr.splitlines()[-1]
     assert "DriverMissing" in said and "psycopg, cryptography, mnemonic" in said
-    assert "pip install 'memory-fabric[team]'" in said
+    assert "pip install '.[team]' in a clone" in said

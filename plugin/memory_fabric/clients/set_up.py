@@ -61,7 +61,9 @@ def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
     """Return the hooks of hooks.json by event, with the launcher's absolute path.
 
     On Windows, where no script is a program, a Python runs the launcher; `system` is `os.name`.
+    Raises BadInput if there is no launcher.
     """
+    launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
     groups: dict[str, list[Any]] = json.loads(text.replace(VARIABLE, place))["hooks"]

@@ -112,7 +112,7 @@ def test_a_secret_does_not_come_over(client: SimulatedClient) -> None:
 OURS = [
     {"command": "memory-fabric", "args": ["mcp"]},
     {"command": "/usr/bin/python3", "args": ["-m", "memory_fabric.cli", "mcp"]},
-    {"command": "uvx", "args": ["--from", "memory-fabric", "memory-fabric", "mcp"]},
+    {"command": "uvx", "args": ["--from", "./memory-fabric", "memory-fabric", "mcp"]},
 ]
 
 

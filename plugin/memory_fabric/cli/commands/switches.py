@@ -18,7 +18,7 @@ Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for th
 Write = Annotated[bool, typer.Option("--write", help="Only capture: storing new memories.")]
 Here = Annotated[bool, typer.Option("--here", help="Only the project of this folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON: the new state.")]
-BY_PIP = "pip install 'memory-fabric[semantic]'"
+BY_PIP = "pip install '.[semantic]' in a clone of memory-fabric"
 STATES = {
     measure.ON: "On: the server and the command line also find memories by their meaning.",
     measure.OFF: "Turned off",

@@ -1,6 +1,6 @@
 """The packages of the extra `team`: made importable, and installed.
 
-They are where any package is (`pip install memory-fabric[team]`), or in the folder that
+They are where any package is (`pip install '.[team]'` in a clone), or in the folder that
 `memory-fabric team join` fills next to the plugin's own environment. A detached process starts
 without the packages of its interpreter, so a tie notes the folder in which they were.
 """
@@ -34,7 +34,7 @@ def reach(settings: Settings, noted: str = "") -> None:
         raise DriverMissing(
             f"The packages for a shared log are missing here ({', '.join(missing)}).",
             remedy="Run memory-fabric team join again, which installs them, or "
-            "pip install 'memory-fabric[team]'.",
+            "pip install '.[team]' in a clone of memory-fabric.",
         )
 
 
