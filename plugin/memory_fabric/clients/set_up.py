@@ -49,19 +49,15 @@ def launcher(root: str) -> str:
     """Return the absolute path of the hooks' launcher. Raises BadInput if it cannot be started."""
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
-        raise BadInput(
-            "setup",
-            "The hooks are not installed next to this package.",
-            remedy="Run bin/memory-fabric setup in a checkout of memory-fabric.",
-        )
+        text = "The hooks are not installed next to this package."
+        raise BadInput("setup", text, remedy="Run bin/memory-fabric setup in a clone of the plugin.")
     return path
 
 
 def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
-    """Return the hooks of hooks.json by event, with the launcher's absolute path.
+    """Return the hooks of hooks.json by event, with the launcher's absolute path. Raises BadInput.
 
     On Windows, where no script is a program, a Python runs the launcher; `system` is `os.name`.
-    Raises BadInput if there is no launcher.
     """
     launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"

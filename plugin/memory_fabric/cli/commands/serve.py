@@ -147,8 +147,7 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
         return
     if not folder:
         raise FabricError(
-            "The packages of serve are missing.",
-            remedy="Run pip install . in a clone of memory-fabric.",
+            "The packages of serve are missing.", remedy="Run pip install . in a clone."
         )
     show.warn(
         f"installing the packages of serve once (about {SIZE_MB} MB, in {folder}); "
