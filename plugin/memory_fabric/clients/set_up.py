@@ -50,7 +50,7 @@ def launcher(root: str) -> str:
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
         text = "The hooks are not installed next to this package."
-        raise BadInput("setup", text, remedy="Run bin/memory-fabric setup in a clone of the plugin.")
+        raise BadInput("setup", text, remedy="Run bin/memory-fabric setup in a clone.")
     return path
 
 
