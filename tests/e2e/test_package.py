@@ -22,7 +22,7 @@ NEVER = {"tests", "benchmarks", "evals", "pictures", "node_modules", "__pycache_
 
 def package(target: Path) -> subprocess.CompletedProcess[str]:
     """Run the script for a folder."""
-    command = [sys.executable, REPOSITORY / "scripts/package", target]
+    command = [sys.executable, str(REPOSITORY / "scripts/package"), str(target)]
     return subprocess.run(command, capture_output=True, text=True)
 
 

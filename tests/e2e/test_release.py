@@ -1,0 +1,156 @@
+"""scripts/release, tried dry: it builds what a release publishes and changes nothing here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.home import REPOSITORY, clone, passed_on
+
+VERSION = "99.0.0"
+PERSON = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+SUBJECT = "Start"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository with this checkout's files in one commit."""
+
+    folder: Path
+
+    def git(self, *arguments: str) -> str:
+        """What git says of it."""
+        command = ["git", "-C", str(self.folder), *PERSON, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    def release(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run its script with a name for git, and of the developer's settings only the index."""
+        environ = {
+            **{name: value for name, value in os.environ.items() if passed_on(name)},
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder.parent),
+            **{f"GIT_{role}_NAME": "Ann" for role in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{role}_EMAIL": "ann@example.com" for role in ("AUTHOR", "COMMITTER")},
+        }
+        return subprocess.run(
+            [sys.executable, self.folder / "scripts/release", *arguments],
+            env=environ,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository of its own, in which everything is committed; every test leaves it so."""
+    made = Repository(clone(tmp_path_factory.mktemp("release") / "clone"))
+    made.git("init", "--quiet")
+    made.git("add", "--all")
+    made.git("commit", "--quiet", "--message", SUBJECT)
+    return made
+
+
+@pytest.fixture
+def unready(repository: Repository) -> Iterator[Repository]:
+    """The repository while it has a tag of the version, and a file that is not committed."""
+    repository.git("tag", f"v{VERSION}")
+    (repository.folder / "draft").write_text("")
+    yield repository
+    (repository.folder / "draft").unlink()
+    repository.git("tag", "--delete", f"v{VERSION}")
+
+
+def test_a_dry_run_builds_the_release_and_leaves_the_repository_alone(
+    repository: Repository, tmp_path: Path
+) -> None:
+    began = datetime.now(UTC).date()
+
+    done = repository.release(VERSION, "--dry-run", "--to", tmp_path / "built")
+
+    assert done.returncode == 0, done.stderr
+    assert f"Release {VERSION}" in done.stdout and f"tag: v{VERSION}" in done.stdout
+    assert repository.git("log", "--format=%s") == SUBJECT
+    assert repository.git("tag") == repository.git("status", "--porcelain") == ""
+    built = {path.name: path for path in (tmp_path / "built").iterdir()}
+    wheel = f"agent_memory_fabric-{VERSION}-py3-none-any.whl"
+    package, bill = f"memory-fabric-{VERSION}.tar.gz", f"memory-fabric-{VERSION}.cdx.json"
+    assert set(built) == {wheel, package, bill, "SHA256SUMS"}
+    listed = dict(line.split("  ")[::-1] for line in built["SHA256SUMS"].read_text().splitlines())
+    assert listed == {
+        name: hashlib.sha256(built[name].read_bytes()).hexdigest()
+        for name in (wheel, package, bill)
+    }
+    with tarfile.open(built[package]) as tar:
+        manifest = tar.extractfile(f"memory-fabric-{VERSION}/.claude-plugin/plugin.json")
+        changelog = tar.extractfile(f"memory-fabric-{VERSION}/CHANGELOG.md")
+        assert manifest and json.load(manifest)["version"] == VERSION
+        assert changelog
+        [day] = re.findall(rf"^## {VERSION} - (\S+)$", changelog.read().decode(), re.MULTILINE)
+    assert began <= date.fromisoformat(day) <= datetime.now(UTC).date()
+    assert (
+        f'__version__ = "{VERSION}"'
+        in zipfile.ZipFile(built[wheel])
+        .read("memory_fabric_plugin/plugin/memory_fabric/__init__.py")
+        .decode()
+    )
+
+
+def test_the_bill_of_materials_names_every_pin_of_every_lock_and_the_pages_library(
+    repository: Repository, tmp_path: Path
+) -> None:
+    done = repository.release("--build", "--to", tmp_path / "built")
+
+    assert done.returncode == 0, done.stderr
+    [bill] = (tmp_path / "built").glob("*.cdx.json")
+    listed = json.loads(bill.read_text("utf-8"))
+    locks = (REPOSITORY / "plugin").glob("*.lock")
+    pins = {
+        pin for lock in locks for pin in re.findall(r"^([\w.-]+==[\w.+-]+)", lock.read_text(), re.M)
+    }
+    named = {f"{part['name']}=={part['version']}" for part in listed["components"]}
+    assert len(pins) > 40
+    assert named - pins == {"force-graph==1.52.0"} and pins <= named
+    assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.6")
+    assert listed["dependencies"][0]["dependsOn"] == [p["bom-ref"] for p in listed["components"]]
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("next", "no version"),
+        ("0.0.1", "not newer"),
+        (VERSION, f"the tag v{VERSION} exists"),
+        ("99.0.1", "not committed"),
+    ],
+)
+def test_a_release_that_is_not_ready_is_refused_with_the_remedy(
+    unready: Repository, version: str, reason: str
+) -> None:
+    done = unready.release(version)
+
+    assert done.returncode == 1 and reason in done.stderr
+    assert unready.git("log", "--format=%s") == SUBJECT
+
+
+def test_a_failed_build_leaves_version_and_changelog_as_they_were(
+    repository: Repository, tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/other").write_text("")
+
+    done = repository.release(VERSION, "--to", tmp_path / "full")
+
+    assert done.returncode == 1 and "is not empty" in done.stderr
+    assert repository.git("status", "--porcelain") == repository.git("tag") == ""
