@@ -40,13 +40,13 @@ def test_the_two_commands_that_set_everything_up_exist_and_can_be_run() -> None:
 
 
 def test_both_ways_in_and_how_to_update_stand_in_the_readme() -> None:
-    for source in ("OWNER/REPO", '"$PWD"'):
+    for source in ("OWNER/REPO", '"$PWD/dist/memory-fabric"'):
         assert (
             f"claude plugin marketplace add {source}\n"
             "claude plugin install memory-fabric@memory-fabric\n"
         ) in README
     assert "`claude plugin update memory-fabric@memory-fabric`" in README
-    assert "`git pull` in the clone" in README
+    assert "after `git pull` and `scripts/package dist/memory-fabric`" in README
 
 
 def test_what_readme_says_of_the_first_installation_is_what_the_lock_holds() -> None:

@@ -38,3 +38,12 @@ def test_the_changelog_has_a_section_for_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
 
     assert re.search(rf"^## {re.escape(__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_a_person_can_read_what_is_unreleased_in_a_minute() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    _, _, changes = changelog.partition("## Unreleased\n")
+    lines = changes.partition("\n## ")[0].splitlines()
+
+    assert len([line for line in lines if line.strip()]) <= 40
+    assert len(changes.partition("\n## ")[0].split()) <= 900
