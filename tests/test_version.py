@@ -47,3 +47,21 @@ def test_a_person_can_read_what_is_unreleased_in_a_minute() -> None:
 
     assert len([line for line in lines if line.strip()]) <= 40
     assert len(changes.partition("\n## ")[0].split()) <= 900
+
+
+def test_nothing_sends_anybody_to_the_other_product_of_this_name_on_the_index() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    places = ("README.md", "CONTRIBUTING.md", "docs", "plugin", "skills", "hooks", "benchmarks")
+    pages = [
+        page
+        for place in places
+        for page in (ROOT / place, *(ROOT / place).rglob("*"))
+        if page.suffix in {".md", ".py", ".toml", ".txt", ".js"}
+    ]
+
+    sent = re.compile(
+        r"(?:pip|pipx|uv tool) install ['\"]?memory-fabric|uvx memory-fabric|--from memory-f"
+    )
+    assert project["name"] == "agent-memory-fabric"
+    assert len(pages) > 500
+    assert [page for page in pages if sent.search(page.read_text("utf-8"))] == []
