@@ -35,7 +35,6 @@ from baselines import BASELINES, FullText
 from memory_fabric.recall import rank, relevance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic.measure import Measure, measure_for
-from memory_fabric.semantic.vectors import embed_all
 from scoring import interval, mean, recall_at, reciprocal_rank
 
 LIMIT = 20
@@ -282,6 +281,8 @@ def _similarity(world: conversations.World, path: str) -> Measure | None:
     measure = measure_for(world.memory.settings)
     if measure is None or not measure.ready():
         raise SystemExit("--path warm needs the extra: pip install '.[semantic]'")
+    from memory_fabric.semantic.vectors import embed_all  # numpy, which the hot path does without
+
     embed_all(world.memory, measure.model, give_up_s=math.inf)
     return measure
 

@@ -96,6 +96,17 @@ def test_predictions_name_the_documents_of_a_file(
     assert ("FTS5, whole sessions: R@5 100.0" in shown) == (unit == "session")
 
 
+def test_the_hot_path_needs_the_standard_library_alone(file: Path) -> None:
+    without_packages = [sys.executable, "-S", str(FOLDER / "locomo.py")]
+
+    done = subprocess.run(
+        [*without_packages, "--data", str(file), "--path", "hot"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "hot path" in done.stdout
+
+
 def test_a_question_finds_only_the_sessions_before_the_one_in_which_it_was_asked(
     tmp_path: Path,
 ) -> None:
