@@ -40,7 +40,8 @@ def test_the_two_commands_that_set_everything_up_exist_and_can_be_run() -> None:
 
 
 def test_both_ways_in_and_how_to_update_stand_in_the_readme() -> None:
-    for source in ("OWNER/REPO", '"$PWD/dist/memory-fabric"'):
+    parts = "--sparse .claude-plugin bin hooks plugin skills"
+    for source in (f"OWNER/REPO {parts}", '"$PWD/dist/memory-fabric"'):
         assert (
             f"claude plugin marketplace add {source}\n"
             "claude plugin install memory-fabric@memory-fabric\n"

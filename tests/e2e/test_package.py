@@ -1,15 +1,20 @@
-"""scripts/package: what it makes is small, fit for the plugin directory, and works installed."""
+"""What is installed, from scripts/package or a host: small, fit for the directory, and working."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from e2e.harness.home import REPOSITORY, Home
+from e2e.harness.home import PLUGIN, REPOSITORY, Home, repository
 from e2e.harness.result import blocks
 from e2e.harness.script import Script
 
@@ -17,6 +22,7 @@ pytestmark = pytest.mark.e2e
 
 DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
 QUESTION = "Which database should the analytics service talk to?"
+README = (REPOSITORY / "README.md").read_text("utf-8")
 NEVER = {"tests", "benchmarks", "evals", "pictures", "node_modules", "__pycache__", ".venv", ".git"}
 
 
@@ -33,6 +39,55 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = package(target)
     assert done.returncode == 0, done.stderr
     return target
+
+
+class GitHost(BaseHTTPRequestHandler):
+    """Serves git repositories below `folder` as a host does, by git's own program for that."""
+
+    folder = ""
+
+    def do_GET(self) -> None:
+        """Answer a request by `git http-backend`."""
+        path, _, query = self.path.partition("?")
+        variables = {
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": self.folder,
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "REQUEST_METHOD": self.command,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+        }
+        asked = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        done = subprocess.run(
+            ["git", "http-backend"], input=asked, env=variables, capture_output=True
+        )
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
+        self.send_response(int(fields.pop("Status", "200").split()[0]))
+        for name, value in fields.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[str]:
+    """The address of this checkout's repository on a host."""
+    served = repository(tmp_path / "memory-fabric")
+    subprocess.run(["git", "-C", served, "config", "uploadpack.allowFilter", "true"], check=True)
+    handler = type("Served", (GitHost,), {"folder": str(tmp_path)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/memory-fabric/.git"
+        server.shutdown()
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -66,6 +121,24 @@ def test_the_installed_package_is_small_and_its_hooks_answer(
     assert {part for path in files for part in path.relative_to(installed).parts} & NEVER == set()
     assert any("PostgreSQL" in block for block in blocks(request))
     assert home.log == ""
+
+
+def test_what_a_host_installs_as_readme_says_is_small_and_its_hooks_answer(
+    empty_home: Home, host: str
+) -> None:
+    home = empty_home
+    [line] = re.findall(r"^claude (plugin marketplace add OWNER/REPO .*)$", README, re.MULTILINE)
+
+    home.claude(*shlex.split(line.replace("OWNER/REPO", host)))
+    home.claude("plugin", "install", PLUGIN)
+    files = files_of(home.program.parents[1])
+    home.bring_packages()
+    home.session(Script(prompts=(DECISION,)))
+    [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
+
+    assert len(files) <= 700 and sum(path.stat().st_size for path in files) <= 8_000_000
+    assert {part for path in files for part in path.relative_to(home.path).parts} & NEVER == set()
+    assert any("PostgreSQL" in block for block in blocks(request))
 
 
 def test_no_page_of_the_package_links_to_what_is_left_out(packaged: Path) -> None:

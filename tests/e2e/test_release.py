@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from e2e.harness.home import REPOSITORY, clone, passed_on
+from e2e.harness.home import REPOSITORY, passed_on
+from e2e.harness.home import repository as start_of
 
 VERSION = "99.0.0"
-PERSON = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
 SUBJECT = "Start"
 
 
@@ -32,7 +32,7 @@ class Repository:
 
     def git(self, *arguments: str) -> str:
         """What git says of it."""
-        command = ["git", "-C", str(self.folder), *PERSON, *arguments]
+        command = ["git", "-C", str(self.folder), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     def release(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -55,11 +55,7 @@ class Repository:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository of its own, in which everything is committed; every test leaves it so."""
-    made = Repository(clone(tmp_path_factory.mktemp("release") / "clone"))
-    made.git("init", "--quiet")
-    made.git("add", "--all")
-    made.git("commit", "--quiet", "--message", SUBJECT)
-    return made
+    return Repository(start_of(tmp_path_factory.mktemp("release") / "clone"))
 
 
 @pytest.fixture

@@ -61,6 +61,15 @@ def clone(target: Path) -> Path:
     return target
 
 
+def repository(target: Path) -> Path:
+    """A git repository with a clone's files in its only commit."""
+    clone(target)
+    git = ("git", "-C", str(target), "-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+    for words in ("init --quiet", "add --all", "commit --quiet --message Start"):
+        subprocess.run([*git, *words.split()], check=True)
+    return target
+
+
 class Home:
     """An empty HOME and an empty project; sessions in it share what it remembers."""
 
