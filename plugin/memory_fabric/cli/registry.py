@@ -45,7 +45,7 @@ _PANELS = {
         "viz": "Show the memory as a page in the browser, or its graph as text.",
         "stale": "List memories not mentioned for long, or whose files changed.",
         "domains": "Count memories by domain, and show how domains are related.",
-        "worth": "Show what came of memory week by week, and what it cost.",
+        "worth": "Show week by week what came of memory in your sessions, and what it cost.",
     },
     "Change the memory": {
         "remember": "Remember a decision, a rule, what worked or failed.",

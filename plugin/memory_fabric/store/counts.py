@@ -200,9 +200,11 @@ class WorthOfWeek(NamedTuple):
 def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
     """Return what came of memory in each week since a time (ISO 8601), newest first.
 
-    A week without anything is left out. Raises StoreUnavailable.
+    A week without anything is left out. A database that cannot be read counts nothing.
     """
-    database = memory.session_database()
+    database = next((db for db in memory.databases() if db.kind == "project"), None)
+    if database is None:
+        return []
     monday = _MONDAY.format("created_at")
     cases: dict[str, dict[str, Cases]] = {}
     for week, channel, n, yes in database.rows(
@@ -213,7 +215,7 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
         (*_BY_CHANNEL, since),
     ):
         cases.setdefault(week, {})[_BY_CHANNEL.get(channel, "decisions_named")] = Cases(n, yes)
-    stated = _stated(memory, since)
+    stated = _stated(memory, database, since)
     for week in {week for week, _ in stated}:
         again, first = stated[week, True], stated[week, False]
         cases.setdefault(week, {})["said_again"] = Cases(again + first, again)
@@ -233,7 +235,7 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
     return weeks
 
 
-def _stated(memory: Memory, since: str) -> Counter[tuple[str, bool]]:
+def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
     """Count by week what the user's words put on record, and (True) what an earlier session had
     there already: each once a session.
     """
@@ -242,7 +244,7 @@ def _stated(memory: Memory, since: str) -> Counter[tuple[str, bool]]:
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
     # What a prompt states is stored before its entry shows that a person typed it.
     typed = set(
-        memory.session_database().rows(
+        sessions.rows(
             "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?",
             (TYPED, since),
         )
