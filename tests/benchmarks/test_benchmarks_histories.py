@@ -21,6 +21,7 @@ MONDAY, TUESDAY = "monday.md", "tuesday.md"
 DECIDED = "Remember that the berths are stored in PostgreSQL because SQLite locks."
 COUNT = "No, never count the guest berths of the north pier, only those of members."
 ANSWERED = "Understood. We decided to keep the berths in a table of their own."
+ASKED = "Why PostgreSQL for the berths?"
 CONVERSATION = [
     {
         "project": PROJECT,
@@ -50,7 +51,7 @@ CONVERSATION = [
         "turns": [
             {
                 "at": None,
-                "prompt": "Why PostgreSQL for the berths?",
+                "prompt": ASKED,
                 "blocks": [{"type": "text", "text": "For its concurrent writes."}],
             }
         ],
@@ -137,14 +138,17 @@ def test_a_prompt_with_nothing_told_is_an_item_with_the_records_that_nobody_told
     colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
     facts = [f"Noted fact: Boat {colour} belongs to pier {n}." for n, colour in enumerate(colours)]
     notes = write(tmp_path / "notes.jsonl", note(MONDAY, 1, *facts))
+    asked = gzip.decompress(data.read_bytes()).decode().replace(ASKED, "Is the paint dry by now?")
+    other = tmp_path / "conversations.jsonl.gz"
+    other.write_bytes(gzip.compress(asked.encode()))
 
-    run("--data", data, "--out", tmp_path / "out", "--notes", notes)
+    run("--data", other, "--out", tmp_path / "out", "--notes", notes)
 
     items = lines_of(tmp_path / "out" / "items.jsonl")
     start = "".join(item["text"] for item in items if item["kind"] == "session_start")
     [silence] = [item["context"] for item in items if item["kind"] == "silence"]
     untold = silence.partition("not told in this one:")[2]
-    assert "Why PostgreSQL for the berths?" in silence
+    assert "Is the paint dry by now?" in silence
     assert "PostgreSQL" not in untold  # MEMORY.md has it
     assert all((f"Boat {c} belongs" in start) != (f"Boat {c} belongs" in untold) for c in colours)
 
