@@ -55,7 +55,7 @@ def test_what_readme_says_of_the_first_installation_is_what_the_lock_holds() -> 
     [(packages, megabytes)] = re.findall(r"need (\d+) packages \((\d+) MB\)", FOLDED)
 
     assert int(packages) == len(re.findall(r"^[a-z0-9-]+==", lock, re.MULTILINE))
-    assert int(megabytes) <= installation.SIZE_MB
+    assert int(megabytes) == installation.SIZE_MB
 
 
 def test_what_readme_says_of_capture_and_of_a_prompt_stands_in_the_benchmarks() -> None:

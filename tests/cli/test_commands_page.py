@@ -82,6 +82,13 @@ def test_help_shows_the_text_of_every_option(shell: Shell, name: str) -> None:
         assert parameter.hidden or re.sub(r"[\s`]+", "", parameter.help) in shown
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_help_fits_80_columns(shell: Shell, name: str) -> None:
+    shown = shell.run(name, "--help", COLUMNS="80").out
+
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", ["recall", "share"])
 def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
     shell: Shell, name: str

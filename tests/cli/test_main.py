@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -9,11 +10,10 @@ import pytest
 
 from cli.shell import ROOT, Shell
 from memory_fabric import __version__
+from memory_fabric.cli.registry import COMMANDS
 
 
 def test_help_lists_every_command(shell: Shell) -> None:
-    from memory_fabric.cli.registry import COMMANDS
-
     done = shell.run("--help")
 
     assert done.status == 0
@@ -22,8 +22,6 @@ def test_help_lists_every_command(shell: Shell) -> None:
 
 
 def test_help_shows_groups_with_whole_summaries_in_80_columns(shell: Shell) -> None:
-    from memory_fabric.cli.registry import COMMANDS
-
     shown = shell.run("--help").out
 
     words = " ".join(shown.split())
@@ -34,10 +32,19 @@ def test_help_shows_groups_with_whole_summaries_in_80_columns(shell: Shell) -> N
         assert f" {command.name} {command.says} " in words
 
 
+def test_help_lists_what_people_need_before_the_commands_for_particular_cases(shell: Shell) -> None:
+    shown = shell.run("--help").out
+
+    first, _, rest = shown.partition("\nFor particular cases:\n")
+    in_sight = {line.split()[0] for line in first.splitlines() if line.startswith("  ")}
+    named = in_sight & {command.name for command in COMMANDS}
+    assert {"recall", "remember", "forget", "undo", "review", "status", "doctor"} <= named
+    assert len(named) <= 25
+    assert "\n  completion " in rest and "\n  hook " in rest
+
+
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     from importlib import import_module
-
-    from memory_fabric.cli.registry import COMMANDS
 
     for command in COMMANDS:
         module = import_module(f"memory_fabric.cli.{command.module}")
@@ -81,6 +88,36 @@ def test_a_mistake_is_one_helpful_line_and_exit_code_2(
     assert done.out == "" or words[0] == "setup"
     assert done.err.startswith("memory-fabric: ")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code", "name"),
+    [
+        (("rember", "x"), 2, "bad_input", ""),
+        (("recall", "--limit", "many"), 2, "bad_input", "--limit"),
+        (("remember", "--typo", "x"), 2, "bad_input", "--typo"),
+        (("remember", "--success", "--failed", "x"), 2, "bad_input", "--success"),
+        (("why", "01234567"), 3, "not_found", "01234567"),
+        (("import", "absent.jsonl"), 3, "not_found", "absent.jsonl"),
+    ],
+)
+def test_with_json_an_error_is_one_object_that_names_its_thing_and_the_remedy(
+    shell: Shell, words: tuple[str, ...], status: int, code: str, name: str
+) -> None:
+    done = shell.run(*words, "--json")
+
+    error = json.loads(done.err)["error"]
+    plain = shell.run(*words)
+    assert (done.status, plain.status, done.out) == (status, status, "")
+    assert (error["code"], error["name"]) == (code, name)
+    assert plain.err == f"memory-fabric: {error['message']} {error['remedy']}\n"
+    assert error["remedy"]
+
+
+def test_json_behind_two_dashes_is_a_word_and_no_wish(shell: Shell) -> None:
+    done = shell.run("why", "--", "--json")
+
+    assert done.err.startswith("memory-fabric: ")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +187,6 @@ def loaded_by(*words: str) -> set[str]:
 
 
 def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> None:
-    from memory_fabric.cli.registry import COMMANDS
-
     for words in ([], ["--help"], ["rember"]):
         loaded = loaded_by(*words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -50,6 +51,10 @@ def helps(done: Done, *codes: int) -> None:
     """Assert that standard error is one line of ours, with a remedy, if the command failed."""
     assert "Traceback" not in done.err + done.out
     assert done.status in (codes or DOCUMENTED), done.err
+    if done.err.startswith("{"):
+        error = json.loads(done.err)["error"]
+        assert error["message"] and error["remedy"], done.err
+        return
     for line in done.err.splitlines():
         assert line.startswith("memory-fabric: "), done.err
     if done.status in (1, 2) and done.err:
@@ -339,7 +344,7 @@ def test_standard_output_is_full(shell: Shell, words: tuple[str, ...]) -> None:
     done = raw(shell, ">/dev/full", *words)
 
     helps(done, 1)
-    assert done.err.startswith("memory-fabric: No space left on device.")
+    assert "No space left on device." in done.err
 
 
 @pytest.mark.parametrize("name", ("recall", "setup", "uninstall"))

@@ -169,7 +169,7 @@ def test_without_packages_the_command_installs_them_and_goes_on(ready: Installed
 
     assert told(first)["executable"].startswith(os.path.join(ready.data, "env-"))
     assert told(first)["stdin"] == "kept"
-    assert b"installing the packages of the commands, once (0 packages, 10 MB" in first.stderr
+    assert b"installing the packages of the commands, once (0 packages, 8 MB" in first.stderr
     assert second.stderr == b""
     assert told(second)["executable"] == told(first)["executable"]
 

@@ -1,18 +1,24 @@
 """Run a command and turn its errors into one line on standard error and an exit code.
 
+With `--json` that line is an object with one member `error`: `code`, `name` (the option, file or
+thing that it is about, or ''), `message` and `remedy`.
+
 Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found, 130 interrupted.
 """
 
 import errno
 import io
+import json
 import os
 import sys
 import warnings
 
 from memory_fabric.cli import COMPLETING
-from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
+# The codes of errors for programs, as the HTTP server has them, by exit code.
+CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
 MAX_SAID_CHARS = 200
@@ -49,8 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
 
         return programs.run_program(argv[0])
     if closed:
-        text = "standard output is closed; nothing was done. Send it to /dev/null instead."
-        return _say(text, FAILED)
+        text = "standard output is closed; nothing was done."
+        return _say(argv, FAILED, text, "Send it to /dev/null instead.")
     try:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # not every character can be encoded
@@ -68,7 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
         where = str(error.filename2 or error.filename or "")  # the target of a link or move
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
-        code = _say(f"{where + ': ' if where else ''}{reason.rstrip('.')}. {helps}", FAILED)
+        text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
+        code = _say(argv, FAILED, text, helps, where)
         try:
             sys.stdout.flush()
         except OSError:  # standard output itself cannot be written
@@ -100,30 +107,27 @@ def _run(argv: list[str]) -> int:
     try:
         code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
-        message = error.format_message().replace("Value error, ", "").rstrip()
-        return _say(f"{message if message.endswith(ENDS) else message + '.'} {helps}", WRONG_USE)
+        text = error.format_message().replace("Value error, ", "").rstrip()
+        text = text if text.endswith(ENDS) else text + "."
+        [name, *_] = getattr(getattr(error, "param", None), "opts", None) or [""]
+        return _say(argv, WRONG_USE, text, helps, getattr(error, "option_name", name))
     except typer.Abort:
-        return _say("stopped; nothing was changed.", FAILED)
-    except NotFound as error:
-        return _say(f"{error} {'' if error.remedy else helps}", NOTHING_FOUND)
-    except BadInput as error:
-        return _say(f"{error} {'' if error.remedy else helps}", WRONG_USE)
+        return _say(argv, FAILED, "stopped; nothing was changed.")
     except FabricError as error:
-        return _say(f"{error} {'' if error.remedy else DOCTOR}", FAILED)
+        return _say_error(argv, error, helps)
     except OSError:
         raise
     except sqlite3.Error as error:
         from memory_fabric.store.database import translated  # late: only for a failure
 
-        failure = translated("the memory", error)
-        return _say(f"{failure} {'' if failure.remedy else CHECK}", FAILED)
+        return _say_error(argv, translated("the memory", error), CHECK)
     except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
-        return _say(_report_bug(), FAILED)
+        return _say(argv, FAILED, *_report_bug())
     return code if isinstance(code, int) else DONE
 
 
-def _report_bug() -> str:
-    """Save the traceback of a bug and return a message with its path."""
+def _report_bug() -> tuple[str, str]:
+    """Save the traceback of a bug and return a message with its path, and what to do."""
     import traceback
 
     from memory_fabric.config import home_path
@@ -133,10 +137,9 @@ def _report_bug() -> str:
     path = log.keep_traceback(home_path(os.environ), traceback.format_exc())
     where = f"The traceback is in {path}" if path else "The traceback could not be saved"
     name = kind.__name__ if kind else "error"
-    return (
-        f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]}). "
-        f"{where}; please report it. Run memory-fabric doctor to check everything else."
-    )
+    text = f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]})."
+    remedy = f"{where}; please report it. Run memory-fabric doctor to check everything else."
+    return text, remedy
 
 
 def _discard_output() -> None:
@@ -144,6 +147,23 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(text: str, code: int) -> int:
-    sys.stderr.write(f"memory-fabric: {' '.join(text.split())}\n")
-    return code
+def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
+    """Say an error of ours, with its own remedy or that of its command; return the exit code."""
+    is_found, is_usable = not isinstance(error, NotFound), not isinstance(error, BadInput)
+    status = FAILED if is_found and is_usable else WRONG_USE if is_found else NOTHING_FOUND
+    remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)
+    names = (getattr(error, name, "") for name in ("name", "field", "path"))
+    code = "unavailable" if isinstance(error, StoreUnavailable) else ""
+    return _say(argv, status, error.message, remedy, next(filter(None, names), ""), code)
+
+
+def _say(
+    argv: list[str], status: int, message: str, remedy: str = "", name: str = "", code: str = ""
+) -> int:
+    message, remedy = " ".join(message.split()), " ".join(remedy.split())
+    text = f"memory-fabric: {f'{message} {remedy}'.rstrip()}"
+    if "--json" in (argv[: argv.index("--")] if "--" in argv else argv):
+        error = {"code": code or CODES[status], "name": name, "message": message, "remedy": remedy}
+        text = json.dumps({"error": error}, ensure_ascii=False)
+    sys.stderr.write(f"{text}\n")
+    return status

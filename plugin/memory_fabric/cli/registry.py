@@ -35,17 +35,13 @@ _SHARED_MODULES = {
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
 # Names that Python keeps for itself.
 _FUNCTIONS = {"import": "import_file"}
-# The panels, and the first line of each command's docstring.
+# The panels, of which the last two list what few people need, and the first lines of docstrings.
 _PANELS = {
     "Ask the memory": {
         "recall": "Search memories, best match first, or list the newest.",
-        "load": "Show the memories that a session is given at its start.",
         "history": "Show what changed and who changed it, newest first.",
         "why": "Show where a memory comes from and which sessions were given it.",
         "viz": "Show the memory as a page in the browser, or its graph as text.",
-        "stale": "List memories not mentioned for long, or whose files changed.",
-        "domains": "Count memories by domain, and show how domains are related.",
-        "worth": "Show week by week what came of memory in your sessions, and what it cost.",
     },
     "Change the memory": {
         "remember": "Remember a decision, a rule, what worked or failed.",
@@ -53,20 +49,12 @@ _PANELS = {
         "forget": "Show what would be forgotten; with `--yes` forget it.",
         "pin": "Give a memory to every session at its start, before newer ones.",
         "rules": "List the rules bound to commands, paths or activities.",
-        "prune": "Show what `stale` shows, ask, and then remove exactly that.",
-        "candidates": "List sentences that were heard and not noted.",
         "review": "List what waits for your decision.",
         "undo": "Undo a change; what others added or forgot since then stays.",
-        "merge": "Show which entities would be merged; with `--yes` merge them.",
-        "alias": "Show or add other names by which an entity is found.",
     },
     "Look after it": {
         "status": "Show the state of tiers, recall, capture, sharing, forwarding.",
         "doctor": "Check all that memory depends on, and name remedies.",
-        "queue": "List texts of other programs that are not processed yet.",
-        "sync": "Bring the queue, the journal and MEMORY.md up to date now.",
-        "check": "Check stored data for damage and disorder; change nothing.",
-        "repair": "Rebuild damaged or lost databases, indexes and journals.",
         "backup": "Make a verified copy of each database; the newest five are kept.",
     },
     "Bring in and take out": {
@@ -86,10 +74,24 @@ _PANELS = {
         "off": "Turn recall and capture off everywhere; stored memories stay.",
         "on": "Turn recall and capture on again.",
         "project": "Show or change which project this folder belongs to.",
+        "uninstall": "Revert setup, delete the memory if asked, show the last steps.",
+    },
+    "For particular cases": {
+        "load": "Show the memories that a session is given at its start.",
+        "stale": "List memories not mentioned for long, or whose files changed.",
+        "prune": "Show what `stale` shows, ask, and then remove exactly that.",
+        "domains": "Count memories by domain, and show how domains are related.",
+        "worth": "Show what came of memory week by week, and what it cost.",
+        "candidates": "List sentences that were heard and not noted.",
+        "merge": "Show which entities would be merged; with `--yes` merge them.",
+        "alias": "Show or add other names by which an entity is found.",
+        "queue": "List texts of other programs that are not processed yet.",
+        "sync": "Bring the queue, the journal and MEMORY.md up to date now.",
+        "check": "Check stored data for damage and disorder; change nothing.",
+        "repair": "Rebuild damaged or lost databases, indexes and journals.",
         "semantic": "Install or remove the model that finds by meaning (170 MB).",
         "completion": "Print the script for completion in bash, zsh or fish.",
         "demo": "Tell a story of two days through the real hooks.",
-        "uninstall": "Revert setup, delete the memory if asked, show the last steps.",
     },
     "For programs": {
         "hook": "Answer one hook event from standard input.",

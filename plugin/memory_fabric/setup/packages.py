@@ -30,7 +30,7 @@ BACK_OFF_S = 600
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
 # Measured by tests/launchers/test_installation.py; shown to users who wait.
-SIZE_MB = 10
+SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 # In place of the number of an inherited lock.
 TAKES_IT = -1

@@ -54,7 +54,7 @@ def edit(
     `memory-fabric undo` takes the change back, also a move between this project and all projects.
     A memory of others, of one session, or one that was replaced cannot be edited.
 
-        memory-fabric edit 1a2b3c4d --text "Use cursors everywhere" --why "offsets time out"
+        memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
         memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
     """
     from memory_fabric.capture import edit as editing  # not needed for --help

@@ -122,7 +122,7 @@ def remember(
     and with `--global` for a word that may name a person, company or location.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
-        memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
+        memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """

@@ -89,7 +89,7 @@ def serve(
 
         memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
 
-        memory-fabric serve --team postgresql://fabric@db.example.org/team --workers 2
+        memory-fabric serve --team postgresql://fabric@db.example.org/team
     """
     text = "--new-key, --list-keys and --drop-key exclude each other."
     exclusive("keys", text, new_key, list_keys, drop_key, remedy="")

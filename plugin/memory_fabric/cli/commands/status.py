@@ -278,7 +278,7 @@ def worth(
     ),
     as_json: AsJson = False,
 ) -> int:
-    """Show week by week what came of memory in your sessions, and what it cost.
+    """Show what came of memory week by week, and what it cost.
 
     Counts what this project's sessions were given at their start, with prompts and as subagents,
     by kind and by channel, the headings and the request for notes included. Of what can be judged
