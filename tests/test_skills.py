@@ -12,12 +12,15 @@ import typer
 from memory_fabric.cli.app import build
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.servers.mcp.schema import TOOLS
+from memory_fabric.store.counts import tokens
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))
 NAMES = ("learn", "memory", "memory-fabric", "project", "remember", "review")
 # Those that only a person may call.
-TYPED_ONLY = frozenset(("project",))
+TYPED_ONLY = frozenset(("learn", "project", "review"))
+# What the names and descriptions of the others cost each session.
+MAX_TOKENS = 150
 # What the client reads; another key would be ignored with a warning.
 KEYS = {"name", "description", "argument-hint", "allowed-tools"}
 MAX_DESCRIPTION_CHARS = 1024
@@ -50,6 +53,14 @@ def test_the_front_matter_is_plain_and_valid(name: str) -> None:
     for value in found.values():
         quoted = value[0] == value[-1] == '"'
         assert quoted or (": " not in value and " #" not in value and value[0].isalnum())
+
+
+def test_what_each_session_is_told_of_the_skills_is_short() -> None:
+    told = (name for name in NAMES if name not in TYPED_ONLY)
+
+    lines = [f"- memory-fabric:{name}: {front_matter(name)['description']}" for name in told]
+
+    assert tokens(len("\n".join(lines))) <= MAX_TOKENS
 
 
 @pytest.mark.parametrize("name", NAMES)
