@@ -457,10 +457,87 @@ class TestTypedCommands:
         assert len(client.records("1")) == 2
 
     @pytest.mark.parametrize(
-        "prompt", ["keep face", "undo the last edit", "keep it", "replace", "forget dead code"]
+        "prompt",
+        ["keep face", "undo the last edit", "keep it", "keep", "replace", "forget dead code"],
     )
     def test_words_are_for_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
         assert typed(client, prompt) == ""
+
+    @pytest.mark.parametrize("session", ["session-1", "session-2"])
+    @pytest.mark.parametrize("word", ["replace", "Keep"])
+    def test_without_an_id_the_only_open_question_is_settled(
+        self, client: SimulatedClient, word: str, session: str
+    ) -> None:
+        """It was asked at the end of this session's turn, or at the start of the next session."""
+        old, new = contradict(client)
+        start(client, session)
+
+        said = typed(client, word, session)
+
+        assert (f"{new}: Push to main" if word == "replace" else f"kept {old}: {RULE}") in said
+        assert is_open(client, "Never push") == (word == "Keep")
+        assert "contradicts" not in the(client, "after each task").evidence or word == "replace"
+
+    def test_keep_alone_keeps_the_only_sentence_that_waits(self, client: SimulatedClient) -> None:
+        client.prompt("No, always write the changelog in the present tense.")
+        stop(client, "Done.")
+        (heard,) = client.records("status = 'candidate'")
+
+        assert typed(client, "replace") == ""
+        assert heard.id[-8:] in typed(client, "keep")
+        assert the(client, "changelog").status == "active"
+
+    def test_without_an_id_nothing_is_settled_if_two_questions_are_open(
+        self, client: SimulatedClient
+    ) -> None:
+        contradict(client)
+        client.prompt("No, always write the changelog in the present tense.")
+        stop(client, "Done.")
+
+        assert typed(client, "keep") == typed(client, "replace") == ""
+        assert is_open(client, "Never push")
+
+    def test_without_an_id_the_answer_to_a_question_of_the_assistant_goes_to_it(
+        self, client: SimulatedClient
+    ) -> None:
+        contradict(client)
+        client.prompt("Now the old config file, please.")
+        stop(client, "There are two of them. Keep the old one, or replace it?")
+
+        assert typed(client, "keep") == typed(client, "replace") == ""
+
+    def test_another_sessions_open_question_is_not_meant(self, client: SimulatedClient) -> None:
+        contradict(client)
+
+        assert typed(client, "keep", "session-2") == ""
+
+    def test_forget_takes_the_words_of_a_memory(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        client.note("fact", "The mail server restarts every week", quotation="")
+
+        assert "forgot" in typed(client, "Forget: staging host restarts every night.")
+        assert [record.what for record in client.records("1")] == [
+            "The mail server restarts every week"
+        ]
+
+    @pytest.mark.parametrize(
+        "prompt",
+        [
+            "forget the staging host",  # half of it: an errand, perhaps
+            "forget the staging host, the mail server restarts",
+            "forget it, the staging host restarts every night anyway",
+            "forget never: the staging host restarts every night",
+            "forget the staging host restarts every night?",
+            "forget that for now",
+        ],
+    )
+    def test_forget_with_words_that_may_mean_something_else_is_for_the_assistant(
+        self, client: SimulatedClient, prompt: str
+    ) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+
+        assert typed(client, prompt) == ""
+        assert len(client.records("1")) == 1
 
     def test_undo_of_a_contradicted_record_keeps_the_record_that_contradicts(
         self, client: SimulatedClient

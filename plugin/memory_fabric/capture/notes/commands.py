@@ -1,16 +1,18 @@
-"""Prompts that are commands to memory: `undo`, `forget ID`, `keep ID`, `lift ID`, `notes off`.
+"""Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`.
 
 The prompt hook does them itself, without the assistant, and its notice names what was done.
 """
 
 from memory_fabric.capture import edit
-from memory_fabric.capture.notes.replaced import line, with_id
+from memory_fabric.capture.notes import debt
+from memory_fabric.capture.notes.replaced import line, surely_named, with_id
 from memory_fabric.capture.notes.typed import KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
 from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import Provenance, Record
 from memory_fabric.rules import effects
 from memory_fabric.store import switches
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
@@ -22,23 +24,28 @@ MAX_SHOWN_CHARS = 160
 SURE_CHARS = 8
 
 
-def run(memory: Memory, verb: str, argument: str, session: str) -> str:
+def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
     """Run a command; return what was done, or why not, as one sentence for the user.
 
-    Returns '' for words that mean nothing in memory: they are for the assistant.
+    `refused` says why it must not be done. Returns '' for words that mean nothing in memory, or
+    may mean something else: they are for the assistant.
     """
     by = Provenance("prompt", trust="user", session=session)
+    is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
     try:
+        records = [] if is_plain else _meant(memory, verb, argument, session)
+        if refused and (is_plain or records):
+            return f"not done {refused}"
         if verb == NOTES:
             return _switch_notes(memory, argument == "on")
-        if verb == UNDO and argument in ("", LAST):
+        if is_plain:
             return _undo_last(memory, by, "" if argument else session)
-        records = with_id(memory, argument)
         if len(records) > 1:
             several = "; ".join(map(line, records))
             return f"not done: {argument} fits several ids, type more of it: {several}"
         if not records:
             is_word = len(argument) < SURE_CHARS and not any(map(str.isdigit, argument))
+            is_word = is_word or " " in argument
             return "" if is_word else f"nothing was done: no memory has the id {argument}"
         if verb in OF_RULES:
             return _bind(memory, verb, records[0], by)
@@ -47,6 +54,22 @@ def run(memory: Memory, verb: str, argument: str, session: str) -> str:
         return _change(memory, verb, records[0], by)
     except (FabricError, OSError) as error:
         return f"not done: {error}"
+
+
+def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
+    """Return the records that a command means: by an id, by the words of one, or without either
+    the only one that is open in a session, if the assistant has not just asked something.
+    """
+    if argument:
+        return (surely_named if " " in argument else with_id)(memory, argument)
+    waiting = debt.open_here(memory, session)
+    asks = sessions.load_notes(memory.session_database(), session).get(sessions.ASKS)
+    if len(waiting) != 1 or asks:
+        return []
+    [(new, old)] = waiting
+    if verb == REPLACE:
+        return [new] if old else []
+    return [old or new]
 
 
 def _switch_notes(memory: Memory, on: bool) -> str:

@@ -3,6 +3,7 @@ of the user's records, for the user; and what other sessions' notes closed, for 
 """
 
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id, timestamp
@@ -31,6 +32,12 @@ _CONTRADICTORY = (
     f"{ACTIVE_CURRENT} AND instr(body, '\"{CONTRADICTS}\"') > 0 "
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
+)
+# What this session said or was shown, and is open.
+_OPEN_HERE = (
+    f"{CURRENT} AND scope <> 'local' AND (session = ? OR EXISTS (SELECT 1 FROM injections AS i "
+    f"WHERE i.session = ? AND i.memory = '{ID}' || records.id)) AND (status = 'candidate' "
+    f"OR json_array_length(body, '$.evidence.{CONTRADICTS}') > 0)"
 )
 
 
@@ -79,6 +86,15 @@ def of_session(memory: Memory, session: str) -> Debt:
     return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), closed)
 
 
+def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
+    """Return the candidates that a session said or was shown, and its contradictory records, each
+    with the older one that it contradicts.
+    """
+    records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
+    waiting = [(record, None) for record in records if record.status == "candidate"]
+    return [*waiting, *_with_older(memory, records)]
+
+
 def text(debt: Debt) -> str:
     """Return the lines of the block; '' if nothing waits."""
     lines = [f"{line}." for line in debt.closed_lines]
@@ -104,8 +120,12 @@ def _closed(memory: Memory, session: str) -> list[tuple[Record, Record | None, s
 
 
 def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
+    return _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
+
+
+def _with_older(memory: Memory, records: Iterable[Record]) -> list[tuple[Record, Record]]:
     pairs = []
-    for new in memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ):
+    for new in records:
         older = contradicted(new)
         where = f"id IN ({', '.join('?' * len(older))}) AND {ACTIVE_CURRENT}"
         pairs += [(new, old) for old in memory.find_records(where, older, 1)]

@@ -109,6 +109,17 @@ def named(memory: Memory, name: str, text: str = "") -> list[Record]:
     return [record for *_, record in scored[:1]]
 
 
+def surely_named(memory: Memory, name: str) -> list[Record]:
+    """Return the current record of which these are words, and nothing else: most of its rare ones,
+    with its denials.
+    """
+    return [
+        record
+        for record in named(memory, name)
+        if not _stems(name) - _stems(record.what) and is_denied(name) == is_denied(record.what)
+    ]
+
+
 class Shared:
     """How much of one text another one holds, as recall weighs words: by strength and rarity.
 

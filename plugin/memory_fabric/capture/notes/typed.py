@@ -36,9 +36,9 @@ UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
-_PLAIN = {UNDO: ("", LAST), NOTES: ("on", "off")}
+_PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
 # An id is shown in brackets, and a command between code marks.
-_BRACKETS = str.maketrans("[]`", "   ")
+_BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
 
 
@@ -129,4 +129,6 @@ def command_in(prompt: str) -> tuple[str, str] | None:
     if argument in _PLAIN.get(verb, ()):
         return verb, argument
     is_id = len(argument.strip("-")) >= MIN_ID_CHARS and _HEX.issuperset(argument)
-    return (verb, argument) if verb in OF_ID and is_id else None
+    # The words of a memory; of one word the meaning is never certain.
+    is_named = verb == FORGET and len(words_behind) > 1 and not prompt.rstrip().endswith("?")
+    return (verb, argument) if is_named or (verb in OF_ID and is_id) else None

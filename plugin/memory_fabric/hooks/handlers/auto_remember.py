@@ -15,6 +15,8 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import alerts, log
 from memory_fabric.store.conversations import sessions
 
+QUESTION_MARKS = frozenset("?？؟")
+
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a turn ends.
@@ -31,7 +33,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         last_message = events.last_message(event)
         follow(context, event.session, event.transcript_path, last=last_message, into=results)
         scheduled = events.scheduled_prompts(event)
-        sessions.note_scheduled(memory.session_database(), event.session, scheduled)
+        asks = not QUESTION_MARKS.isdisjoint(last_message)
+        sessions.note_turn(memory.session_database(), event.session, scheduled, asks=asks)
         end_turn(context, event.session, results, before)
     except StoreUnavailable as error:
         is_unfinished = True

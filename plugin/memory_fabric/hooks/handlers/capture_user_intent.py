@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if command is not None:
         from memory_fabric.capture.notes.commands import run
 
-        outcome = f"not done {WHY[reason]}" if reason else run(memory, *command, event.session)
+        outcome = run(memory, *command, event.session, WHY[reason] if reason else "")
         if outcome:
             return Reply(stop=f"memory-fabric: {outcome}")
     if not trust_for(memory.settings, "user"):

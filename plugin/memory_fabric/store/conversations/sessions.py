@@ -22,8 +22,9 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # Marks an agent without an id among those that were offered a task.
 NAMELESS = "?"
-# The field of a session's notes with the prompts that the assistant scheduled in it.
-SCHEDULED = "scheduled"
+# The fields of a session's notes with the prompts that the assistant scheduled in it, and with
+# True if its last message asks something.
+SCHEDULED, ASKS = "scheduled", "asks"
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 # The prefix of the ledger's names for records that a session's notes closed; entries with the
@@ -443,11 +444,13 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
     set_fields(db, session, block=json.dumps(cleaned(whole), ensure_ascii=False), **fields)
 
 
-def note_scheduled(db: Database, session: str, prompts: list[str]) -> None:
-    """Keep the prompts that the assistant scheduled in a session: the user types none of them."""
+def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> None:
+    """Keep the prompts that the assistant scheduled in a session, of which the user types none, and
+    whether its last message asks something.
+    """
     notes = load_notes(db, session)
-    if notes.get(SCHEDULED, []) != prompts:
-        save_notes(db, session, {**notes, SCHEDULED: prompts})
+    if (notes.get(SCHEDULED, []), notes.get(ASKS, False)) != (prompts, asks):
+        save_notes(db, session, {**notes, SCHEDULED: prompts, ASKS: asks})
 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:

@@ -319,7 +319,8 @@ def _rank(record: Record) -> int:
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     # The same sentence read again; entity names known since must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
-    adds_nothing = bool(old.session) and old.session == new.session and same
+    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # it is kept by a word
+    adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
     confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= models.STORED_FROM
     if second_sighting and confidence >= models.CANDIDATE_FROM:
