@@ -38,9 +38,9 @@ def test_from_the_first_notice_to_answers_about_last_month(home: Home) -> None:
     with home.open(SKILL) as session:
         skill = answered(session.say("/memory-fabric:learn"))
 
-    assert offered.endswith("/bin/memory-fabric learn")
+    assert offered == "/memory-fabric:learn"
     assert "20 sessions of Claude Code (16), Codex (4) since" in preview
-    assert f"{offered} --run reads them" in preview
+    assert "/bin/memory-fabric learn --run reads them" in preview
     assert read.count("\n") > 4 and "Memory has these sessions now" in read
     assert [SETTLED in " ".join(answer.split()) for answer in answers] == [True] * 3
     # With those of this day, of which the hooks kept as much as was written.

@@ -32,7 +32,6 @@ from memory_fabric.clients.transcript import (
 from memory_fabric.config import SDK
 from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
-from memory_fabric.ids import timestamp
 from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
@@ -240,41 +239,24 @@ def find(
                 yield Transcript(client, path, head, status.st_size, status.st_mtime, deleted_s)
 
 
-class Earlier(NamedTuple):
-    """The sessions before the first one with memory: how many by client's name, the date of the
-    oldest, and the days after which their clients delete them, by client's name.
+def earlier(roots: Mapping[str, str], path: str) -> dict[str, int]:
+    """Return how many sessions there are beside that of this transcript, by the client's name.
+
+    No transcript is opened.
     """
-
-    numbers: Mapping[str, int]
-    since: str = ""
-    kept_days: Mapping[str, int] = {}
-
-
-def earlier(roots: Mapping[str, str], path: str) -> Earlier:
-    """Return the sessions beside the session of this transcript; no transcript is opened.
-
-    The dates are those of their last changes.
-    """
-    numbers: dict[str, int] = {}
-    kept_days: dict[str, int] = {}
-    changed_s: list[float] = []
+    numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
-        times = [at for other in form.paths(root) if other != path and (at := _changed_s(other))]
-        if times:
-            numbers[form.name] = len(times)
-            changed_s += times
-            if days := form.kept_days(root):
-                kept_days[form.name] = days
-    return Earlier(numbers, timestamp(min(changed_s))[:10] if changed_s else "", kept_days)
+        if number := sum(other != path and _is_filled(other) for other in form.paths(root)):
+            numbers[form.name] = number
+    return numbers
 
 
-def _changed_s(path: str) -> float:
+def _is_filled(path: str) -> bool:
     try:
-        status = os.stat(path)
+        return os.stat(path).st_size > 0
     except OSError:
-        return 0.0  # removed meanwhile
-    return status.st_mtime if status.st_size else 0.0
+        return False  # removed meanwhile
 
 
 class Reader:

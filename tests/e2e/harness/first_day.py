@@ -34,14 +34,14 @@ SETTLED = TOPICS[PROJECT]
 QUESTION = "What did we settle last month about the CSV of the invoice export?"
 # The notice of the first session, on one line of a wide terminal.
 COLUMNS = 1000
-OFFER = re.compile(r"in a shell `(\S+/bin/memory-fabric learn)`")
+OFFER = re.compile(r"can be read in: `(\S+)`")
 
 
 class FirstDay:
     """A home with past sessions of both clients, and the times of what was done."""
 
     def __init__(self, home: Home, sessions: int, prompts: int = 8) -> None:
-        self.home, self._program = home, ""
+        self.home, self._program = home, str(REPOSITORY / "bin/memory-fabric")
         self.seconds: dict[str, float] = {}
         codex, work = self.home.path / ".codex", self.home.root / "work"
         made = make(
@@ -57,6 +57,7 @@ class FirstDay:
         """Install the plugin as README says."""
         with self._timed("install the plugin"):
             self.home.install(clone)
+        self._program = str(clone / "bin/memory-fabric")
 
     def first_session(self) -> str:
         """Start the client in a terminal and read the notice; return what it offers to run."""
@@ -64,12 +65,10 @@ class FirstDay:
         with self._timed("first session, to its notice"), self._terminal() as (terminal, _):
             terminal.expect(OFFER)
             assert terminal.match is not None
-            offered = str(terminal.match[1])
-        self._program = offered.removesuffix(" learn")
-        return offered
+            return str(terminal.match[1])
 
     def preview(self) -> str:
-        """Run the offered command; what it says."""
+        """Run `learn` in a shell; what it says."""
         with self._timed("learn: the preview"):
             return self.types("learn")
 
@@ -102,7 +101,7 @@ class FirstDay:
                 codex.close()
 
     def types(self, *words: str) -> str:
-        """Run a command of the program that the notice named, in the project."""
+        """Run a command of the plugin's program in the project."""
         done = subprocess.run(
             [self._program, *words],
             env=self.home.environment({}),

@@ -377,7 +377,7 @@ class TestNoRoom:
         client.say("assistant", "Noted decision: PostgreSQL holds the analytics.")
         notice = stop(client, "Done.")
 
-        assert "PostgreSQL" in notice
+        assert "remembered decision" in notice
         assert "not forwarded" in client.log
 
 

@@ -28,6 +28,11 @@ def only(client: SimulatedClient) -> Record:
     return record
 
 
+def with_(client: SimulatedClient, word: str) -> list[Record]:
+    """The records that hold this word."""
+    return [record for record in client.records() if word in record.what]
+
+
 def start(client: SimulatedClient, source: str = "startup", session: str = "session-1") -> str:
     return client.whole_context("SessionStart", session, source=source)
 
@@ -41,8 +46,31 @@ class TestTrust:
         record = only(client)
         assert (record.type, record.trust) == ("constraint", "user")
         assert record.evidence["quotation"] == SAID
-        told = f"rule “{SAID}” (noted as: {record.what}) ({record.id[-8:]})"
-        assert f"remembered {told}" in notice
+        assert notice == f"memory-fabric remembered rule ({record.id[-8:]}) in your words"
+
+    def test_the_notice_says_what_the_line_above_it_does_not(self, client: SimulatedClient) -> None:
+        quotation = "Never start the dev server"
+        notice = client.note("rule", RULE, quotation, prompt=SAID, why="it takes the port")
+
+        id_ = only(client).id[-8:]
+        assert notice == f"memory-fabric remembered rule ({id_}) in your words: “{SAID}”"
+        client.prompt("Look at the header.")
+        lines = "Noted fact: The lamp is green.\nNoted fact: The staging host restarts every night."
+        notice = stop(client, f"Done.\n\n{lines}")
+        green, staging = (r.id[-8:] for word in ("green", "staging") for r in with_(client, word))
+        assert notice == (
+            f"memory-fabric remembered fact “The lamp is green” ({green}); "
+            f"fact “The staging host restarts…” ({staging})"
+        )
+
+    def test_the_note_of_a_summary_whose_line_nobody_sees_is_shown_whole(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt("Go on, please.")
+        summary = "<summary>\nNoted fact: The staging host restarts every night.\n</summary>"
+        client.fire("PostCompact", trigger="auto", compact_summary=summary)
+
+        assert "fact “The staging host restarts every night” (" in stop(client, "Done.")
 
     @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
     def test_a_note_without_a_true_quotation_has_the_assistants_trust(
@@ -98,7 +126,7 @@ class TestTrust:
         record = only(client)
         agreed = "Shall I keep the cart in Redis? — “yes, do it”"
         assert (record.trust, record.evidence["agreed"]) == ("assistant", agreed)
-        assert f"agreed: {agreed}" in notice
+        assert f"agreed: “{agreed}”" in notice
         assert not client.memory_md_file().exists()
 
     def test_the_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
@@ -122,7 +150,7 @@ class TestTrust:
 
         record = only(client)
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
-        assert record.what in notice and record.id[-8:] in notice
+        assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
     def test_a_quotation_behind_a_mentioned_marker_is_found(self, client: SimulatedClient) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
@@ -211,7 +239,7 @@ class TestKeeping:
         notice = stop(client, f"All done.\n\n{line}")
 
         assert only(client).trust == "user"
-        assert notice.count("remembered") == notice.count("noted as") == 1
+        assert notice.count("remembered") == notice.count("rule (") == 1
 
     def test_of_a_long_list_twenty_are_kept_and_the_others_named(
         self, client: SimulatedClient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -18,7 +19,20 @@ def test_the_welcome_claims_no_more_than_is_true_of_a_shared_log(
     if tied:
         (tmp_path / TIES).write_text("{}", "utf-8")
 
-    text = notice_texts.welcome(settings, "")
+    text = notice_texts.welcome(settings, {})
 
     assert "on this machine" in text
     assert ("on this machine only" in text) is not tied
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_the_welcome_fills_three_lines_at_most_and_names_no_path(
+    tmp_path: Path, client: str
+) -> None:
+    environ = {"MEMORY_FABRIC_HOME": str(tmp_path), "MEMORY_FABRIC_CLIENT": client}
+    settings = read_settings({**environ, "CLAUDE_PLUGIN_ROOT": str(tmp_path)}, {})
+
+    text = notice_texts.welcome(settings, {"Claude Code": 113})
+
+    assert len(wrap(text, 80)) <= 3
+    assert str(tmp_path) not in text and "113 earlier sessions of Claude Code" in text

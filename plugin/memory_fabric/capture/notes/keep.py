@@ -213,6 +213,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     unknown = "" if meant_records else replaced.id_in(note.instead_of)
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
+    is_read = same_form(behind.words) == same_form(note.quotation)
     return Kept(
         stored,
         is_new,
@@ -221,6 +222,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         tuple(refused),
         unsaid,
         quoted=behind.quoted,
+        unread=without_secrets("" if is_read else behind.words or behind.agreed),
         only_here=note.everywhere and not everywhere,
         earlier=replaced.earlier(memory, stored, [*meant_records, *contrary], behind.quoted)
         if is_new

@@ -47,7 +47,8 @@ class Kept(NamedTuple):
     `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
     `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
     that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
-    the user that it quotes. `only_here` means that `For: everywhere` was not granted. `earlier` are
+    the user that it quotes, `unread` those of the kept words if they say more than its line, or
+    what they agreed to. `only_here` means that `For: everywhere` was not granted. `earlier` are
     records of other sessions on the same subject, which the note leaves as they are.
     """
 
@@ -59,6 +60,7 @@ class Kept(NamedTuple):
     unsaid: str = ""
     lost: str = ""
     quoted: str = ""
+    unread: str = ""
     only_here: bool = False
     earlier: tuple[Record, ...] = ()
 

@@ -59,15 +59,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     block, _ = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if log.is_first_time(memory.settings.home, "welcome"):
-        local = memory.project.local if memory.project else ""
         # late: once in a home
         from memory_fabric.clients.transcripts import earlier
         from memory_fabric.config import transcript_roots
 
         own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
-        earlier_sessions = earlier(transcript_roots(own), event.transcript_path)
-        past = notice_texts.past_sessions(earlier_sessions, memory.settings)
-        texts += [notice_texts.welcome(memory.settings, local), past]
+        sessions_before = earlier(transcript_roots(own), event.transcript_path)
+        texts.append(notice_texts.welcome(memory.settings, sessions_before))
     texts += [block.notice, _week(event, memory)]
     return block._replace(notice=" · ".join(filter(None, texts)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memory_fabric.config import TIES, Settings
@@ -23,12 +23,13 @@ from memory_fabric.text import cut, first_of, many, neutralised, one_line
 if TYPE_CHECKING:
     from memory_fabric.capture.notes.debt import Debt
     from memory_fabric.capture.notes.protocol import Kept
-    from memory_fabric.clients.transcripts import Earlier
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
 # A note beyond the first MAX_SHOWN is named by the beginning of its words.
 MAX_SHORT_CHARS = 120
+# One of several notes in lines above is told apart by its first words.
+MAX_FIRST_CHARS = 30
 # What may bind or be told as the user's is shown with what could turn it.
 MAX_NOTED_CHARS = 400
 
@@ -52,12 +53,15 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 def kept(found: Sequence[Kept], settings: Settings) -> str:
     """Return the notice of what became of notes; '' if nothing is new or such notices are off.
 
+    The assistant's line is read just above: of it there are only the first words where several were
+    noted, but the user's words if they say more. What a summary noted is shown whole.
     What was not dropped and not kept is said in any case, unless notices are off.
     """
     changes, questions = [], []
     quoted = [
         result for result in found if result.record and result.is_new and _is_quoted(result.record)
     ]
+    several = sum(bool(result.record and result.is_new) for result in found) > 1
     lost = [neutralised(cut(result.lost, MAX_SHOWN_CHARS)) for result in found if result.lost]
     for result in (*quoted, *(result for result in found if result not in quoted)):
         closed = "; ".join(map(_short, result.replaced))
@@ -69,9 +73,11 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
                 for name, reason in result.refused
             ]
         elif result.is_new:
-            scope = " for every project" if result.record.scope == "user" else ""
+            record, is_above = result.record, result.record.source == "assistant"
+            scope = " for every project" if record.scope == "user" else ""
             scope = " for this project only" if result.only_here else scope
-            text = _named(result.record, len(changes)) + scope
+            above = _above(record, result.unread, several) if is_above else ""
+            text = (above or _named(record, len(changes))) + scope
             changes.append(text + (f", replaces {closed}" if closed else ""))
             if result.contradicted:
                 against = "; ".join(map(_short, result.contradicted))
@@ -123,9 +129,25 @@ def _named(record: Record, place: int) -> str:
     text = neutralised(one_line(worded(record, why=True)))
     if not text.startswith("“"):
         text = f"“{text if users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
-    kind = record.evidence.get("noted") or shown_type(record.type)
     when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
-    return f"{kind} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
+    return f"{_kind(record)} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
+
+
+def _above(record: Record, unread: str, several: bool) -> str:
+    """Return what the line of a note does not say: the user's words, the id, and what it binds."""
+    from memory_fabric.rules.effects import binds  # late: most events have no note
+
+    words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
+    whose = " in your words" if _is_quoted(record) else ""
+    if unread:
+        whose = f"{whose or ', agreed'}: “{neutralised(one_line(unread))}”"
+    when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
+    binding = f", binds {when}" if binds(record) else ""
+    return f"{_kind(record)}{words} ({short_id(record.id)}){whose}{binding}"
+
+
+def _kind(record: Record) -> str:
+    return str(record.evidence.get("noted") or shown_type(record.type))
 
 
 def _short(record: Record) -> str:
@@ -138,42 +160,22 @@ def problem(text: str, settings: Settings) -> str:
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
 
 
-def welcome(settings: Settings, local: str) -> str:
-    """Return the notice of the very first run: what is stored, where, and how to stop it."""
+def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
+    """Return the notice of the very first run, at most three lines of a terminal: what is stored,
+    how to stop it, and by client's name how many `earlier` sessions can be read in.
+    """
     if settings.notices == "off":
         return ""
-    places = f"{settings.home}" + (f" and {local}" if local else "")
     leaves = settings.forward_url or os.path.exists(os.path.join(settings.home, TIES))
-    only = "machine" if leaves else "machine only"
-    return (
-        "memory-fabric is on: what is settled and what was said is kept on this "
-        f"{only}, in {places}. {settings.client.assistant} ends a message with lines such as "
-        "“Noted rule: …” to have them remembered; the prompt `notes off` stops these lines. "
-        "`/memory-fabric:memory status` shows what is kept; in a shell, in "
-        f"the project's folder, `{command(settings)} off --here` stops all of it for this project."
+    skill = "/memory-fabric:" if settings.client.has_skills else "memory-fabric "
+    status = f"{skill}{'memory ' if settings.client.has_skills else ''}status"
+    text = (
+        f"memory-fabric is on: what you settle is kept on this machine{'' if leaves else ' only'}. "
+        f"`notes off` stops the lines “Noted …”; `{status}` shows all."
     )
-
-
-def past_sessions(found: Earlier, settings: Settings) -> str:
-    """Return the offer to read in sessions from before memory was on; '' if there are none."""
-    if settings.notices == "off" or not found.numbers:
-        return ""
-    (first, number), *other_clients = found.numbers.items()
-    text = f"{many(number, 'earlier session')} of {first}"
-    text += "".join(f", {count} of {name}" for name, count in other_clients)
-    deleted = "".join(
-        f" ({name} deletes its own after {days} days)" for name, days in found.kept_days.items()
-    )
-    skill = ", or here `/memory-fabric:learn`," if settings.client.has_skills else ""
-    return (
-        f"{text}, the oldest of {found.since}, can be read into memory{deleted}: in a shell "
-        f"`{command(settings)} learn`{skill} shows them first."
-    )
-
-
-def command(settings: Settings) -> str:
-    """Return the command that a person's own shell finds, even if it is not in PATH."""
-    if not settings.plugin_root:
-        return "memory-fabric"
-    path = f"{settings.plugin_root.rstrip('/')}/bin/memory-fabric"
-    return f"'{path}'" if " " in path else path
+    (first, number), *others = earlier.items() or [("", 0)]
+    if number:
+        text += f" {many(number, 'earlier session')} of {first}"
+        text += "".join(f", {count} of {name}" for name, count in others)
+        text += f" can be read in: `{skill}learn`."
+    return text
