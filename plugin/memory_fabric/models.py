@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memory_fabric.text import covers, cut, neutralised, one_line, same_form
+from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, same_form
 
 # Reports the progress of a long task: how much is done, of how much.
 Progress = Callable[[int, int], object]
@@ -226,10 +226,20 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
     parts = caption.split(". ")
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        line = f"{quoted} (noted as: {_enclosed(text)})"
+        line = f"“{words}{NOTED_AS}{_enclosed(text)})"
         if not max_chars or len(line) <= max_chars:
             return line
     return quoted
+
+
+def by_words(records: Sequence[Record]) -> list[int]:
+    """Return the places of records, behind the first one those with the same words of the user, but
+    none that a newer record contradicts.
+    """
+    first: dict[str, int] = {}
+    words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
+    keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
+    return sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def _enclosed(caption: str) -> str:

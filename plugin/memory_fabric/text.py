@@ -444,3 +444,32 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+# Between the user's words and the assistant's sentence, and behind the beginning of words that
+# stand whole in the line above.
+NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
+
+
+def folded(line: str, before: str) -> str:
+    """Return a line with only the beginning of the user's words if the line before quotes them."""
+    head, words, caption = _quoting(line)
+    if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
+        return line
+    return f"{head}“{words[:MAX_AGAIN_CHARS].rstrip()}{ABOVE}{caption}"
+
+
+def unfolded(line: str, before: str) -> str:
+    """Return a folded line with the words of the whole line before; '' if these are others."""
+    quote, is_folded, caption = line.partition(ABOVE)
+    head, _, beginning = quote.partition("“")
+    words = _quoting(before)[1]
+    if is_folded and not (beginning and words.startswith(beginning)):
+        return ""
+    return f"{head}“{words}{NOTED_AS}{caption}" if is_folded else line
+
+
+def _quoting(line: str) -> tuple[str, str, str]:
+    head, _, rest = line.partition("“")
+    words, is_quoted, caption = rest.partition(NOTED_AS)
+    return (head, words, caption) if is_quoted else ("", "", "")

@@ -149,8 +149,8 @@ def _discard_output() -> None:
 
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
     """Say an error of ours, with its own remedy or that of its command; return the exit code."""
-    is_found, is_usable = not isinstance(error, NotFound), not isinstance(error, BadInput)
-    status = FAILED if is_found and is_usable else WRONG_USE if is_found else NOTHING_FOUND
+    statuses = ((NotFound, NOTHING_FOUND), (BadInput, WRONG_USE), (FabricError, FAILED))
+    status = next(status for kind, status in statuses if isinstance(error, kind))
     remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)
     names = (getattr(error, name, "") for name in ("name", "field", "path"))
     code = "unavailable" if isinstance(error, StoreUnavailable) else ""

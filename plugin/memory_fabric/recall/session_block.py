@@ -6,7 +6,7 @@ not fit is left out and counted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id
@@ -18,6 +18,7 @@ from memory_fabric.models import (
     IMPORTED,
     SAID_BEFORE,
     Record,
+    by_words,
     contradicted,
     marked_older,
     newer_records,
@@ -35,7 +36,7 @@ from memory_fabric.recall.render import (
     said_before,
 )
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, content_stems, name_key, words
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, content_stems, folded, name_key, words
 
 SESSION_CHARS = 3000
 # Facts, not orders: the note says so for all lines, and leaves the decision to the model.
@@ -146,18 +147,33 @@ def _fitted(
     Each kind has its share; the reasons of the lines fill the rest, the first ones first.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
+    # Lines that follow one with the same words of the user.
+    above = {
+        id(place): other
+        for places in kinds
+        for other, place in pairwise(places)
+        if folded(place.line(), other.line()) != place.line()
+    }
+
+    def line_of(place: _Place, *, why: bool = True) -> str:
+        other = above.get(id(place))
+        return folded(place.line(why=why), other.line() if other else "")
+
     parts = [
-        Part(tuple((p.line(why=False), str(id(p))) for p in places), share, rank)
+        Part(tuple((line_of(p, why=False), str(id(p))) for p in places), share, rank)
         for rank, (places, share) in enumerate(zip(kinds, shares, strict=True))
     ]
     lines = {}
     chosen = fitted_lines(parts, left)
     left -= sum(len(line) + 1 for line, _ in chosen)
     for line, key in chosen:
-        whole = by_key[key].line()
+        whole = line_of(by_key[key])
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
+    for key, other in above.items():  # nor does one stand without the words
+        if id(other) not in lines:
+            lines.pop(key, None)
     placed = {place.record.id for place in by_key.values()}
     left_out = placed.difference(by_key[str(key)].record.id for key in lines)
     # An older value does not stand without the newer one.
@@ -354,7 +370,7 @@ def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
             if is_trusted and trust_of(record) == "assistant":
                 marks.insert(0, BY_NOTE)
             places.append(_Place(record, is_trusted, is_dated, tuple(marks)))
-    return places
+    return [places[n] for n in by_words([place.record for place in places])]
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:

@@ -5,7 +5,7 @@ The prompt hook does them itself, without the assistant, and its notice names wh
 
 from memory_fabric.capture import edit
 from memory_fabric.capture.notes import debt
-from memory_fabric.capture.notes.replaced import line, surely_named, with_id
+from memory_fabric.capture.notes.replaced import line, named, with_id
 from memory_fabric.capture.notes.typed import KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
 from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
@@ -61,7 +61,8 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
     the only one that is open in a session, if the assistant has not just asked something.
     """
     if argument:
-        return (surely_named if " " in argument else with_id)(memory, argument)
+        is_words = " " in argument
+        return named(memory, argument, surely=True) if is_words else with_id(memory, argument)
     waiting = debt.open_here(memory, session)
     asks = sessions.load_notes(memory.session_database(), session).get(sessions.ASKS)
     if len(waiting) != 1 or asks:

@@ -85,8 +85,10 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
     return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
 
 
-def named(memory: Memory, name: str, text: str = "") -> list[Record]:
+def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
     """Return the current record that `name` means; empty if that is uncertain.
+
+    `surely`: all words are the record's, with its denials.
 
     Words mean the record that says just this, else the one of which they, with those of the note
     `text`, hold most of the rare words: "npm" alone does not mean every record about npm.
@@ -100,6 +102,9 @@ def named(memory: Memory, name: str, text: str = "") -> list[Record]:
     for record in matching(memory, name):
         if same_form(record.what) == same_form(name):
             return [record]
+        is_other = _stems(name) - _stems(record.what) or is_denied(name) != is_denied(record.what)
+        if surely and is_other:
+            continue
         share, number, *_ = shared(record.what, f"{name} {text}")
         if number > 1 and share >= SAME and shared(name, record.what)[0] >= NAME_HELD:
             scored.append((share, record.status == "active", record))
@@ -107,17 +112,6 @@ def named(memory: Memory, name: str, text: str = "") -> list[Record]:
     if len(scored) > 1 and scored[0][:2] == scored[1][:2]:
         return []  # either could be meant
     return [record for *_, record in scored[:1]]
-
-
-def surely_named(memory: Memory, name: str) -> list[Record]:
-    """Return the current record of which these are words, and nothing else: most of its rare ones,
-    with its denials.
-    """
-    return [
-        record
-        for record in named(memory, name)
-        if not _stems(name) - _stems(record.what) and is_denied(name) == is_denied(record.what)
-    ]
 
 
 class Shared:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import SAID_BEFORE, Record, shown_type, users_words, worded
+from memory_fabric.models import SAID_BEFORE, Record, by_words, shown_type, users_words, worded
 from memory_fabric.store import files
-from memory_fabric.text import cut, neutralised, one_line, without_controls
+from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, without_controls
 
 # Of lines by their ids, the ids of those that stay in the block.
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
@@ -198,7 +198,8 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
     while at < end:
         id_ = _id_in(_marker(lines[at + 1])) if at + 1 < end else ""
         if id_ and lines[at].startswith("- ["):
-            ours[id_] = _marker(lines[at])
+            if line := unfolded(_marker(lines[at]), next(reversed(ours.values()), "")):
+                ours[id_] = line
             at += 2
         elif _marker(lines[at]) == LACKED:
             at += 1
@@ -222,7 +223,10 @@ def _chosen(
     room_lines -= bool(lacked)
     behind, ids_behind = _fitting(lacked, room_lines, room_bytes)
     room_bytes -= sum(map(_size, behind))
-    pairs = ((_line(record), record.id) for record in records)
+    ordered = [records[place] for place in by_words(records)]
+    whole = [_line(record) for record in ordered]
+    # A repeated quotation is told from that of the line before.
+    pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
     lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
     return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
 
