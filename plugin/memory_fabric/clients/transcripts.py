@@ -55,17 +55,10 @@ def printed_by(report: str) -> str:
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
     """Yield the transcripts in each folder of a root, or in the folder `inside` of each."""
-    for name in _names(root):
+    for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
-        files_ = (file for file in _names(folder) if file.endswith(".jsonl"))
+        files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
         yield from (os.path.join(folder, file) for file in files_)
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _head(path: str) -> Head | None:
@@ -247,16 +240,9 @@ def earlier(roots: Mapping[str, str], path: str) -> dict[str, int]:
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
-        if number := sum(other != path and _is_filled(other) for other in form.paths(root)):
+        if number := sum(other != path and files.size_of(other) > 0 for other in form.paths(root)):
             numbers[form.name] = number
     return numbers
-
-
-def _is_filled(path: str) -> bool:
-    try:
-        return os.stat(path).st_size > 0
-    except OSError:
-        return False  # removed meanwhile
 
 
 class Reader:

@@ -324,7 +324,6 @@ MOST_SETTLED = 10
 # The turns that are ordered by speaker; answers are long, on average, with so many characters and
 # so much longer than what is typed: talk of two people is neither.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
-ASKING = ("?", "？")
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:

@@ -36,7 +36,15 @@ from memory_fabric.recall.render import (
     said_before,
 )
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, content_stems, folded, name_key, words
+from memory_fabric.text import (
+    ABOVE,
+    CLOSE_FENCE,
+    OPEN_FENCE,
+    content_stems,
+    folded,
+    name_key,
+    words,
+)
 
 SESSION_CHARS = 3000
 # Facts, not orders: the note says so for all lines, and leaves the decision to the model.
@@ -147,13 +155,7 @@ def _fitted(
     Each kind has its share; the reasons of the lines fill the rest, the first ones first.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
-    # Lines that follow one with the same words of the user.
-    above = {
-        id(place): other
-        for places in kinds
-        for other, place in pairwise(places)
-        if folded(place.line(), other.line()) != place.line()
-    }
+    above = {id(place): other for places in kinds for other, place in pairwise(places)}
 
     def line_of(place: _Place, *, why: bool = True) -> str:
         other = above.get(id(place))
@@ -171,9 +173,9 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for key, other in above.items():  # nor does one stand without the words
-        if id(other) not in lines:
-            lines.pop(key, None)
+    for place_id, other in above.items():  # the words of a folded line are in the one above
+        if id(other) not in lines and ABOVE in lines.get(place_id, ""):
+            del lines[place_id]
     placed = {place.record.id for place in by_key.values()}
     left_out = placed.difference(by_key[str(key)].record.id for key in lines)
     # An older value does not stand without the newer one.

@@ -26,7 +26,7 @@ from memory_fabric.redaction.rules import Rule, exact, form, is_option_in, table
 from memory_fabric.redaction.values import is_known_form
 from memory_fabric.text import runs
 
-MARK, MARK_OF_PASSWORD = "[redacted: secret]", "[redacted: password]"
+MARK = "[redacted: secret]"
 MIN_CHARS = 4
 # One command puts so many values, which share its beginning.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
@@ -34,7 +34,6 @@ MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
 # What follows a value is looked at to tell code and prose from a secret.
 FOLLOWER_CHARS = 40
-_PATHS = ("/", "./", "~/")
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
 _LONG_OPTIONS = frozenset(words("long options"))

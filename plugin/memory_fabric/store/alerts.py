@@ -107,11 +107,7 @@ def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
     """Delete the marks of tiers that work again."""
     failing = {_kind_of(failure) for failure in failures}
     for folder in _folders(places):
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue  # no marks there
-        for name in names:
+        for name in files.names_in(folder):
             if name.startswith(PREFIX) and name[len(PREFIX) :] not in failing:
                 try:
                     os.unlink(os.path.join(folder, name))

@@ -153,6 +153,14 @@ def size_of(path: str) -> int:
         return 0
 
 
+def names_in(folder: str) -> list[str]:
+    """Return the sorted names in a folder; empty if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def open_regular(path: str) -> BinaryIO:
     """Open a regular file, or a link to one, for reading; never blocks.
 

@@ -109,11 +109,7 @@ def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
 
 def waiting_files(folder: str) -> list[str]:
     """Return the files of the queue, in the order in which they are applied."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    ours = sorted(filter(is_waiting_name, names))
+    ours = filter(is_waiting_name, files.names_in(folder))
     paths = (os.path.join(folder, name) for name in (CLAIMED, QUEUE, *ours))
     return [path for path in paths if files.is_own_file(path)]
 

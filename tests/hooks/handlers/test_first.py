@@ -53,7 +53,7 @@ def test_a_command_that_nobody_typed_stands_for_the_activity_that_was_typed(
     ran(client, "cargo test", "test result: ok. 3 passed")
 
     assert rule.evidence[WHEN] == "commit, first test" and UNSAID not in rule.evidence
-    assert "when: commit, first test" in notice
+    assert "binds commit, first test" in notice
     assert "“test” comes first" in held
     assert reason(client, "git commit -m x") == ""
 

@@ -75,6 +75,17 @@ def test_the_words_come_first_again_when_the_line_that_had_them_goes(
     assert text.count(MESSAGE) == 1 and text.count(AGAIN) == 2
 
 
+def test_the_notice_shows_the_words_of_a_message_once(client: SimulatedClient) -> None:
+    client.prompt(MESSAGE)
+    part = MESSAGE[17:48]
+    lines = [f'Noted rule: {sentence}. From: "{part}"' for sentence in SENTENCES]
+
+    notice = client.fire("Stop", last_assistant_message="\n".join(lines))["systemMessage"]
+
+    assert notice.count("Before we start") == 1
+    assert notice.count("in your words") == 4
+
+
 def test_a_lost_memory_is_restored_with_the_words_of_each_line(client: SimulatedClient) -> None:
     note_all(client)
     text = client.memory_md_file().read_text("utf-8")

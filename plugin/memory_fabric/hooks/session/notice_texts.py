@@ -58,10 +58,9 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
     What was not dropped and not kept is said in any case, unless notices are off.
     """
     changes, questions = [], []
-    quoted = [
-        result for result in found if result.record and result.is_new and _is_quoted(result.record)
-    ]
-    several = sum(bool(result.record and result.is_new) for result in found) > 1
+    new = [(result, result.record) for result in found if result.record and result.is_new]
+    quoted = [result for result, record in new if _is_quoted(record)]
+    unread = ""
     lost = [neutralised(cut(result.lost, MAX_SHOWN_CHARS)) for result in found if result.lost]
     for result in (*quoted, *(result for result in found if result not in quoted)):
         closed = "; ".join(map(_short, result.replaced))
@@ -76,13 +75,15 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
             record, is_above = result.record, result.record.source == "assistant"
             scope = " for every project" if record.scope == "user" else ""
             scope = " for this project only" if result.only_here else scope
-            above = _above(record, result.unread, several) if is_above else ""
+            above = _above(record, result.unread, unread, len(new) > 1) if is_above else ""
+            unread = result.unread
             text = (above or _named(record, len(changes))) + scope
             changes.append(text + (f", replaces {closed}" if closed else ""))
             if result.contradicted:
                 against = "; ".join(map(_short, result.contradicted))
-                settling = settles(result.record.id, result.contradicted[0].id)
-                changes[-1] += f", contradicts {against} ({settling})"
+                changes[-1] += (
+                    f", contradicts {against} ({settles(record.id, result.contradicted[0].id)})"
+                )
     questions += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(
         lost
     )
@@ -133,13 +134,15 @@ def _named(record: Record, place: int) -> str:
     return f"{_kind(record)} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
 
 
-def _above(record: Record, unread: str, several: bool) -> str:
-    """Return what the line of a note does not say: the user's words, the id, and what it binds."""
+def _above(record: Record, unread: str, shown: str, several: bool) -> str:
+    """Return what the line of a note does not say: id, what it binds, and the user's words, unless
+    they are `shown` for the note before.
+    """
     from memory_fabric.rules.effects import binds  # late: most events have no note
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
     whose = " in your words" if _is_quoted(record) else ""
-    if unread:
+    if unread != shown and unread:
         whose = f"{whose or ', agreed'}: “{neutralised(one_line(unread))}”"
     when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
     binding = f", binds {when}" if binds(record) else ""

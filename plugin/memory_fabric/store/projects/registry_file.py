@@ -221,10 +221,7 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
 
 def project_ids(home: str) -> list[str]:
     """Return the names of the projects' folders in home."""
-    try:
-        return sorted(os.listdir(os.path.join(home, "projects")))
-    except OSError:
-        return []
+    return files.names_in(os.path.join(home, "projects"))
 
 
 def _rebuilt(cards: Cards, text: str | None) -> Registry:

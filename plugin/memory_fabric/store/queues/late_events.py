@@ -67,10 +67,7 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
     """Return the files of waiting events, or those with the ending REFUSED, oldest first."""
     folder = os.path.join(home, FOLDER)
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
+    names = files.names_in(folder)
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
 
 

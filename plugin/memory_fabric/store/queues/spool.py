@@ -214,12 +214,8 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
 
 
 def _items(folder: str) -> list[Item]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
     items = []
-    for name in names:
+    for name in files.names_in(folder):
         id_, _, rest = name.partition(".")
         key, _, ending = rest.partition(".")
         # Keys are ids: any other name could break a header of the request.

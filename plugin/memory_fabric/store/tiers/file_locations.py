@@ -33,7 +33,7 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
-        ids += [id_ for id_ in _listed(os.path.join(home, "projects")) if id_ not in ids]
+        ids += [id_ for id_ in files.names_in(os.path.join(home, "projects")) if id_ not in ids]
     places = [_location(memory, id_) for id_ in ids]
     places.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
     return [location for location in places if os.path.exists(location.path)]
@@ -60,7 +60,7 @@ def served_files(memory: BaseMemory) -> list[str]:
     """Return the other graph files that are served with this memory and still exist."""
     own = memory.mirror.path if memory.mirror else ""
     top = os.path.join(memory.switched_by[0], SERVED)
-    notes = [os.path.join(top, name, SERVED_NOTE) for name in _listed(top)]
+    notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
     paths = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
     return [path for path in paths if path != own and os.path.isfile(path)]
 
@@ -68,7 +68,7 @@ def served_files(memory: BaseMemory) -> list[str]:
 def logs_of_client(memory: BaseMemory) -> list[str]:
     """Return the logs in the plugins' data folders, which are used when home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
-    folders = [os.path.join(top, name) for name in _listed(top)]
+    folders = [os.path.join(top, name) for name in files.names_in(top)]
     folders += [memory.settings.data_dir] if memory.settings.data_dir else []
     paths = [os.path.join(f, log.LOG_NAME + ending) for f in folders for ending in ("", ".1")]
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
@@ -80,7 +80,7 @@ def client_memory_files(found: Sequence[Location]) -> list[str]:
     return [
         os.path.join(folder, name)
         for folder in folders
-        for name in _listed(folder)
+        for name in files.names_in(folder)
         if name.endswith(".md") and os.path.isfile(os.path.join(folder, name))
     ]
 
@@ -136,10 +136,3 @@ def _location(memory: BaseMemory, id_: str) -> Location:
         tuple(dict.fromkeys(path for path in folders if os.path.isdir(path))),
         tuple(dict.fromkeys(path for path in notes if os.path.exists(path))),
     )
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
