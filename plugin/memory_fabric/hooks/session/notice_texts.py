@@ -173,8 +173,8 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
     skill = "/memory-fabric:" if settings.client.has_skills else "memory-fabric "
     status = f"{skill}{'memory ' if settings.client.has_skills else ''}status"
     text = (
-        f"memory-fabric is on: what you settle is kept on this machine{'' if leaves else ' only'}. "
-        f"`notes off` stops the lines “Noted …”; `{status}` shows all."
+        f"memory-fabric is on: what is settled and said is kept on this machine"
+        f"{'' if leaves else ' only'}. `notes off` stops the lines “Noted …”; `{status}` shows all."
     )
     (first, number), *others = earlier.items() or [("", 0)]
     if number:
