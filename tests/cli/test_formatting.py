@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cli.shell import Shell
 from memory_fabric.cli.formatting import said_by
 from memory_fabric.models import Record
 
@@ -25,3 +26,12 @@ def test_what_the_user_typed_was_said_by_the_user_attended_or_not(
     record = Record("note", "x", source=source, trust=trust, created_at="2026-01-15T10:00:00.000Z")
 
     assert said_by(record) == f"{told}, on 2026-01-15 10:00 UTC"
+
+
+def test_history_names_types_as_people_do(shell: Shell) -> None:
+    shell.remember("--type", "rule", "Never push to main without asking")
+    shell.remember("--type", "fact", "The staging host restarts every night")
+
+    shown = shell.run("history").out
+
+    assert "remembered rule " in shown and "remembered fact " in shown

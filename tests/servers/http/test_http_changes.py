@@ -254,7 +254,7 @@ def test_the_last_change_is_shown_before_it_is_undone(shell: Shell, server: Serv
     assert preview["id"] == shell.run("undo", "--json").json["changes"][0]["id"]
     assert "UTC" in preview["changes"][0]["what"]
     answer = done(server, "undo", id=preview["id"], code=preview["code"])
-    assert answer["said"].startswith("Undone: remembered constraint")
+    assert answer["said"].startswith("Undone: remembered rule")
     again = change(server, "undo", id=preview["id"], code=preview["code"])
     assert (again.status, again.code) == (409, "changed")
     code = done(server, "undo", id=preview["id"])["preview"]["code"]

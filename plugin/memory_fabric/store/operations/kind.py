@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Provenance
+from memory_fabric.models import Provenance, shown_type
 from memory_fabric.text import first_of, many
 
 MAX_NAMES = 4
@@ -88,8 +88,9 @@ def relation_phrases(relations: Iterable[Mapping[str, str]]) -> str:
 
 
 def record_phrase(record: Payload) -> str:
-    """Return type, id and statement of a record."""
-    return f"{record['type']} {short_id(str(record.get('id', '')))}: {record['what']}"
+    """Return type, id and statement of a record, as people read them."""
+    kind = shown_type(record["type"])
+    return f"{kind} {short_id(str(record.get('id', '')))}: {record['what']}"
 
 
 def counted(observations: int, relations: int = 0) -> str:
