@@ -86,3 +86,12 @@ def test_the_users_words_are_followed_by_as_much_of_sentence_and_reason_as_there
         "“Use Celery” (noted as: Jobs run on Celery)",
         "“Use Celery”",
     ]
+
+
+def test_a_note_is_cut_between_sentences_and_not_behind_another_point() -> None:
+    caption = "Write 3.3. .. 9.3. on invoices, e.g. on Monday's. One day stands once."
+
+    assert [models.words_first("Day first", caption, "", most) for most in (80, 50)] == [
+        "“Day first” (noted as: Write 3.3. .. 9.3. on invoices, e.g. on Monday's)",
+        "“Day first”",
+    ]

@@ -223,7 +223,13 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
     if not parts_shown:
         return words
-    parts = caption.split(". ")
+    parts: list[str] = []
+    for part in caption.split(". "):
+        # Not within "e.g. Red" or "from 3.3. .. 9.3.".
+        if parts and not (part[:1].isupper() and "." not in parts[-1][-2:]):
+            parts[-1] += f". {part}"
+        else:
+            parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
         line = f"“{words}{NOTED_AS}{_enclosed(text)})"
