@@ -189,7 +189,7 @@ class Demo:
         self.terminal.row("notice", notice, YELLOW)
         is_replaced = bool(old) and f"replaces {old}" in notice
         self._claim(is_replaced, "A correction replaces what was noted")
-        return notice.partition("), replaces")[0].rpartition("(")[2]
+        return notice.partition(")")[0].rpartition("(")[2]
 
     def _ask_why(self, id_: str) -> None:
         self.terminal.heading(f"$ memory-fabric why {id_}")
