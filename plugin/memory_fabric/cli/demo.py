@@ -178,7 +178,7 @@ class Demo:
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
         _wait_for_backup(self.sandbox)
-        is_noted = RULED in rule.notice and DECIDED in decision.notice
+        is_noted = "remembered rule" in rule.notice and "remembered decision" in decision.notice
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _correct(self) -> str:
