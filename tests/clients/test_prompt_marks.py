@@ -10,8 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memory_fabric.clients import transcripts
-from memory_fabric.clients.transcript import before_prompt, read_on
+from memory_fabric.clients.transcript import MARKS, MEASURED, any_turn_of, before_prompt, read_on
 from memory_fabric.store.conversations import prompts
 
 RECORDED = Path(__file__).parents[1] / "events/transcript.typed.jsonl"
@@ -58,6 +60,48 @@ def test_only_what_was_typed_is_a_turn_of_the_user() -> None:
     ]
     by_machine = {turn.text for turn in reading.prompts if turn.origin == "machine"}
     assert by_machine >= MACHINES
+
+
+def later(entry: dict[str, Any], **marks: object) -> str:
+    """Return the origin of an entry of a release that nobody has measured, with these marks."""
+    bare = {k: v for k, v in entry.items() if k not in ("origin", *MARKS)}
+    turn = any_turn_of({**bare, "version": "2.2.0", **marks})
+    assert turn is not None
+    return turn.origin
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {},
+        {"author": "human"},
+        {"promptSource": "voice"},
+        {"promptSource": "typed", "turnOrigin": "agent"},
+        {"promptSource": "typed", "wakeupSource": "human"},
+        {"promptSource": ["typed"]},
+        {"promptSource": "typed", "origin": {"kind": "bridge"}},
+        {"promptSource": "typed", "origin": "keyboard"},
+    ],
+    ids=str,
+)
+def test_marks_that_a_newer_client_invents_never_make_a_prompt_more_trusted(
+    marks: dict[str, object],
+) -> None:
+    assert {later(entry, **marks) for entry in entries() if "promptSource" in entry} == {"machine"}
+
+
+def test_a_newer_client_with_the_marks_that_are_known_is_believed() -> None:
+    first = entries()[0]
+
+    assert later(first, promptSource="typed", turnOrigin="human") == prompts.TYPED
+    assert later(first, turnOrigin="human", origin={"kind": "human"}) == prompts.TYPED
+
+
+def test_releases_up_to_the_newest_measured_one_are_believed_without_marks() -> None:
+    newest = ".".join(map(str, MEASURED))
+
+    assert later(entries()[0], version=newest) == prompts.TYPED
+    assert later(entries()[0], version="") == prompts.TYPED
 
 
 def test_a_schedule_that_fired_is_seen_at_the_event(tmp_path: Path) -> None:

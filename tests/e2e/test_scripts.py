@@ -24,7 +24,7 @@ FILES = (
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The scripts and their locks alone, in a folder where nothing is prepared."""
-    for name in (*FILES, "tests/e2e/package-lock.json"):
+    for name in (*FILES, "tests/e2e/package-lock.json", "tests/e2e/newer/package-lock.json"):
         target = tmp_path / "checkout" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, target)

@@ -33,6 +33,7 @@ class HookFile(NamedTuple):
     `per_second` is the unit of its timeouts, 0 where it is not certain and none is written;
     `most_s` limits those of some events. `flat` hooks stand in the list of their event without a
     group, in a file that has a version. The MCP server stands in the same file if it `has_server`.
+    `is_run` says that the tests run the real client.
     """
 
     variable: str
@@ -44,6 +45,7 @@ class HookFile(NamedTuple):
     most_s: Mapping[str, int] = {}
     flat: bool = False
     has_server: bool = False
+    is_run: bool = False
 
 
 EVENTS = frozenset(
@@ -60,12 +62,14 @@ FILES: Mapping[str, HookFile] = {
         lacks=("PostToolUseFailure", "PostCompact"),
         # The client cuts a longer timeout, with a warning at each start.
         most_s={"SessionEnd": 3},
+        is_run=True,
     ),
     "qwen": HookFile(
         *("QWEN_HOME", ".qwen", "settings.json"),
         NEW_SESSIONS,
         per_second=MILLISECONDS,
         has_server=True,
+        is_run=True,
     ),
     "gemini": HookFile(
         *("", ".gemini", "settings.json"),

@@ -32,13 +32,15 @@ MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
 # Flags of entries that are not part of the conversation, or repeat it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 # The marks of a prompt's author on its entry (measured in release 2.1.329), with their values for
-# a person or the program in a person's place; a new value counts as a machine's. Releases that
-# write no marks are believed.
+# a person or the program in a person's place; a new value counts as a machine's. Without marks,
+# releases up to the newest one measured (scripts/contract) are believed.
+MEASURED = (2, 1, 332)
 MARKS = {
     "promptSource": ("typed", "queued", "sdk", "suggestion_accepted"),
     "turnOrigin": ("human", "sdk", "unknown"),
     "wakeupSource": (),
 }
+MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
 # Of a prompt that the model suggested and the user accepted.
 ACCEPTED = "suggestion_accepted"
 # How much of a transcript's end is read to see how a prompt came about.
@@ -438,9 +440,30 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
     flags = entry.get("isMeta"), entry.get("textNotTyped")
     if True in flags or kind not in (None, "human") or is_machine_text(text):
         return BY_MACHINE
-    if any(entry.get(key) not in (None, *values) for key, values in MARKS.items()):
+    if _lacks_marks(entry) or any(entry.get(k) not in (None, *v) for k, v in MARKS.items()):
         return BY_MACHINE
     return CHOSEN if entry.get("promptSource") == ACCEPTED else TYPED
+
+
+def unknown_mark(entry: Mapping[str, Any]) -> str:
+    """Return the mark on a prompt's entry that no measured release writes, `promptSource=voice`;
+    '' if there is none, or no prompt.
+    """
+    turn = any_turn_of(entry) if entry.get("type") == "user" else None
+    if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
+        return ""
+    if _lacks_marks(entry) and not turn.text.startswith("["):  # [Request interrupted by user]
+        return f"no {', '.join(MARKS)}"
+    known = {key: (None, *values, *MACHINE_MARKS) for key, values in MARKS.items()}
+    return next((f"{k}={entry[k]}" for k, v in known.items() if entry.get(k) not in v), "")
+
+
+def _lacks_marks(entry: Mapping[str, Any]) -> bool:
+    """Return True for a prompt's entry without any mark by a release newer than those measured."""
+    if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
+        return False
+    parts = text_in(entry, "version").split("-")[0].split(".")
+    return tuple(int(part) for part in parts if part.isdigit()) > MEASURED
 
 
 def _blocks(content: object, kind: str) -> list[Mapping[str, Any]]:

@@ -7,7 +7,8 @@ from memory_fabric.capture.notes import protocol
 from memory_fabric.clients import receipts
 from memory_fabric.clients import settings as client_settings
 from memory_fabric.clients.receipts import Dialogue, Entry, Receipt
-from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fine, when
+from memory_fabric.clients.transcript import unknown_mark
+from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fine, warning, when
 from memory_fabric.health.installation import version_check
 from memory_fabric.ids import timestamp
 from memory_fabric.store.history import trace
@@ -26,15 +27,21 @@ NOT_ARRIVED = (
     "claude --debug hooks shows the output of hooks; a hook that takes longer than its timeout in "
     "hooks.json is dropped. A prompt that was cancelled with Esc looks the same."
 )
+UNKNOWN_MARK = (
+    "Claude Code has changed: its prompts get the assistant's trust until memory-fabric knows the "
+    "mark. Update memory-fabric; until then remember what is to bind with memory-fabric remember."
+)
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the version of the client in the newest transcript of this project."""
+    """Check the client's version, and its marks of prompts, in the project's newest transcript."""
     for file in receipts.files_of(_folders(sight), sight.now_s):
         try:
-            entries = receipts.entries(file.path, VERSION_BYTES)
+            entries = list(receipts.entries(file.path, VERSION_BYTES))
             if version := receipts.dialogue(file.session, entries).version:
-                return version_check(version)
+                strange = sorted({mark for mark in map(unknown_mark, entries) if mark})
+                text = f"{version} marks prompts in a way that is not known: {'; '.join(strange)}"
+                return warning(text, UNKNOWN_MARK) if strange else version_check(version)
         except OSError:
             continue  # removed meanwhile, or not readable
     return version_check("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -265,18 +266,42 @@ def test_native_memory_that_is_switched_off_is_no_fault(enabled: Shell) -> None:
     assert "autoMemoryEnabled" in checks["tier native"]["told"] and checks["tier native"]["remedy"]
 
 
+TYPED = {"promptSource": "typed", "turnOrigin": "human"}
+
+
+def newest_prompt(shell: Shell, version: str, **marks: str) -> dict[str, Any]:
+    """Write a transcript with one prompt, and return the check of the client's release."""
+    folder = shell.notes.parents[1]
+    folder.mkdir(parents=True, exist_ok=True)
+    message = {"role": "user", "content": "Hello"}
+    entry = {"type": "user", "version": version, "message": message, **marks}
+    (folder / "session-1.jsonl").write_text(json.dumps(entry) + "\n", "utf-8")
+    return look(shell)["client version"]
+
+
 @pytest.mark.parametrize(("version", "state"), [("2.1.328", "warning"), ("2.2.0", "ok")])
 def test_the_release_of_the_client_is_read_from_its_newest_transcript(
     enabled: Shell, version: str, state: str
 ) -> None:
-    folder = enabled.notes.parents[1]
-    folder.mkdir(parents=True, exist_ok=True)
-    entry = {"type": "user", "version": version, "message": {"role": "user", "content": "Hello"}}
-    (folder / "session-1.jsonl").write_text(json.dumps(entry) + "\n", "utf-8")
-
-    check = look(enabled)["client version"]
+    check = newest_prompt(enabled, version, **TYPED)
 
     assert check["state"] == state and check["told"].startswith(version)
+
+
+@pytest.mark.parametrize(
+    ("marks", "named"),
+    [
+        ({**TYPED, "promptSource": "voice"}, "promptSource=voice"),
+        ({}, "no promptSource, turnOrigin, wakeupSource"),
+    ],
+)
+def test_marks_of_prompts_that_are_not_known_are_named_with_what_follows(
+    enabled: Shell, marks: dict[str, str], named: str
+) -> None:
+    check = newest_prompt(enabled, "2.2.0", **marks)
+
+    assert check["state"] == "warning" and named in check["told"]
+    assert "assistant's trust" in check["remedy"]
 
 
 def test_hooks_without_a_server_are_slow_and_named(shell: Shell) -> None:

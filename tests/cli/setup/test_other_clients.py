@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, get_args
@@ -230,6 +231,20 @@ def test_uninstall_takes_back_the_hooks_of_other_clients(shell: Shell) -> None:
 
     assert done.status == 0, done.err
     assert [p for p in PLACES.values() if (shell.user_home / p).exists()] == []
+
+
+@pytest.mark.parametrize("client", sorted(PLACES))
+def test_what_was_never_run_with_the_client_is_said_before_it_is_written(
+    shell: Shell, client: str
+) -> None:
+    page = (ROOT / "docs/clients.md").read_text("utf-8")
+    [by] = re.findall(rf"^\| {CLIENTS[client].name} \|([^|]*)\|", page, re.MULTILINE)
+    is_run = "the real client" in by
+
+    asked = shell.run("setup", "--client", client, stdin="n\n")
+
+    assert not (shell.user_home / PLACES[client]).exists()
+    assert ("never run with the client itself" in " ".join(asked.out.split())) is not is_run
 
 
 def test_the_options_name_every_client_of_the_table() -> None:

@@ -22,7 +22,8 @@ from memory_fabric.store.log import OUT_OF_TIME
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CLIENT_PACKAGES = REPOSITORY / "tests/e2e/node_modules/@anthropic-ai"
-CLIENT_VERSION = "2.1.329"
+NEWER_PACKAGES = REPOSITORY / "tests/e2e/newer/node_modules/@anthropic-ai"
+CLIENT_VERSION, NEWER_VERSION = "2.1.329", "2.1.330"
 PLUGIN = "memory-fabric@memory-fabric"
 NOT_IN_A_CLONE = (
     *(".git", ".venv", ".ci", "node_modules", "dist", "__pycache__", "*.pyc", "*.egg-info"),
@@ -46,9 +47,9 @@ QUIET = {
 }
 
 
-def client_path() -> Path:
+def client_path(packages: Path = CLIENT_PACKAGES) -> Path:
     """The pinned client's binary for this machine; a missing one says how to get it."""
-    found = sorted(CLIENT_PACKAGES.glob("claude-code-*/claude*"))
+    found = sorted(packages.glob("claude-code-*/claude*"))
     if not found:
         raise FileNotFoundError("the client is not installed: run scripts/prepare client")
     return found[0]
@@ -73,8 +74,9 @@ def repository(target: Path) -> Path:
 class Home:
     """An empty HOME and an empty project; sessions in it share what it remembers."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, client: Path | None = None) -> None:
         self.root = root
+        self.client = client or client_path()
         self.path = root / "home"
         self.config = self.path / ".claude"
         self.project = root / "project"
@@ -131,7 +133,7 @@ class Home:
 
     def claude(self, *arguments: str) -> str:
         """Run one of the client's own commands; its output, or an AssertionError with it."""
-        return self._run(str(client_path()), *arguments)
+        return self._run(str(self.client), *arguments)
 
     def _run(self, *command: str, status: int = 0) -> str:
         done = subprocess.run(
@@ -213,7 +215,7 @@ class Home:
         address = {"ANTHROPIC_BASE_URL": stub.url, "ANTHROPIC_API_KEY": "none-for-a-loopback-stub"}
         env = self.environment({**address, **script.env})
         allowed = () if script.asks_first else ("--dangerously-skip-permissions",)
-        command = [*_stream_command(debug_file), *allowed, *script.arguments]
+        command = [*_stream_command(self.client, debug_file), *allowed, *script.arguments]
         return Session(command, env, self.project, debug_file, stub)
 
     def session(self, script: Script) -> Result:
@@ -232,9 +234,9 @@ class Home:
         return value
 
 
-def _stream_command(debug_file: Path) -> Sequence[str]:
+def _stream_command(client: Path, debug_file: Path) -> Sequence[str]:
     return (
-        *(str(client_path()), "-p", "--input-format", "stream-json"),
+        *(str(client), "-p", "--input-format", "stream-json"),
         *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
         *("--debug-file", str(debug_file)),
     )

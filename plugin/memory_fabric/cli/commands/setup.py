@@ -16,6 +16,7 @@ from memory_fabric.clients import hook_files, manifest, path_link, set_up
 from memory_fabric.clients import uninstall as uninstalling
 from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.clients.set_up import Change
+from memory_fabric.clients.table import CLIENTS
 from memory_fabric.clients.uninstall import Belongings
 from memory_fabric.config import Settings, search_path
 from memory_fabric.errors import BadInput, FabricError
@@ -39,6 +40,7 @@ UNINSTALL_COMMANDS = (
     "claude plugin marketplace remove memory-fabric",
 )
 SERVER_COMMAND = "claude mcp remove memory"
+NEVER_RUN = "made from its documentation, never run with the client itself (docs/clients.md)."
 NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 
@@ -129,6 +131,9 @@ def setup(
         else:
             changes = hook_files.changes(client, settings.home, path, root, mcp=mcp is not False)
             steps = [hook_files.FILES[client].todo]
+            if not (hook_files.FILES[client].is_run or all(c.is_none for c in changes)):
+                untried = f"{CLIENTS[client].name}: {NEVER_RUN}"
+                steps.append(untried) if as_json else show.line(untried)
             steps += [f"The hooks name {THIS_VERSION}"] if is_copy else []
     elif statusline:
         if remove:

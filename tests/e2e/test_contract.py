@@ -1,0 +1,104 @@
+"""The contract with Claude Code: the pinned release and a newer one keep what was recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.contract import (
+    RECORDED,
+    SAID,
+    SCHEDULED,
+    TYPED,
+    Observed,
+    additions,
+    differences,
+    observe,
+    recorded_events,
+)
+from e2e.harness.home import (
+    CLIENT_PACKAGES,
+    CLIENT_VERSION,
+    NEWER_PACKAGES,
+    NEWER_VERSION,
+    REPOSITORY,
+    client_path,
+)
+from memory_fabric.clients.transcript import any_turn_of
+from memory_fabric.store.conversations import prompts
+
+pytestmark = pytest.mark.e2e
+
+RELEASES = {CLIENT_VERSION: CLIENT_PACKAGES, NEWER_VERSION: NEWER_PACKAGES}
+
+
+@pytest.fixture(scope="module", params=sorted(RELEASES))
+def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    """A release as it was seen; schedules, for which it waits, only in the newer one."""
+    version = str(request.param)
+    folder = tmp_path_factory.mktemp("contract")
+    found = observe(client_path(RELEASES[version]), folder, schedule=version == NEWER_VERSION)
+    assert found.version == version
+    return found
+
+
+def test_a_release_keeps_the_recorded_contract(seen: Observed) -> None:
+    assert differences(seen, recorded_events()) == []
+
+
+def test_only_prompts_of_a_person_or_a_program_in_its_place_count_as_typed(seen: Observed) -> None:
+    turns = {text: any_turn_of(entry) for text, entry in seen.prompts.items()}
+
+    origins = {text: turn.origin for text, turn in turns.items() if turn is not None}
+    expected = {TYPED: prompts.TYPED, SAID: prompts.TYPED}
+    if seen.version == NEWER_VERSION:
+        expected[SCHEDULED] = prompts.BY_MACHINE
+    assert origins == expected
+
+
+def test_each_way_to_break_the_contract_is_named(seen: Observed, tmp_path: Path) -> None:
+    shutil.copytree(RECORDED, tmp_path / "events")
+    for path in tmp_path.rglob("UserPromptSubmit*.json"):
+        event = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps({**event, "cwd": 7, "prompt_hash": "x"}), encoding="utf-8")
+    broken = Observed(
+        seen.version,
+        [event for event in seen.events if event["hook_event_name"] != "Stop"],
+        {**seen.prompts, TYPED: {**seen.prompts[TYPED], "promptSource": "voice"}},
+        {**seen.replies, "SessionStart": False},
+        {"none": False, "CLAUDE_CODE_REMOTE=1": True},
+    )
+
+    told = "\n".join(differences(broken, recorded_events(tmp_path / "events")))
+
+    assert "Stop: did not come" in told
+    assert "UserPromptSubmit: cwd is str, recorded as int" in told
+    assert "UserPromptSubmit: prompt_hash is missing, recorded as str" in told
+    assert "'promptSource': 'voice'" in told
+    assert "reply: SessionStart had no effect" in told
+    assert "MEMORY.md: with none it is hidden" in told
+    assert "MEMORY.md: with CLAUDE_CODE_REMOTE=1 it is shown" in told
+    assert len(told.splitlines()) == 7
+
+
+def test_fields_that_are_new_are_listed_apart(seen: Observed) -> None:
+    newer = [{**event, "mood": "calm"} for event in seen.events]
+
+    told = additions(Observed(seen.version, newer), recorded_events())
+
+    assert "Stop: new mood" in told
+
+
+def test_a_release_that_is_not_on_npm_is_named_with_the_remedy(tmp_path: Path) -> None:
+    offline = {"PATH": "/usr/bin:/bin", "npm_config_offline": "true", "HOME": str(tmp_path)}
+
+    done = subprocess.run(
+        [REPOSITORY / "scripts/contract", "0.0.1"], env=offline, capture_output=True, text=True
+    )
+
+    assert done.returncode == 1
+    assert "no Claude Code 0.0.1" in done.stderr and "npm reaches a registry" in done.stderr
