@@ -100,6 +100,7 @@ def test_a_newer_client_with_the_marks_that_are_known_is_believed() -> None:
 def test_releases_up_to_the_newest_measured_one_are_believed_without_marks() -> None:
     newest = ".".join(map(str, MEASURED))
 
+    assert f"newer than {newest} " in (RECORDED.parents[2] / "docs/hooks.md").read_text("utf-8")
     assert later(entries()[0], version=newest) == prompts.TYPED
     assert later(entries()[0], version="") == prompts.TYPED
 
