@@ -78,10 +78,12 @@ def test_readme_is_short_and_its_first_screen_answers() -> None:
     lines = README.splitlines()
     first = "\n".join(lines[:40])
 
-    assert len(README.split()) <= 900
+    assert len(README.split()) <= 713
     for needed in ("What you settle", "For people who", "claude plugin install", "session.svg)"):
         assert needed in first
     assert "| | memory-fabric | compared with |" in first
+    assert len(re.findall(r"^!\[", README, re.MULTILINE)) == 1
+    assert "## Where to look next\n" in README
     assert max(len(line) for line in lines if line[:1] not in "|!") <= 120
 
 
