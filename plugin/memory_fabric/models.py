@@ -254,6 +254,11 @@ def _enclosed(caption: str) -> str:
     return caption.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
 
 
+def is_unconfirmed_import(record: Record) -> bool:
+    """True for what another program stated and nobody confirmed; instructions follow their file."""
+    return record.trust == "tool" and {IMPORTED, INSTRUCTIONS} & {*record.evidence} == {IMPORTED}
+
+
 def contradicted(record: Record) -> tuple[str, ...]:
     """Return the ids of the older records that a record contradicts."""
     ids = record.evidence.get(CONTRADICTS)

@@ -23,6 +23,7 @@ from memory_fabric.models import (
     Provenance,
     Record,
     contradicted,
+    is_unconfirmed_import,
     record_type,
 )
 from memory_fabric.redaction.redact import redact, says_only_secrets
@@ -311,7 +312,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
     """Note that the user confirmed a record now, so that it is not due for review for a while, and
-    that it and what it contradicts, or is contradicted by, both hold.
+    that it and what it contradicts, or is contradicted by, hold. An imported one becomes theirs.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
@@ -319,6 +320,8 @@ def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
             still_contradicted = [old for old in contradicted(doubted) if old != id_]
             marked = Stored(*resolve.record_by_id(memory, doubted.id))
             _save_evidence(memory, marked, {CONTRADICTS: still_contradicted}, by)
+    if is_unconfirmed_import(stored.record):
+        stored = stored._replace(record=stored.record._replace(trust="user"))
     return _save_evidence(memory, stored, {CONFIRMED: by.at or timestamp(), CONTRADICTS: []}, by)
 
 

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Any
 
 from memory_fabric.cli import environment, show
-from memory_fabric.config import captures, transcript_roots
+from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import timestamp
 from memory_fabric.importing import follow, page_restore, run, runs
@@ -171,8 +171,8 @@ def _outcome(stored: Sequence[Stored]) -> str:
     also = f" and {many(related, 'relation')}" if related else ""
     return (
         f"Imported {total} {'memory' if total == 1 else 'memories'}{also}, without your trust: "
-        "they are told with their source and bind nothing. memory-fabric import --undo takes "
-        "them back."
+        "they are told with their source and bind nothing, until memory-fabric review confirms "
+        "them. memory-fabric import --undo takes them back."
     )
 
 
@@ -194,13 +194,12 @@ def _command(plan: Plan) -> str:
     return f"memory-fabric import {shortened}"
 
 
-def undo_last(as_json: bool) -> int:
-    """Take the last import back in all projects."""
-    settings = environment.settings()
-    last = runs.last(settings.home, FILE)
+def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
+    """Take the last import, or the last run of another file, back in all projects."""
+    last = runs.last(settings.home, file)
     if last is None:
-        raise NotFound("", "Nothing was imported that is not taken back.")
-    projects = undo(settings, last, environment.provenance(), FILE)
+        raise NotFound("", "Nothing was read in that is not taken back.")
+    projects = undo(settings, last, environment.provenance(), file)
     if as_json:
         return show.json_out(
             {"run": last.batch, "projects": [project._asdict() for project in projects]}

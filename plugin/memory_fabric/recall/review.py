@@ -9,12 +9,14 @@ from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import (
     CHANGED_FILES,
     CONFIRMED,
+    IMPORTED,
     OTHERS,
     Hit,
     Progress,
     Provenance,
     Record,
     contradicted,
+    is_unconfirmed_import,
     record_type,
     text_with_reason,
     verdict,
@@ -29,7 +31,8 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT
 
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
-KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE)
+UNCONFIRMED = "imported"
+KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE, UNCONFIRMED)
 # Ids of one search.
 MAX_IDS = 500
 # The most records of one kind that are looked at.
@@ -60,12 +63,14 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
             due_items.append(Due(CONTRADICTION, record, tuple(others)))
+    by_id = {record.id: record for record in current if not is_unconfirmed_import(record)}
     due_items += [
         Due(STALE, by_id[old.item.id], days=old.days)
         for old in stale(memory, now, limit=MAX_READ).shown
         if old.item.kind == RECORD and old.item.id in by_id
     ]
-    due_items += _duplicates(current[:compared])
+    due_items += _duplicates(list(by_id.values())[:compared])
+    due_items += [Due(UNCONFIRMED, record) for record in filter(is_unconfirmed_import, current)]
     seen: set[str] = set()
     first = []
     for one in due_items:
@@ -73,6 +78,12 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
             first.append(one)
             seen |= {one.record.id, *(other.id for other in one.others)}
     return first
+
+
+def imported(memory: Memory, program: str) -> list[Record]:
+    """Return what a program stated and nobody confirmed."""
+    found = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
+    return [one for one in found if str(one.evidence[IMPORTED]).lower() == program.lower()]
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:

@@ -20,6 +20,7 @@ from memory_fabric.models import (
     Record,
     by_words,
     contradicted,
+    is_unconfirmed_import,
     marked_older,
     newer_records,
     shown_type,
@@ -63,6 +64,7 @@ RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
 
+IMPORTED_CHARS = 240  # with all that is around them at most 100 tokens
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"
 # Words that were typed say little without the sentence that was noted of them.
@@ -114,6 +116,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
     `now` (ISO 8601) says which records are stale. Where not everything fits, lines are told without
     their reasons, which then fill the rest; records that others shared get what own ones leave.
     """
+    contents = _with_few_imported(contents)
     others = [_Place(record) for record in contents.others[:MAX_DECISIONS]]
     kinds = (
         (OPEN_HEADING, contents.asked[:MAX_OPEN], OPEN_SHARE),
@@ -145,6 +148,25 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
             records += [place.record for place in some]
     told += [MORE.format(count - len(lines))] if count > len(lines) else []
     return Block("\n".join([*told, CLOSE_FENCE]), tuple(records))
+
+
+def _with_few_imported(contents: Contents) -> Contents:
+    """Count all but the first of the imported records that nobody confirmed among the others."""
+    left = IMPORTED_CHARS
+
+    def is_told(record: Record) -> bool:
+        nonlocal left
+        if record.pinned or not is_unconfirmed_import(record):
+            return True
+        size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
+        fits = size <= left
+        left -= size if fits else 0
+        return fits
+
+    kinds = (contents.rules, contents.decisions, contents.asked, contents.known)
+    rules, decisions, asked, known = told = [tuple(filter(is_told, kind)) for kind in kinds]
+    more = contents.more + sum(map(len, kinds)) - sum(map(len, told))
+    return Contents(asked, rules, decisions, known, contents.others, more)
 
 
 def _fitted(

@@ -77,7 +77,7 @@ def import_file(
     if take_back:
         if sources or dry_run or every or mine or anyway:
             raise BadInput("--undo", "--undo takes no path.", remedy="Use it alone.")
-        return import_sources.undo_last(as_json)
+        return import_sources.undo_last(environment.settings(), as_json)
     if not sources:
         return import_sources.show_places(as_json)
     if sources == [STREAM]:

@@ -24,17 +24,6 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.render import changed_files
-from memory_fabric.recall.review import (
-    CANDIDATE,
-    CONTRADICTION,
-    DUPLICATE,
-    KINDS,
-    STALE,
-    Due,
-    Pruned,
-    Report,
-    Stale,
-)
 from memory_fabric.store.history import candidates as store
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
@@ -46,17 +35,19 @@ NOTHING = (
 NOTHING_GLOBAL = "No memory of this project or of yours is proposed for every project."
 MAX_TEXT_CHARS = 160
 NAMES = {
-    CANDIDATE: "candidate",
-    CONTRADICTION: "contradiction",
-    STALE: "stale memory",
-    DUPLICATE: "near duplicate",
+    reviewing.CANDIDATE: "candidate",
+    reviewing.CONTRADICTION: "contradiction",
+    reviewing.STALE: "stale memory",
+    reviewing.DUPLICATE: "near duplicate",
+    reviewing.UNCONFIRMED: "imported memory",
 }
 # What a person does about one: commands of memory-fabric, with the ids below.
 DECISIONS = {
-    CANDIDATE: "candidates --keep ID, or --drop ID",
-    CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
-    STALE: "review --holds ID, edit ID, or forget ID",
-    DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+    reviewing.CANDIDATE: "candidates --keep ID, or --drop ID",
+    reviewing.CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
+    reviewing.STALE: "review --holds ID, edit ID, or forget ID",
+    reviewing.DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+    reviewing.UNCONFIRMED: "review --holds ID, or forget ID; all: --holds or --drop PROGRAM",
 }
 Done = tuple[str, Record]
 # Memories that are listed, and that are pruned, unless --limit says otherwise.
@@ -132,7 +123,7 @@ def candidates(
             ]
             decisions = [change() for change in changes]
             memory.flush()
-            _say_done(decisions, as_json)
+            say_done(decisions, as_json)
             return 0
         if for_all:
             proposed = [(r, *_as_kept(memory, r)) for r in store.for_everybody(memory)]
@@ -145,13 +136,17 @@ def candidates(
         missing = {"missing": store.MISSING}
         show.json_out({"candidates": [formatting.as_json(r) | missing for r in waiting]})
     elif waiting:
-        show.line("Heard, not noted", style="bold")
-        columns = ("id", "type", "since", "said by", "what")
-        show.table(columns, map(_row, waiting), optional=("said by",))
+        show_waiting("Heard, not noted", waiting)
         show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
     else:
         show.line(NOTHING)
     return 0
+
+
+def show_waiting(heading: str, waiting: Sequence[Record]) -> None:
+    show.line(heading, style="bold")
+    columns = ("id", "type", "since", "said by", "what")
+    show.table(columns, map(_row, waiting), optional=("said by",))
 
 
 def _decision_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
@@ -185,7 +180,7 @@ def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
     return f"{cleaned.what} — {cleaned.why}" if cleaned.why else cleaned.what, ""
 
 
-def _say_done(decisions: Sequence[Done], as_json: bool) -> None:
+def say_done(decisions: Sequence[Done], as_json: bool) -> None:
     if as_json:
         rows = [
             {"done": decision, "record": formatting.as_json(record)}
@@ -193,9 +188,11 @@ def _say_done(decisions: Sequence[Done], as_json: bool) -> None:
         ]
         show.json_out(rows[0] | {"results": rows})
         return
-    for decision, record in decisions:
+    for decision, record in decisions[:LISTED]:
         about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
         show.line(f"{decision.capitalize()}: {about}")
+    if len(decisions) > LISTED:
+        show.line(f"and {len(decisions) - LISTED} more")
 
 
 def _row(record: Record) -> Sequence[str]:
@@ -246,7 +243,10 @@ def review(
         None,
         "ID",
         "Confirm a memory: it still holds, also next to one that seems to contradict or repeat "
-        "it; can be repeated.",
+        "it. A program's name confirms all that was imported from it; can be repeated.",
+    ),
+    drop: list[str] | None = option(
+        None, "PROGRAM", "Forget what was imported from a program and not confirmed since."
     ),
     keep: list[str] | None = option(
         None,
@@ -267,25 +267,30 @@ def review(
 ) -> int:
     """List what waits for your decision.
 
-    These are candidates, contradictions, stale memories and near duplicates. Decide with
-    `--keep`, `--replace` or `--holds`, `candidates --drop`, `edit --text`, `edit --instead-of`
-    (which makes two one) or `forget`, and give each the step that is shown, so that one undo takes
-    all of it back. What was confirmed or edited is due again when it is stale.
+    These are candidates, contradictions, stale memories, near duplicates, and imported memories.
+    Decide with `--keep`, `--replace`, `--holds` or `--drop`, `candidates --drop`, `edit --text`,
+    `edit --instead-of` (which makes two one) or `forget`, and give each the step that is shown, so
+    that one undo takes all of it back. What was confirmed is due again when it is stale.
     """
     from memory_fabric.capture import edit  # not needed for --help
-    from memory_fabric.recall.review import due
 
     with environment.open_memory(step=step) as memory:
-        if holds or keep or replace:
+        if holds or keep or replace or drop:
             memory.batch, by = step or new_id(), environment.provenance()
-            confirmed = edit.confirm_all(memory, holds or (), by)
-            decisions: list[Done] = [("confirmed", record) for record in confirmed]
+            of = {name: reviewing.imported(memory, name) for name in (holds or []) + (drop or [])}
+            dropping = [record for name in drop or () for record in of[name]]
+            if drop and not dropping:
+                raise BadInput("--drop", f"Nothing of {drop[0]} waits to be confirmed.")
+            held = [id_ for name in holds or () for id_ in [r.id for r in of[name]] or [name]]
+            decisions: list[Done] = [("confirmed", r) for r in edit.confirm_all(memory, held, by)]
+            memory.forget([record.id for record in dropping], by)
+            decisions += [(edit.FORGOTTEN, record) for record in dropping]
             decisions += [edit.keep(memory, name, by) for name in keep or ()]
             decisions += [("replaced", edit.replace(memory, id_, by)[0]) for id_ in replace or ()]
             memory.flush()
-            _say_done(decisions, as_json)
+            say_done(decisions, as_json)
             return 0
-        items = due(memory, timestamp())
+        items = reviewing.due(memory, timestamp())
         candidates = [i.record for i in items[:limit] if i.record.status == "candidate"]
         store.note_shown(memory, candidates, timestamp())
         failures = list(memory.failures)
@@ -302,7 +307,9 @@ def review(
                     }
                     for item in items[:limit]
                 ],
-                "total": {kind: sum(item.kind == kind for item in items) for kind in KINDS},
+                "total": {
+                    kind: sum(item.kind == kind for item in items) for kind in reviewing.KINDS
+                },
                 "step": step,
                 "failures": failures,
             }
@@ -312,7 +319,7 @@ def review(
     return 0
 
 
-def _show_due(items: Sequence[Due], limit: int, step: str) -> None:
+def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
     """Print the first ones, the number of the others, and how to undo what is decided."""
     if not items:
         show.line("Nothing is due for review.")
@@ -326,10 +333,10 @@ def _show_due(items: Sequence[Due], limit: int, step: str) -> None:
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
             if record.why:
                 show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")
-            show.lines(f"    {line}" for line in (more if item.kind == CANDIDATE else ()))
+            show.lines(f"    {line}" for line in (more if item.kind == reviewing.CANDIDATE else ()))
     if len(items) > limit:
         kinds = [item.kind for item in items[limit:]]
-        counts = (many(kinds.count(kind), NAMES[kind]) for kind in KINDS if kind in kinds)
+        counts = (many(kinds.count(kind), NAMES[kind]) for kind in reviewing.KINDS if kind in kinds)
         show.line(f"{', '.join(counts).replace('memorys', 'memories')} more (--limit)", "dim")
     show.line(
         f"Changes with --step {step} are one step: memory-fabric undo --step {step} takes all of "
@@ -390,7 +397,7 @@ def stale(
     return 0 if report.shown or altered else 1 if failures else 3
 
 
-def _show_report(report: Report, nothing: str = NOTHING_STALE) -> None:
+def _show_report(report: reviewing.Report, nothing: str = NOTHING_STALE) -> None:
     if not report.shown:
         show.line(nothing)
         return
@@ -409,11 +416,11 @@ def _show_report(report: Report, nothing: str = NOTHING_STALE) -> None:
         show.line(f"and {more} more recent ones (--limit)", "dim")
 
 
-def _report_as_json(report: Report) -> dict[str, Any]:
+def _report_as_json(report: reviewing.Report) -> dict[str, Any]:
     return {"total": report.total, "stale": list(map(_stale_as_json, report.shown))}
 
 
-def _stale_as_json(stale: Stale) -> dict[str, Any]:
+def _stale_as_json(stale: reviewing.Stale) -> dict[str, Any]:
     item = stale.item
     fields = {
         **show.fields(item, "kind id"),
@@ -456,7 +463,7 @@ def prune(
                 return 3
             number = "this" if len(report.shown) == 1 else f"these {len(report.shown)}"
             show.confirm(f"Remove {number} from memory?", yes)
-        pruned = Pruned()
+        pruned = reviewing.Pruned()
         if yes or not as_json:
             with show.progress_bar("Pruning", quiet=as_json) as tell:
                 by = environment.provenance()

@@ -6,6 +6,7 @@ const DUE_WORDS = table({
   contradiction: ["contradiction", "contradictions"],
   stale: ["stale memory", "stale memories"],
   duplicate: ["near duplicate", "near duplicates"],
+  imported: ["imported memory", "imported memories"],
 });
 const DUE_SAYS = table({
   candidate:
@@ -13,6 +14,7 @@ const DUE_SAYS = table({
   contradiction: "Both are told to sessions, the newer one first, until you decide.",
   stale: "Old for their kind, and not confirmed since.",
   duplicate: "They say nearly the same.",
+  imported: "Another program stated them, and you have not confirmed them.",
 });
 // What is a debt: sessions are told of it, too.
 const DEBT = ["candidate", "contradiction"];

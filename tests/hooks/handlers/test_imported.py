@@ -1,0 +1,94 @@
+"""What other programs stated costs a start little, until the user confirms or drops all of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from importing.foreign import ClaudeMem
+from simulated_client import SimulatedClient
+
+MANY = 259
+CHARS_PER_TOKEN = 4
+PERSONAL = "Prefers answers in metric units"
+KINDS = ("decision", "bugfix", "discovery")
+
+
+@pytest.fixture
+def client(client: SimulatedClient) -> SimulatedClient:
+    """A client whose user has imported the memories of two other programs."""
+    database = ClaudeMem(client.home / ".claude-mem" / "claude-mem.db")
+    for number in range(MANY - 1):
+        title = f"Payment{number} reaches the ledger{number} through gateway{number} at {number}"
+        database.add("observations", project="shop", type=KINDS[number % 3], title=title)
+    database.close()
+    export = client.home / "mem0.json"
+    export.write_text(json.dumps({"results": [{"id": "1", "memory": PERSONAL, "user_id": "ann"}]}))
+    for source in (database.path, export):
+        done = client.command("import", str(source))
+        assert done.returncode == 0, done.stderr
+    return client
+
+
+def waiting(client: SimulatedClient) -> int:
+    """The number of imported memories that wait in `review`."""
+    return int(json.loads(client.command("review", "--json").stdout)["total"]["imported"])
+
+
+def test_imported_memories_cost_a_start_at_most_a_hundred_tokens(client: SimulatedClient) -> None:
+    told = client.context("SessionStart", "s-1", source="startup")
+
+    block = told.partition("</memory")[0]
+    imported = [line for line in block.splitlines() if ", unverified" in line]
+    assert 0 < len(imported) < 4 and "from mem0" in imported[0]
+    assert len(block) <= 100 * CHARS_PER_TOKEN, block
+    assert "more on record: ask, or recall" in block
+
+
+def test_short_memories_of_many_kinds_cost_a_start_no_more(client: SimulatedClient) -> None:
+    export = client.home / "short.json"
+    texts = ("Always use tabs", "We decided on Redis", "Do we need Kafka?", "Blocker: no licence")
+    rows = [{"id": text, "memory": text} for text in (PERSONAL, *texts, "x" * 500)]
+    export.write_text(json.dumps({"results": rows}))
+    assert client.command("import", str(export)).returncode == 0
+
+    told = client.context("SessionStart", "s-1", source="startup").partition("</memory")[0]
+
+    assert ", unverified" in told
+    assert len(told) <= 100 * CHARS_PER_TOKEN, told
+
+
+def test_all_of_a_program_is_confirmed_at_once_and_is_the_users_then(
+    client: SimulatedClient,
+) -> None:
+    before = waiting(client)
+
+    done = client.command("review", "--holds", "claude-mem")
+
+    assert done.returncode == 0, done.stderr
+    assert before == MANY and waiting(client) == 1
+    assert f"and {MANY - 1 - 20} more" in done.stdout
+    told = client.context("SessionStart", "s-1", source="startup")
+    assert "from claude-mem" not in told and "through gateway" in told
+    assert client.command("undo", "--last").returncode == 0
+    assert waiting(client) == before
+
+
+def test_all_of_a_program_is_dropped_at_once_and_not_imported_again(
+    client: SimulatedClient,
+) -> None:
+    done = client.command("review", "--drop", "claude-mem")
+
+    assert done.returncode == 0, done.stderr
+    assert waiting(client) == 1
+    client.command("import", str(client.home / ".claude-mem" / "claude-mem.db"))
+    assert waiting(client) == 1
+    again = client.command("review", "--drop", "claude-mem")
+    assert again.returncode == 2 and "Nothing of claude-mem waits" in again.stderr
+
+
+def test_a_persons_preference_is_the_persons_in_every_project(client: SimulatedClient) -> None:
+    found = json.loads(client.command("recall", PERSONAL, "--json").stdout)["results"][0]
+
+    assert found["metadata"]["scope"] == "user"
