@@ -10,6 +10,7 @@ from cli.shell import Shell
 from cli.terminal import finish, start
 from command_line import run_here
 from importing.past import Machine, fixed
+from memory_fabric.cli import show
 
 ASKED = "Please add an index to the orders table of the shop."
 ANSWER = "The invoice export writes CSV with semicolons, because Excel in Germany needs them."
@@ -201,3 +202,92 @@ def test_undo_takes_one_change_or_the_projects_run_and_says_so(
     assert "Undone: read past sessions in. Its turns are deleted." in whole
     assert "learn --undo is for all projects" in whole
     assert shell.run("learn", "--json").json["to_read"] == 3
+
+
+MOCK = "DO NOT CONTINUE USING THE MOCK DATABASE"
+PNPM = "Always install packages with pnpm."
+
+
+def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
+    """What `learn` proposes after its run: the ids of the sentences in two projects."""
+    for days_ago in (9, 7, 5):
+        machine.session(shell.project, f"Fix the header. {PNPM}", "Done.", days_ago=days_ago)
+    machine.session(shell.project, MOCK, "Sorry.", days_ago=1)
+    machine.session(machine.project("tool"), "Never format the vendored files.", "No.", days_ago=4)
+    told = shell.run("learn", "--run").out
+    assert told.index("shop: 2 proposals") < told.index(PNPM) < told.index(MOCK)
+    assert told.index(MOCK) < told.index("tool: 1 proposal of what you said")
+    assert "said again in 2 other sessions" in " ".join(told.split())
+    assert "learn --accept ID --accept 'ID=other words' --drop ID decides" in " ".join(told.split())
+    words = {line.split()[-1]: line.split()[0] for line in told.splitlines() if line.strip()}
+    return {"mock": words["DATABASE"], "pnpm": words["sessions)"], "vendored": words["files."]}
+
+
+def test_proposals_of_several_projects_are_accepted_changed_and_dropped_in_one_go(
+    shell: Shell, machine: Machine
+) -> None:
+    ids = proposed(shell, machine)
+
+    done = shell.run(
+        *("learn", "--accept", f"{ids['mock']}=Never use the mock database", "--json"),
+        *("--accept", ids["pnpm"], "--drop", "tool"),
+    )
+
+    assert done.status == 0, done.err
+    results = [(one["done"], one["record"]["what"]) for one in done.json["results"]]
+    assert sorted(results) == [
+        ("forgotten", "Never format the vendored files."),
+        ("remembered", PNPM),
+        ("remembered", "Never use the mock database"),
+    ]
+    assert {one["record"]["trust"] for one in done.json["results"][:2]} == {"user"}
+    assert "of what you said" not in shell.run("learn").out
+
+
+def test_a_proposal_that_is_unknown_or_named_twice_decides_nothing(
+    shell: Shell, machine: Machine
+) -> None:
+    ids = proposed(shell, machine)
+
+    for words in (("--accept", "nothing"), ("--drop", ids["mock"]), ("--accept", "shop=All")):
+        done = shell.run("learn", "--accept", ids["mock"], *words)
+        assert done.status == 2 and "is no proposal" in done.err
+    assert "shop: 2 proposals" in shell.run("learn").out
+
+
+def test_proposals_of_an_isolated_domain_are_told_only_there(
+    shell: Shell, machine: Machine
+) -> None:
+    legal = shell.project / "legal"
+    legal.mkdir()
+    machine.session(legal, "Never name Acme in a contract draft.", "Done.")
+    shell.memory.mkdir(parents=True, exist_ok=True)
+    (shell.memory / "config.toml").write_text(
+        f"[domains.legal]\npaths = ['{legal}']\nisolate = true\n", "utf-8"
+    )
+
+    assert "Acme" not in shell.run("learn", "--run").out
+    assert "Acme" in run_here(("candidates",), shell.environ, legal).out
+
+
+def test_sessions_that_are_too_old_to_be_kept_are_not_said_to_be_in_memory(shell: Shell) -> None:
+    machine = Machine(shell.user_home.parent)
+    machine.session(shell.project, ASKED, ANSWER, days_ago=200)
+
+    done = shell.run("learn", "--run")
+
+    assert "1 session older than 90 days: of these only fixes are kept" in done.out
+    assert "Nothing of these sessions was stored." in done.out
+    assert "Memory has" not in done.out
+
+
+def test_a_run_says_before_what_it_reads_and_how_far_it_is_where_there_is_no_terminal(
+    shell: Shell, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "LINE_EVERY_S", 0.0)
+
+    done = shell.run("learn", "--run")
+
+    assert done.out.startswith("3 sessions of Claude Code since")
+    assert "Reading: 100 %" in done.err.splitlines()
+    assert shell.run("learn", "--run", "--json").err == ""

@@ -18,10 +18,10 @@ def write(home: Path, name: str, text: str = "{}\n") -> Path:
 def test_the_sessions_beside_one_are_counted_by_client(tmp_path: Path) -> None:
     roots = transcript_roots({"HOME": str(tmp_path)})
     own = write(tmp_path, ".claude/projects/-home-ann-shop/a.jsonl")
-    assert earlier(roots, str(own)) == {}
+    assert earlier(roots, {str(own)}) == {}
     write(tmp_path, ".claude/projects/-home-ann-shop/b.jsonl")
     write(tmp_path, ".claude/projects/-home-ann-atlas/c.jsonl")
     write(tmp_path, ".claude/projects/-home-ann-atlas/empty.jsonl", "")
     write(tmp_path, ".codex/sessions/2025/10/09/rollout-2025-10-09T08-00-00-1.jsonl")
 
-    assert earlier(roots, str(own)) == {"Claude Code": 2, "Codex": 1}
+    assert earlier(roots, {str(own)}) == {"Claude Code": 2, "Codex": 1}

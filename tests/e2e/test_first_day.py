@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from e2e.harness.first_day import SETTLED, FirstDay
-from e2e.harness.home import Home
+from e2e.harness.home import Home, clone
 from e2e.harness.script import Script
 from e2e.test_client_skills import REFUSED, answered, shell
+from importing.past import Machine
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -53,3 +57,30 @@ def test_from_the_first_notice_to_answers_about_last_month(home: Home) -> None:
     )
     # Reading in and noting are asked for, each with what it would do.
     assert REFUSED in run and REFUSED in noted
+
+
+def test_from_the_installation_to_the_first_accepted_rule_takes_less_than_three_minutes(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    day = FirstDay(empty_home, SESSIONS, prompts=2)
+    typed = Machine(tmp_path / "typed")
+    typed.home = day.home.path
+    for number in range(9):
+        typed.session(day.home.project, f"Now the tests of part {number}.", "Done.")
+    typed.session(day.home.project, "DO NOT CONTINUE USING THE MOCK DATABASE", "Sorry.")
+
+    day.install(clone(tmp_path / "memory-fabric"))
+    day.first_session()
+    day.preview()
+    proposals = day.learn()
+    found = re.search(
+        r"^(\w{8}) .*DO NOT CONTINUE USING THE MOCK DATABASE", proposals, re.MULTILINE
+    )
+    assert found, proposals
+    with day.timed("learn --accept"):
+        accepted = day.types("learn", "--accept", found[1])
+
+    assert accepted.startswith("Remembered: rule ")
+    assert sum(day.seconds.values()) < 180, day.seconds
+    told = day.home.session(Script(prompts=("Which database do the tests use?",))).main_texts
+    assert "DO NOT CONTINUE USING THE MOCK DATABASE" in "".join(told)

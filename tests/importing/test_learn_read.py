@@ -79,7 +79,8 @@ def test_no_fact_is_made_of_phrases(machine: Machine) -> None:
 
     machine.learn()
 
-    assert machine.rows("SELECT * FROM records") == []
+    found = machine.rows("SELECT what, status, trust FROM records")
+    assert found == [(told, "candidate", "assistant")]
 
 
 def test_each_projects_sessions_go_into_its_own_memory(machine: Machine) -> None:
@@ -212,7 +213,6 @@ def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: 
     shop = machine.project("shop")
     for days_ago in (9, 7, 5):
         machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
-    machine.session(shop, "Always sort the imports by hand.", "Done.", days_ago=3)
 
     machine.learn()
 
@@ -220,6 +220,25 @@ def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: 
     [(what, status, trust, body)] = found
     assert (what, status, trust) == (HABIT, "candidate", "assistant")
     assert json.loads(body)["evidence"]["again"] == 2
+
+
+def test_a_rule_or_correction_that_was_typed_once_waits_and_nothing_of_the_moment_does(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "DO NOT CONTINUE USING THE MOCK DATABASE", "Sorry.", days_ago=9)
+    machine.session(shop, "Why did you delete the orders table?", "It was empty.", days_ago=8)
+    machine.session(shop, "Never do that.", "Understood.", days_ago=7)
+    machine.session(shop, "Let's use the blue icon for the header.", "Done.", days_ago=6)
+    machine.session(shop, "That is wrong, the prices are stored in cents.", "Yes.", days_ago=5)
+
+    machine.learn()
+
+    rows = machine.rows("SELECT what, status FROM records ORDER BY created_at")
+    assert rows == [
+        ("DO NOT CONTINUE USING THE MOCK DATABASE", "candidate"),
+        ("That is wrong, the prices are stored in cents.", "candidate"),
+    ]
 
 
 def test_notes_in_old_sessions_are_of_their_time_and_close_nothing_that_is_newer(

@@ -33,8 +33,8 @@ PLAIN_WIDTH = 200
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
 # Cells that say nothing about a single row.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Shorter work shows no bar, which would only flash.
-DELAY_S = 0.5
+# Shorter work shows no bar, which would only flash; a line of progress replaces it in no terminal.
+DELAY_S, LINE_EVERY_S = 0.5, 5.0
 
 
 def console() -> Console:
@@ -233,14 +233,23 @@ def open_page(address: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total); None if `quiet` or outside a terminal."""
-    if quiet or not sys.stderr.isatty():
+    """Yield a function to call with (done, total); None if `quiet`.
+
+    In a terminal it draws a bar; elsewhere it writes a line now and then.
+    """
+    if quiet:
         yield None
         return
-    began_s = time.monotonic()
+    began_s = told_s = time.monotonic()
     drawn: list[tuple[Any, Any]] = []  # the bar and its task, once the delay is over
 
     def update(done: int, of: int) -> None:
+        nonlocal told_s
+        if not sys.stderr.isatty():
+            if time.monotonic() - told_s >= LINE_EVERY_S:
+                told_s = time.monotonic()
+                sys.stderr.write(f"{what}: {100 * done // max(of, 1)} %\n")
+            return
         if not drawn and time.monotonic() - began_s < DELAY_S:
             return
         if not drawn:

@@ -11,7 +11,7 @@
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.clients import codex
@@ -232,15 +232,15 @@ def find(
                 yield Transcript(client, path, head, status.st_size, status.st_mtime, deleted_s)
 
 
-def earlier(roots: Mapping[str, str], path: str) -> dict[str, int]:
-    """Return how many sessions there are beside that of this transcript, by the client's name.
+def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
+    """Return how many sessions there are beside those of these transcripts, by the client's name.
 
     No transcript is opened.
     """
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
-        if number := sum(other != path and files.size_of(other) > 0 for other in form.paths(root)):
+        if number := sum(p not in without and files.size_of(p) > 0 for p in form.paths(root)):
             numbers[form.name] = number
     return numbers
 

@@ -12,7 +12,7 @@ from memory_fabric import ids
 from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes.quotation import around
 from memory_fabric.capture.notes.typed import typed_words
-from memory_fabric.capture.prompts import heard, said_again
+from memory_fabric.capture.prompts import Heard, heard, said_again
 from memory_fabric.capture.statement import CANDIDATE
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients import transcripts
@@ -39,10 +39,12 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
 from memory_fabric.store.scoped_memory import within, without
-from memory_fabric.text import cut, first_of, one_line
+from memory_fabric.text import content_stems, cut, first_of, one_line
 
 # At most this many prompts are compared, the newest, and this many candidates made.
 MAX_PROMPTS, MAX_MADE = 5000, 40
+# Of what was said once only these are proposed, if they say enough to be understood later.
+ONCE, MIN_STEMS = ("rule", "correction"), 3
 # At most this much is read in one step, so that other processes wait only for a short transaction.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # Memories that are kept open.
@@ -195,7 +197,7 @@ class Reading:
             _begin(memory, self.run.batch)
 
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
-        """Look for what was said again, bring the other tiers up to date, and count."""
+        """Look for what to propose, bring the other tiers up to date, and count."""
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
         # The memory without its isolated domains, and each of these alone.
@@ -203,7 +205,7 @@ class Reading:
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
             view.batch = batch
-            _keep_said_again(view)
+            _propose(view)
         database = memory.session_database()
         with database.transaction(durable=False) as c:
             # No versions of files for past records: those of today are not those of then.
@@ -252,9 +254,9 @@ def _begin(memory: Memory, batch: str) -> None:
         memory.write_now("learn", {"batch": batch}, by, store="project")
 
 
-def _keep_said_again(memory: Memory) -> None:
-    """Store as candidates the sentences that the user typed in several sessions of a project, as
-    far as this view of its memory shows them.
+def _propose(memory: Memory) -> None:
+    """Store as candidates what the user typed as a rule or a correction, or in several sessions of
+    a project, as far as this view of its memory shows it: what was repeated most, then the newest.
 
     They have no trust of the user's: in transcripts other texts pass as typed, so a person keeps
     them, not the assistant's reference to them.
@@ -266,7 +268,7 @@ def _keep_said_again(memory: Memory) -> None:
         (MAX_PROMPTS,),
     )
     off = switches.notes_off_times(*memory.switched_by)
-    made = 0
+    found: list[tuple[int, Heard, tuple[Any, ...]]] = []
     sentences: list[str] = []
     for id_, session, text, at, domain in rows:
         was_off = any(since <= at < until for since, until in off)
@@ -275,29 +277,34 @@ def _keep_said_again(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, earlier_prompts(memory, session, sentence))
-        if not times or noted_before(memory, sentence):
-            continue
-        sentences.append(sentence)
+        if (times or _stands_alone(statement)) and not noted_before(memory, sentence):
+            sentences.append(sentence)
+            found.append((times, statement, (id_, session, text, at, domain)))
+    found.sort(key=lambda one: -one[0])
+    for times, statement, (id_, session, text, at, domain) in found[:MAX_MADE]:
         (answer,) = database.row(
             "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
             "ORDER BY id DESC LIMIT 1",
             (session, id_),
         ) or ("",)
         evidence = {
-            PROMPT: around(sentence, text) or one_line(text),
+            PROMPT: around(statement.sentence, text) or one_line(text),
             BEFORE: cut(one_line(str(answer)[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
             AGAIN: times,
         }
         record = Record(
             type=HEARD_TYPES[statement.kind],
-            what=sentence,
+            what=statement.sentence,
             confidence=CANDIDATE,
             evidence={key: value for key, value in evidence.items() if value},
         )
         by = Provenance("prompt", trust="assistant", session=session, domain=domain)
-        made += memory.remember(record, by, at=at) is not None
-        if made == MAX_MADE:
-            break
+        memory.remember(record, by, at=at)
+
+
+def _stands_alone(said: Heard) -> bool:
+    is_long_enough = len(content_stems(said.sentence)) >= MIN_STEMS
+    return said.kind in ONCE and is_long_enough and not said.sentence.rstrip().endswith("?")
 
 
 class Condensed(NamedTuple):

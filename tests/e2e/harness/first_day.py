@@ -55,43 +55,43 @@ class FirstDay:
 
     def install(self, clone: Path) -> None:
         """Install the plugin as README says."""
-        with self._timed("install the plugin"):
+        with self.timed("install the plugin"):
             self.home.install(clone)
         self._program = str(clone / "bin/memory-fabric")
 
     def first_session(self) -> str:
         """Start the client in a terminal and read the notice; return what it offers to run."""
         accept(self.home)
-        with self._timed("first session, to its notice"), self._terminal() as (terminal, _):
+        with self.timed("first session, to its notice"), self._terminal() as (terminal, _):
             terminal.expect(OFFER)
             assert terminal.match is not None
             return str(terminal.match[1])
 
     def preview(self) -> str:
         """Run `learn` in a shell; what it says."""
-        with self._timed("learn: the preview"):
+        with self.timed("learn: the preview"):
             return self.types("learn")
 
     def learn(self) -> str:
         """Read all sessions; what it says."""
-        with self._timed("learn --run"):
+        with self.timed("learn --run"):
             return self.types("learn", "--run")
 
     def recall(self) -> str:
         """Ask in the shell about last month; what it says."""
-        with self._timed("recall: the first answer"):
+        with self.timed("recall: the first answer"):
             return self.types("recall", QUESTION)
 
     def ask_claude(self) -> str:
         """Ask in a terminal; everything that the model was told."""
-        with self._timed("a question in Claude Code"), self._terminal() as (terminal, stub):
+        with self.timed("a question in Claude Code"), self._terminal() as (terminal, stub):
             terminal.expect("cycle|shortcuts")
             type_in(terminal, QUESTION, "Semicolons")
             return "".join(request.text for request in stub.requests if request.kind == "main")
 
     def ask_codex(self) -> str:
         """Set memory up for Codex and ask there; everything that the model was told."""
-        with self._timed("set up Codex, and the same question there"):
+        with self.timed("set up Codex, and the same question there"):
             self.types("setup", "--client", "codex", "--yes")
             codex = Machine(self.home.root)
             codex.project = self.home.project
@@ -116,7 +116,8 @@ class FirstDay:
         return done.stdout
 
     @contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
+    def timed(self, step: str) -> Iterator[None]:
+        """Note how long the block takes."""
         began = time.monotonic()
         yield
         self.seconds[step] = time.monotonic() - began

@@ -60,6 +60,20 @@ def test_another_client_offers_the_sessions_of_all_with_the_command_alone(
     assert told.endswith(offer)
 
 
+def test_sessions_that_were_read_are_not_offered_and_newer_ones_are(machine: Machine) -> None:
+    shop = machine.project("shop")
+    for days_ago in (20, 10):
+        machine.session(shop, "Hello", "Hi.", days_ago=days_ago)
+    machine.learn()
+    machine.session(shop, "And now?", "Now this.", days_ago=1)
+
+    offered = start(machine, shop)
+
+    assert offered.endswith(
+        "1 earlier session of Claude Code can be read in: `/memory-fabric:learn`."
+    )
+
+
 def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:
     told = start(machine, machine.project("shop"))
 

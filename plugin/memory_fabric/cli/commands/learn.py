@@ -4,22 +4,29 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
 
 import typer
 
-from memory_fabric import ids
-from memory_fabric.cli import environment, formatting, show
+from memory_fabric.capture.edit import Edit, change, decision
+from memory_fabric.cli import environment, formatting, import_sources, show
+from memory_fabric.cli.commands.review import say_done, show_waiting
 from memory_fabric.cli.options import exclusive, flag, option
 from memory_fabric.config import Settings, captures, transcript_roots
-from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.errors import BadInput
 from memory_fabric.health import work
+from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.importing.learn import Reading, condense
 from memory_fabric.importing.past_sessions import Session
-from memory_fabric.importing.runs import undo
+from memory_fabric.models import Project, Record
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.recall.request_context import visible_to
 from memory_fabric.store import switches
+from memory_fabric.store.history import candidates
+from memory_fabric.store.projects import home_projects, registry_file
+from memory_fabric.store.scoped_memory import without
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
@@ -29,7 +36,6 @@ UNREAD = {
     past_sessions.OFF: "capture is off for it",
     past_sessions.RUNNING: "in use, or changed within ten minutes: its own hooks read it",
 }
-ALL_READ = "Nothing to read: memory has all sessions."
 
 
 def learn(
@@ -44,6 +50,12 @@ def learn(
     take_back: bool = flag(
         "--undo", "Take the last run back: its memories and turns, in all projects."
     ),
+    accept: list[str] | None = option(
+        None,
+        "ID",
+        "Remember a proposal, with ID=TEXT in other words; a project's name takes all of its own.",
+    ),
+    drop: list[str] | None = option(None, "ID", "Drop a proposal, or all of a project."),
     condensed: bool = flag(
         "--condensed",
         "Print this project's sessions in few words, newest first, for writing notes.",
@@ -66,13 +78,13 @@ def learn(
     Without an option it only shows what there is: how many sessions of which projects, since when,
     and which of them their client deletes soon; in a terminal it then asks whether to read them.
     Each project's sessions go into its own memory, in the order of time: turns, known fixes,
-    and what you said again over sessions (as candidates). A run that was interrupted goes on where
-    it was.
+    and proposals (candidates): rules and corrections that you typed, and what you said in several
+    sessions. A run that was interrupted goes on where it was.
 
         memory-fabric learn --run
     """
-    text = "--run, --undo and --condensed exclude each other."
-    exclusive("--run", text, run, take_back, condensed)
+    text = "--run, --undo, --condensed, and --accept or --drop, exclude each other."
+    exclusive("--run", text, run, take_back, condensed, accept or drop)
     if condensed:
         return _condensed(budget, before, as_json)
     settings = environment.settings()
@@ -84,7 +96,10 @@ def learn(
         raise switches.off_error(settings)
     settings = settings._replace(domain="", session="")
     if take_back:
-        return _undo(settings, as_json)
+        with runs.alone(settings.home):
+            return import_sources.undo_last(settings, as_json, runs.FILE)
+    if accept or drop:
+        return _decide(settings, accept or (), drop or (), as_json)
     moved = _moved(folder or ())
     now_s = time.time()
     failed: list[str] = []
@@ -93,18 +108,23 @@ def learn(
     if here:
         sessions = past_sessions.of_folder(sessions, settings.project_dir, settings.home)
     unread = [session for session in sessions if session.state in past_sessions.TO_READ]
+    if as_json and not run:
+        return show.json_out(past_sessions.as_json(sessions, now_s))
+    if not as_json and (unread or not run):
+        _preview(sessions, unread, settings, now_s)
     if not run:
-        if as_json:
-            show.json_out(past_sessions.as_json(sessions, now_s))
-        else:
-            _preview(sessions, unread, settings, now_s)
-        asks = unread and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        _show_proposals(settings)
+        program = environment.program(settings)
+        if unread:
+            show.line(f"{program} learn --run reads them; learn --undo takes all of it back.")
+        asks = unread and sys.stdin.isatty() and sys.stdout.isatty()
         if not (asks and typer.confirm("Read them now?")):
             return 0
     runs.note_moved(settings.home, moved)
     if not (unread or as_json or runs.unfinished(settings.home)):
         reasons = list(_left_out(sessions))
-        show.block("\n".join(["Nothing to read.", *reasons] if reasons else [ALL_READ]))
+        show.line("Nothing to read." if reasons else "Nothing to read: memory has all sessions.")
+        show.lines(reasons)
         return 0
     return _run(settings, unread, as_json)
 
@@ -139,7 +159,7 @@ def _preview(
         waiting = str(len(group.of(*past_sessions.TO_READ)) or "-")
         since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
         deleted_s = past_sessions.first_deletion(group.sessions)
-        deleted = formatting.when(ids.timestamp(deleted_s))[:10] if deleted_s else "-"
+        deleted = formatting.when(timestamp(deleted_s))[:10] if deleted_s else "-"
         name, number = group.place.name, str(len(group.sessions))
         rows.append((name, number, waiting, since, deleted, group.place.root))
     columns = ("project", "sessions", "to read", "since", "deleted from", "folder")
@@ -147,13 +167,10 @@ def _preview(
     show.lines(_left_out(sessions))
     if old := past_sessions.expired(sessions, settings, now_s):
         show.line(
-            f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: fixes "
-            "and what was asked are kept, turns have expired ([episodes] keep_days in config.toml)."
+            f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: of these "
+            "only fixes are kept, turns have expired ([episodes] keep_days in config.toml)."
         )
     show.lines(work.deletions(sessions, now_s))
-    if unread:
-        program = environment.program(settings)
-        show.line(f"{program} learn --run reads them; learn --undo takes all of it back.")
 
 
 def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
@@ -206,28 +223,65 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
     rows = [
         (p.name, *map(str, (p.sessions, p.turns, p.fixes, p.candidates))) for p in result.projects
     ]
-    show.table(("project", "sessions", "turns", "fixes", "said again"), rows)
+    show.table(("project", "sessions", "turns", "fixes", "proposals"), rows)
     if bad := sum(project.bad_lines for project in result.projects):
         show.warn(f"{many(bad, 'line')} could not be read and were passed over")
     show.warn_all(result.failures)
     program = environment.program(settings)
-    show.line(f"Memory has these sessions now; ask {program} recall '…', or in any new session.")
+    made = any(any(project[2:5]) for project in result.projects)
+    asked = f"Memory has these sessions now; ask {program} recall '…', or in any new session."
+    show.line(asked if made else "Nothing of these sessions was stored.")
     show.line(f"{program} learn --undo takes all of it back.")
+    _show_proposals(settings)
     return 0
 
 
-def _undo(settings: Settings, as_json: bool) -> int:
-    run = runs.last(settings.home)
-    if run is None:
-        raise NotFound("", "Nothing was learned that is not undone.")
-    with runs.alone(settings.home):
-        projects = undo(settings, run, environment.provenance())
-    if as_json:
-        return show.json_out(
-            {"run": run.batch, "projects": [project._asdict() for project in projects]}
+def _proposed(settings: Settings) -> list[tuple[Project, Record]]:
+    """Return what waits for a decision with its project: repeated first, then newest; not what is
+    isolated in a domain, which `candidates` lists there.
+    """
+    found: dict[str, tuple[Project, Record]] = {}
+    isolated = sorted(settings.domains.isolated)
+    for id_ in registry_file.project_ids(settings.home):
+        with closing(home_projects.memory_of(settings, id_)) as memory:
+            waiting = candidates.waiting(without(memory, isolated) if isolated else memory)
+            assert memory.project is not None
+            found = {record.id: (memory.project, record) for record in waiting} | found
+    return sorted(found.values(), key=lambda one: one[0].name)
+
+
+def _show_proposals(settings: Settings) -> None:
+    proposed = _proposed(settings)
+    for name, some in groupby(proposed, lambda one: one[0].name):
+        waiting = [record for _, record in some]
+        show_waiting(f"{name}: {many(len(waiting), 'proposal')} of what you said", waiting)
+    if proposed:
+        show.line(
+            f"{environment.program(settings)} learn --accept ID --accept 'ID=other words' --drop "
+            "ID decides; a project's name means all of its proposals. Until then none is told."
         )
-    show.lines(
-        f"{project.name}: {many(project.changes, 'change')} taken back, turns deleted."
-        for project in projects
-    )
+
+
+def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
+    """Accept and drop proposals by id or project, all as one step; nothing if one is unknown."""
+    proposed, step = _proposed(settings), f"learn-{short_id(new_id())}"
+    wanted: dict[str, tuple[bool, str]] = {}
+    for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:
+        id_, _, words = name.partition("=")
+        named = [r.id for project, r in proposed if id_ in (project.name, r.id, short_id(r.id))]
+        if not named or not wanted.keys().isdisjoint(named) or (words and len(named) > 1):
+            text = f"{id_} is no proposal and no project with one, or is named twice."
+            raise BadInput("id", text, remedy="memory-fabric learn lists them.")
+        wanted |= dict.fromkeys(named, (keep, words))
+    done, by = [], environment.provenance()
+    for project, record in (one for one in proposed if one[1].id in wanted):
+        keep, words = wanted[record.id]
+        with closing(home_projects.memory_of(settings, project.id)) as memory:
+            memory.batch = step
+            did, new = decision(memory, record.id, by, keep=keep)()
+            done.append((did, change(memory, new.id, Edit(words), (), by).new if words else new))
+            memory.flush()
+    say_done(done, as_json)
+    if not as_json:
+        show.line(f"In a project's folder memory-fabric undo --step {step} takes its part back.")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Set
 
 from memory_fabric import deadline, events
@@ -62,9 +63,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         # late: once in a home
         from memory_fabric.clients.transcripts import earlier
         from memory_fabric.config import transcript_roots
+        from memory_fabric.importing import past_sessions, runs
 
         own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
-        sessions_before = earlier(transcript_roots(own), event.transcript_path)
+        roots = transcript_roots(own)
+        has_learned = runs.last(memory.settings.home) is not None
+        known = past_sessions.make(memory.settings, roots, time.time()) if has_learned else ()
+        read = (s.transcript.path for s in known if s.state not in past_sessions.TO_READ)
+        sessions_before = earlier(roots, {event.transcript_path, *read})
         texts.append(notice_texts.welcome(memory.settings, sessions_before))
     texts += [block.notice, _week(event, memory)]
     return block._replace(notice=" · ".join(filter(None, texts)))
