@@ -49,7 +49,7 @@ def completed(bash: Shell, script: str, *words: str) -> list[str]:
     ("words", "offered"),
     [
         (("rec",), ["recall"]),
-        (("pr",), ["prune", "project"]),
+        (("pr",), ["project", "prune"]),
         (("recall", "--expl"), ["--explain"]),
         (("prune", "--ty"), ["--type"]),
         (("remember", "--type", "anti"), ["antipattern"]),

@@ -139,7 +139,7 @@ def test_a_note_is_kept_and_given_to_the_next_session(story: Story) -> None:
 
     assert (rule.type, rule.trust) == ("constraint", "user")
     assert RULE in story.noted.fence
-    assert any(RULE in notice for notice in story.noting.own_notices)
+    assert any("remembered rule (" in notice for notice in story.noting.own_notices)
     assert story.correcting.main_texts[0].count(RULE) == 1
 
 

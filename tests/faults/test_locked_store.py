@@ -56,6 +56,6 @@ def test_a_note_that_waits_is_announced_once_when_it_is_stored(tmp_path: Path) -
     said = [str(hooks.run(event).reply) for _ in range(2)]
 
     assert all("kept in a file" in notice for notice in waiting)
-    assert ["The workers use Redis" in notice for notice in waiting + said].count(True) == 1
+    assert ["remembered decision (" in notice for notice in waiting + said].count(True) == 1
     assert not list((hooks.memory / "late").glob("*.jsonl"))
     assert "Redis" in hooks.say("What do the workers use, Redis?", "s2").context

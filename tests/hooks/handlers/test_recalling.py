@@ -57,15 +57,15 @@ class TestSessionStart:
 
         assert len(blocks) == 1
 
-    def test_the_very_first_run_says_what_is_stored_where_and_how_to_stop(
+    def test_the_very_first_run_says_what_is_kept_and_how_to_see_and_stop_it(
         self, client: SimulatedClient
     ) -> None:
         first = client.fire("SessionStart", source="startup")
         second = client.fire("SessionStart", "session-2", source="startup")
 
-        assert str(client.fabric_home) in first["systemMessage"]
-        assert "off" in first["systemMessage"]
-        assert "Noted rule" in first["systemMessage"]
+        assert "kept on this machine only" in first["systemMessage"]
+        assert "`notes off`" in first["systemMessage"]
+        assert "`/memory-fabric:memory status`" in first["systemMessage"]
         assert "systemMessage" not in second
 
     def test_what_memory_md_shows_is_not_repeated(self, client: SimulatedClient) -> None:
