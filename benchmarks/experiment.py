@@ -356,10 +356,10 @@ def main() -> None:
             sub.add_argument("--before", metavar="DIR", help="an older checkout: this is a pilot")
             sub.add_argument("--written", metavar="DIR", help="the packets with a writer's answers")
     options = parser.parse_args()
+    if options.run in (packets, prepare) and not installed_clock():
+        sys.exit("This needs libfaketime: install Debian's package faketime.")
     options.run(options)
 
 
 if __name__ == "__main__":
-    if not installed_clock():
-        sys.exit("experiment.py needs libfaketime: install Debian's package faketime")
     main()
