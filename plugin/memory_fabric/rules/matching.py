@@ -12,6 +12,7 @@ from memory_fabric.models import (
     UNSAID,
     WHEN,
     Record,
+    shown_type,
     users_words,
     worded,
 )
@@ -414,20 +415,18 @@ def _names_manager(record: Record, binding: Binding) -> bool:
 HELD_BACK = "memory-fabric has held this call back once: "
 # The user's words are never cut; a sentence about them that is too long is left out.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
-_NAMES = {"constraint": "rule"}
 
 
 def reason_once(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that lets the call pass when it is repeated."""
-    missing = _missing(applied)
-    ending = (
-        "After that it passes; if that cannot pass" if missing else "Made again in this session"
-    )
+    ending = "Made again in this session, it passes."
+    if missing := _missing(applied):
+        ending = "It passes once that has passed; if that cannot be, make this call again."
     return "\n".join(
         (
             f"{HELD_BACK}{missing or 'the user has a rule about it'}.",
             *map(rule_line, applied),
-            f"The call was not made. {ending}, {'made again it does' if missing else 'it passes'}.",
+            f"The call was not made. {ending}",
         )
     )
 
@@ -472,7 +471,7 @@ def rule_line(rule: Applied) -> str:
     record = rule.record
     words = users_words(record)
     text = one_line(worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
-    kind = _NAMES.get(record.type, record.type)
+    kind = shown_type(record.type)
     by = "of the user" if record.trust == "user" else "noted by the assistant"
     at = (record.valid_from or record.created_at)[:10]
     text = text if words else cut(text, MAX_TEXT_CHARS)
