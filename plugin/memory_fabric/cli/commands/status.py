@@ -21,6 +21,7 @@ from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
+from memory_fabric.models import shown_type
 from memory_fabric.sharing.git import location, shared_journal
 from memory_fabric.sharing.team import ties
 from memory_fabric.store import counts
@@ -353,8 +354,11 @@ def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price
     )
     show.table(("figure", "counts"), counts.FIGURES.values())
     show.line(counts.LIMITS)
+    names = {"protocol": "request for notes", "frame": "headings"}
     for heading, shares in (("kind", summary.kinds), ("channel", summary.channels)):
-        rows = [[share.name, str(share.items), *size(share.chars)] for share in shares]
+        rows = [
+            [names.get(kind) or shown_type(kind), str(n), *size(chars)] for kind, n, chars in shares
+        ]
         show.table([heading, "items", "tokens", *dollars], rows)
     if not price:
         show.line("For the cost give --price, or worth.price in config.toml.", "dim")
