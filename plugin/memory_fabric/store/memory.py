@@ -30,9 +30,8 @@ __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
 # A session has a project and a user; one that moves between projects has few more.
 MAX_KEPT = 4
-# The key in `meta` of the last event that the server of a client has answered, and how long it is
-# of use to anybody.
-ANSWERED, ANSWERED_S = "answered:", 3600.0
+# The key in `meta` of the last event that the server of a client has answered.
+ANSWERED = "answered:"
 _kept: dict[str, Database] = {}
 
 

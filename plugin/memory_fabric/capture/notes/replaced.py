@@ -164,7 +164,9 @@ class Shared:
                 beside, _, _, *new = self(sentence, text)
                 if number >= FRAME and missing[1] <= 1 and new[1] <= 1:
                     return True
-                lead = _lead(sentence, text)
+                pairs = zip(words(sentence), words(text), strict=False)
+                beginning = takewhile(lambda pair: stem(pair[0]) == stem(pair[1]), pairs)
+                lead = " ".join(word for word, _ in beginning)
                 _, leading, rare, *_ = self(lead, lead)
                 if leading >= LEADING and rare > 1:
                     return True
@@ -186,12 +188,6 @@ class Shared:
     def _count(self, sql: str, *values: str) -> int:
         rows = (database.row(sql, values) for database in self._databases)
         return sum(int(row[0]) for row in rows if row)
-
-
-def _lead(a: str, b: str) -> str:
-    """Return the words with which both texts begin."""
-    pairs = zip(words(a), words(b), strict=False)
-    return " ".join(one for one, _ in takewhile(lambda p: stem(p[0]) == stem(p[1]), pairs))
 
 
 def _confirms(sentence: str, text: str) -> bool:
