@@ -60,7 +60,7 @@ class Test(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a change; `by` is the test that failed, `tests` how many were run."""
+    """The outcome of a change; `by` is the test that failed, `tests` how many were run."""
 
     site: Site
     outcome: str

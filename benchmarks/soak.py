@@ -68,7 +68,7 @@ Row = dict[str, Any]
 
 
 class Judge:
-    """What was told of a project's statements in a month, and whether it held."""
+    """Counts what was told of a project's statements in a month, and how much of it held."""
 
     def __init__(self) -> None:
         self.lines: dict[str, Counter[str]] = {"start": Counter(), "MEMORY.md": Counter()}

@@ -1,4 +1,4 @@
-"""What the figures of `worth` would say of real sessions that had no memory: their floor.
+"""The figures of `worth` for real sessions that had no memory: their floor.
 
     python3 benchmarks/worth_check.py --data FILE
 

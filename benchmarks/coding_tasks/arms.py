@@ -1,4 +1,4 @@
-"""What a solver is given beside files and prompt, in each arm.
+"""The texts that a solver is given beside files and prompt, in each arm.
 
 Memory is filled and asked through the real hooks, in sessions before the task's.
 """

@@ -170,7 +170,7 @@ class Note(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the user types and the assistant then does and notes.
+    """A prompt, and the work and notes of the assistant after it.
 
     `forgets` is a statement that the user has memory forget; `command` fails, then passes after a
     change of `path`; `moves` are the old and the new path of a file; `by_subagent` is a subagent's

@@ -209,7 +209,7 @@ PNPM = "Always install packages with pnpm."
 
 
 def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
-    """What `learn` proposes after its run: the ids of the sentences in two projects."""
+    """The ids of the sentences in two projects that `learn` proposes after its run."""
     for days_ago in (9, 7, 5):
         machine.session(shell.project, f"Fix the header. {PNPM}", "Done.", days_ago=days_ago)
     machine.session(shell.project, MOCK, "Sorry.", days_ago=1)

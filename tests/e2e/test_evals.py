@@ -70,7 +70,7 @@ class Evaluated:
     requests: list[Request]
 
     def verdicts(self, arm: str) -> dict[str, bool]:
-        """What each grader said of the file that was written in an arm."""
+        """The verdict of each grader on the file that was written in an arm."""
         return {grader["name"]: grader["passed"] for grader in self.arms[arm]["graders"]}
 
 

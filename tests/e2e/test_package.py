@@ -1,4 +1,4 @@
-"""What is installed, from scripts/package or a host: small, fit for the directory, and working."""
+"""The installed plugin, from scripts/package or a host: small, fit for the directory, working."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def package(target: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the script makes of this checkout."""
+    """The package that the script makes of this checkout."""
     target = tmp_path_factory.mktemp("package") / "memory-fabric"
     done = package(target)
     assert done.returncode == 0, done.stderr

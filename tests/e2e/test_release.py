@@ -31,7 +31,7 @@ class Repository:
     folder: Path
 
     def git(self, *arguments: str) -> str:
-        """What git says of it."""
+        """The output of git in the repository."""
         command = ["git", "-C", str(self.folder), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -1,4 +1,4 @@
-"""What the user wants first: a call is held by the hook until that has passed in the session."""
+"""A call is held by the hook until the command that the user wants first has passed."""
 
 from __future__ import annotations
 

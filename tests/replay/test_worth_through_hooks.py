@@ -1,4 +1,4 @@
-"""What came of memory in three weeks, by the events of sessions and the command that counts it."""
+"""The figures of `worth` for three weeks of recorded sessions, as the command prints them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHANGED = "The file has been updated."
 
 
 def worth(replay: Replay, *options: str) -> dict[str, Any]:
-    """What the command prints as JSON."""
+    """The output of the command as JSON."""
     done = run_here(("worth", "--json", *options), replay.hooks.environ, replay.hooks.project)
     assert done.status in (0, 3), done.err
     answer: dict[str, Any] = json.loads(done.out)

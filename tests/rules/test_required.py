@@ -1,4 +1,4 @@
-"""What has to pass before a call: what `When:` says of it, and the lines in which it passed."""
+"""Commands that have to pass before a call: as `When:` names them, and the lines that ran them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of memory, on the page: a row for each week of real sessions."""
+"""The weekly figures of `worth` on the page: a row for each week of real sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to pass before a call, "commit, first `pytest`", and the commands of a line in order."""
+"""Commands that have to pass before a call ("commit, first `pytest`"), in lines that run them."""
 
 from collections.abc import Sequence
 from itertools import takewhile

@@ -58,7 +58,7 @@ print(json.dumps(reply))
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a release did: the input of its hooks, the entries of prompts by their text, whether
+    """The behaviour of a release: the input of its hooks, entries of prompts by their text, whether
     each reply had its effect, and by switch whether its model saw MEMORY.md.
     """
 

@@ -1,4 +1,4 @@
-"""What binds a call is set in the chat; calls are not compared once no rule names one."""
+"""Rules are bound and unbound in the chat; without a bound rule no call is compared."""
 
 from __future__ import annotations
 

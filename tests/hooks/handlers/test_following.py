@@ -22,7 +22,7 @@ def client(client: SimulatedClient) -> SimulatedClient:
 
 
 def start(client: SimulatedClient, key: str, session: str) -> str:
-    """What a new session of a client is told."""
+    """The text that a new session of a client is told."""
     client.environ[VARIABLE] = key
     return client.context("SessionStart", session, source="startup")
 

@@ -1,4 +1,4 @@
-"""What other programs stated costs a start little, until the user confirms or drops all of it."""
+"""Imported memories cost a start little, until the user confirms or drops all of them."""
 
 from __future__ import annotations
 

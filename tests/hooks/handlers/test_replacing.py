@@ -1,4 +1,4 @@
-"""What a note may close: only what the user's own words are about, and nothing without a word."""
+"""Notes close only what the user's own words are about, and nothing without a notice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
 
 
 def typed(client: SimulatedClient, prompt: str, session: str = "session-1") -> str:
-    """What the user is told of a prompt that is a command; '' if it went to the assistant."""
+    """The notice for a prompt that is a command; '' if it went to the assistant."""
     reply = client.fire("UserPromptSubmit", session, prompt=prompt)
     return str(reply.get("reason", "")) if reply.get("decision") == "block" else ""
 

@@ -1,4 +1,4 @@
-"""What turns the user's words stays with them, and words that settle nothing close nothing."""
+"""Words that turn the user's meaning are kept with it; words that settle nothing close nothing."""
 
 from __future__ import annotations
 

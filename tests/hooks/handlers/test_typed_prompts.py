@@ -70,7 +70,7 @@ def fire(client: SimulatedClient, prompt: str, **fields: Any) -> dict[str, Any]:
 
 
 def note_of(client: SimulatedClient, words: str) -> Any:
-    """What a note that quotes these words becomes."""
+    """The record of a note that quotes these words."""
     stop(client, f'Done.\n\nNoted rule: Deploys wait for the nightly tests. From: "{words}"')
     (record,) = client.records("what LIKE 'Deploys wait%'")
     return record

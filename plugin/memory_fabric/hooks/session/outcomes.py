@@ -1,4 +1,4 @@
-"""What became of what a session was told: rules that held a call back, fixes, decisions.
+"""Outcomes of what a session was told: of rules that held a call back, fixes and decisions.
 
 It is judged at the end of a turn by the new part of the transcript. docs/worth.md says how each is
 counted, what that misses and what it counts too often.

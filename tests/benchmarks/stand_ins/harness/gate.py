@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AdmissionSignal:
-    """What a session of an arm must show."""
+    """The events that a session of an arm must show."""
 
     arm: str
     mcp_tool_prefixes: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ class CorpusManifest:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """What an adapter made of the corpus."""
+    """The result of an adapter for a corpus."""
 
     arm: str
     namespace: str
