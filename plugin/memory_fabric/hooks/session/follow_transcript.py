@@ -260,8 +260,8 @@ def _remember(
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
-    rows = unread.attempt([], worth.to_judge, memory.session_database(), session)
-    if own and rows:
+    database = memory.session_database()
+    if own and (rows := unread.attempt([], worth.to_judge, database, session)):
         # late: only if something was told
         from memory_fabric.hooks.session.outcomes import judge
 
