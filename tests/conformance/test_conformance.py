@@ -144,14 +144,14 @@ def test_without_what_was_replaced_undo_restores_nothing(
 LOCAL = {
     "views of a domain": (
         scoped_memory,
-        "create_views",
-        lambda *_args, **_options: None,
+        "selects",
+        lambda *_args, **_options: {},
         checks.a_domain_shows_nothing_else,
     ),
     "words of a domain": (
         scoped_memory,
-        "create_views",
-        lambda *_args, **_options: None,
+        "selects",
+        lambda *_args, **_options: {},
         checks.a_domain_knows_no_other_words,
     ),
     "writes of a domain": (

@@ -61,7 +61,7 @@ def test_a_note_that_became_a_candidate_is_told_on_no_machine_not_even_after_it_
     bob.git("pull", "-q")
     told_to_bob = bob.starts("after")
     memory = ann.memory()
-    sync.expire_candidates(memory, NEVER)
+    sync.expire(memory, "candidates", NEVER)
     memory.close()
     ann.works(KAFKA, "later")
     ann.publishes()

@@ -151,7 +151,7 @@ def test_local_records_of_a_session_in_use_do_not_expire(tmp_path: Path) -> None
         sessions.touch(database(memory), session, seen_at)
         by = USER._replace(at="2026-01-01", session=session)
         memory.remember(decision(f"Try it in {session}", scope="local"), by)
-    sync.expire_local(memory, "2026-05-01")
+    sync.expire(memory, "local", "2026-05-01")
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
@@ -160,7 +160,7 @@ def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:
     turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
     db = database(memory)
-    sync.expire_episodes(memory, "9999")
+    sync.expire(memory, "turns", "9999")
     assert db.rows("SELECT * FROM episodes") == []
 
 

@@ -108,7 +108,7 @@ def test_no_queue_holds_the_secret(tmp_path: Path, way: Callable[[Memory, str], 
     path.write_bytes(b"x" * 5000)
     memory = world.memory()
     way(memory, secret)
-    assert journal.is_waiting(str(world.local))
+    assert journal.waiting_files(str(world.local))
     assert secret.encode() not in world.all_bytes()
     path.unlink()
     memory.flush()

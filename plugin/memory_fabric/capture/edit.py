@@ -232,7 +232,7 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
     """Raise BadInput if another current record of this scope and domain has the same words."""
     with_same_key = memory.find_records(
         f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}",
-        (records.key_of(new), new.scope, new.domain, new.id),
+        (records.key_of(new.what), new.scope, new.domain, new.id),
     )
     for same in with_same_key:
         is_no_twin = same.source == OTHERS or same.id in closing

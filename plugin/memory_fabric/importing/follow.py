@@ -323,7 +323,7 @@ def _records(database: Database, ids_: Sequence[str], *, alive: bool = True) -> 
 
 def _by_text(database: Database, stated: Sequence[Record], domain: str) -> dict[str, Record]:
     """Return the current records of a domain with the same words, by their form."""
-    keys = list({records.key_of(record) for record in stated})
+    keys = list({records.key_of(record.what) for record in stated})
     where = "key IN ({}) AND domain = ? AND scope <> 'local' AND " + ACTIVE_CURRENT
     by_form: dict[str, Record] = {}
     for record in records_with(database, where, keys, domain):

@@ -154,7 +154,7 @@ def _chosen(
     new: list[Record] = []
     where = "key IN ({}) AND " + CURRENT
     for database, some in _chunks(memory, by_form.values()):
-        ids_, keys = [r.id for r in some], [records.key_of(r) for r in some]
+        ids_, keys = [r.id for r in some], [records.key_of(r.what) for r in some]
         same_id = {r.id for r in records_with(database, "id IN ({})", ids_)} if database else ()
         same_key = records_with(database, where, keys) if database else ()
         texts = {(r.scope, r.domain, same_form(r.what)) for r in same_key}

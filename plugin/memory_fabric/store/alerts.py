@@ -39,9 +39,7 @@ LATE_NOTICE = (
 
 
 def leave(mark: str, places: Sequence[str]) -> None:
-    """Leave LOST_PROMPT or UNTOLD_PROMPT for the next Stop, in the first folder of `places` that
-    can be written. Never raises.
-    """
+    """Leave a mark for the next Stop, in the first writable of these places. Never raises."""
     _make(mark, places, os.O_CREAT | os.O_WRONLY)
 
 
@@ -58,26 +56,15 @@ def take(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return the notice at the end of an event: failures that were not reported yet, and, once in
-    a home, a prompt that was told nothing for want of time; '' without any.
-    """
+    """Return the notice of failures not reported yet, and once of a late prompt; or ''."""
     places = (settings.home, settings.data_dir)
     late = ""
     if event_name == "Stop":  # Stop tried all tiers
         _clear(failures, places)
         is_late = take(UNTOLD_PROMPT, places) and is_first_time(places[0], OUT_OF_TIME)
         late = LATE_NOTICE if is_late else ""
-    text = _unreported(failures, places, event_name)
-    said = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
-    return " · ".join(part for part in (said, late) if part)
-
-
-def _unreported(failures: Sequence[str], places: Sequence[str], event_name: str) -> str:
-    """Return a text about the failures that are not marked as reported, and mark them.
-
-    At a prompt all but a refusal may be temporary, and is left to a later event. If no mark can be
-    made, only the start of a session reports.
-    """
+    # At a prompt all but a refusal may be temporary, and is left to a later event. If no mark can
+    # be made, only the start of a session reports.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)
@@ -92,7 +79,9 @@ def _unreported(failures: Sequence[str], places: Sequence[str], event_name: str)
             line = one_line(failure)
             cause = line.partition(": ")[2] or line
             texts.append(without_secrets(cut(f"{MEANINGS[kind]} ({cause})", MAX_CHARS)))
-    return " · ".join(texts)
+    text = " · ".join(texts)
+    said = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
+    return " · ".join(part for part in (said, late) if part)
 
 
 def _kind_of(failure: str) -> str:

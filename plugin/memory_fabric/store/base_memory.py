@@ -6,6 +6,7 @@ Modules that `store.memory` loads take this class; `Memory` adds the other tiers
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from memory_fabric import deadline, ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import Operation, Project, Provenance, Record
-from memory_fabric.store import files, switches
+from memory_fabric.store import switches
 from memory_fabric.store.database import (
     Database,
     expect_file,
@@ -21,6 +22,7 @@ from memory_fabric.store.database import (
     is_suspect,
     mark_suspect,
     open_database,
+    translated,
 )
 from memory_fabric.store.projects import identity
 
@@ -87,10 +89,6 @@ class BaseMemory:
             return self.project.local
         return os.path.join(self.settings.home, "local")
 
-    def memory_md_lock(self, path: str) -> str:
-        """Return the lock file for a MEMORY.md, in home: the client's folder gets no new file."""
-        return files.lock_path(self.settings.home, path)
-
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind; None if it does not exist and `create` is not set.
 
@@ -146,7 +144,10 @@ class BaseMemory:
         `store` names the database ("project", "user"); without it, entities are changed where they
         are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
         """
-        return self._write(kind, payload, self._stamped(provenance), store)
+        operation = self.operation(kind, payload, provenance, store or KINDS[0])
+        if store or kind in OF_ONE_DATABASE:
+            return self._apply(operation)
+        return self._apply_where_stored(operation)
 
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
@@ -175,14 +176,6 @@ class BaseMemory:
         payload |= {"batch": self.batch} if self.batch else {}
         return Operation(ids.new_id(), kind, payload, provenance, store)
 
-    def _write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
-    ) -> dict[str, Any]:
-        operation = self._operation(kind, payload, provenance, store or KINDS[0])
-        if store or kind in OF_ONE_DATABASE:
-            return self._apply(operation)
-        return self._apply_where_stored(operation)
-
     def _apply_where_stored(self, operation: Operation) -> dict[str, Any]:
         from memory_fabric.store import graph, write  # recall alone never loads it
 
@@ -207,14 +200,20 @@ class BaseMemory:
     def find_records(
         self, where: str, values: tuple[Any, ...] = (), limit: int = 100
     ) -> list[Record]:
-        """Return records of both databases that meet an SQL condition on their columns, newest
-        first.
+        """Return records of both databases that meet an SQL condition, newest first.
 
         Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
         """
         from memory_fabric.store import records  # few prompts need whole records
 
-        return records.find_in(self.databases(), where, values, limit)
+        pairs = []
+        for database in self.databases():
+            try:
+                pairs += records.find(database.connection, where, values, limit)
+            except sqlite3.Error as error:
+                raise translated(database.path, error) from error
+        pairs.sort(key=lambda pair: pair[0].created_at, reverse=True)
+        return [record for record, _ in pairs[:limit]]
 
     def close(self) -> None:
         """Close the databases."""
@@ -300,7 +299,7 @@ class BaseMemory:
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
         # only if the graph cannot be written
-        from memory_fabric.store import journal, write
+        from memory_fabric.store import journal, signing, write
 
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # a file would keep it beyond its session
@@ -308,8 +307,12 @@ class BaseMemory:
         # The project's disk may have space when home's has none, also for changes of the user's
         # database.
         folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
-        if journal.enqueue_in_first(folders, operation, self.settings.home, self.fail):
-            return
+        for folder in dict.fromkeys(folders):
+            try:
+                journal.enqueue(folder, operation, signing.key_of(self.settings.home))
+                return
+            except (OSError, TimeoutError) as problem:
+                self.fail(f"queue {folder}: {problem}")
         raise StoreUnavailable(
             error.path if isinstance(error, StoreUnavailable) else "",
             f"Nothing was stored: {error}",

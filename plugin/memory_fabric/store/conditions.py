@@ -105,11 +105,8 @@ def of_observations(db: Database, filters: Filters) -> Condition:
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on turns (alias `o`); they have no type or category."""
-    if (
-        filters.types
-        or filters.categories
-        or (filters.scopes and TURNS_SCOPE not in filters.scopes)
-    ):
+    is_elsewhere = filters.scopes and TURNS_SCOPE not in filters.scopes
+    if filters.types or filters.categories or is_elsewhere:
         return Condition(NOTHING)
     condition = _said_by(Condition(), filters, "o")
     return _timed(_tagged(db, condition, filters, "o.project"), filters, "o")
@@ -187,11 +184,12 @@ def _tagged(db: Database, so_far: Condition, filters: Filters, tag: str) -> Cond
 def _timed(
     so_far: Condition, filters: Filters, table: str, column: str = "created_at"
 ) -> Condition:
-    for moment, sign in ((filters.since, ">="), (filters.before, "<")):
-        if moment:
-            so_far = so_far.also(f"AND {table}.{column} {sign} ?", (moment,))
-    if filters.as_of:
-        so_far = so_far.also(f"AND {table}.created_at <= ?", (filters.as_of,))
+    for moment, limit in (
+        (filters.since, f"{column} >="),
+        (filters.before, f"{column} <"),
+        (filters.as_of, "created_at <="),
+    ):
+        so_far = so_far.also(f"AND {table}.{limit} ?", (moment,)) if moment else so_far
     return so_far
 
 
@@ -228,9 +226,7 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return the row number behind which half of RANKED_ROWS hold one of the words, where more than
-    RANKED_ROWS do; else 0.
-    """
+    """Return the row after which half of RANKED_ROWS hold one of the words; 0 if few do in all."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -285,9 +281,7 @@ def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dic
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """Return the number of rows that hold a word: exact for rare words, otherwise estimated or
-    capped.
-    """
+    """Return the number of rows that hold a word: exact if it is rare, else estimated or capped."""
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:

@@ -72,9 +72,11 @@ def unread(memory: Memory) -> int:
 def times_rules_told(memory: Memory) -> dict[str, int]:
     """Return in how many sessions of this project each rule was told, by its id."""
     database = memory.database("project", create=False)
-    sql = "SELECT memory, count(*) FROM injections WHERE memory LIKE 'rule:%' GROUP BY memory"
-    rows = database.rows(sql) if database else []
-    return {str(name).removeprefix("rule:"): int(count) for name, count in rows}
+    sql = (
+        "SELECT substr(memory, 6), count(*) FROM injections WHERE memory LIKE 'rule:%' "
+        "GROUP BY memory"
+    )
+    return dict(database.rows(sql)) if database else {}
 
 
 def has_turn(memory: Memory, words: str) -> bool:
@@ -121,7 +123,13 @@ def told_since(memory: Memory, since: str) -> Summary:
         "GROUP BY channel, kind, memory",
         (since,),
     )
-    types = _types(memory, {str(row[2])[len(RECORD) :] for row in rows if not row[1]})
+    ids = {str(row[2])[len(RECORD) :] for row in rows if not row[1]}
+    of_ids = "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value"
+    types = {
+        f"{RECORD}{id_}": str(kind)
+        for other in memory.databases()
+        for id_, kind in other.rows(of_ids, (json.dumps(sorted(ids)),))
+    }
     shares = [(row[0], Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:])) for row in rows]
     kinds: dict[str, list[Share]] = {}
     channels: dict[str, list[Share]] = {}
@@ -140,18 +148,6 @@ def _sorted(shares: Mapping[str, Iterable[Share]]) -> tuple[Share, ...]:
 def _joined(name: str, shares: Iterable[Share]) -> Share:
     columns = list(zip(*(share[1:] for share in shares), strict=True))
     return Share(name, *map(sum, columns)) if columns else Share(name)
-
-
-def _types(memory: Memory, ids: set[str]) -> dict[str, str]:
-    """Return the types of records that are not in the database of the sessions."""
-    return {
-        f"{RECORD}{id_}": str(kind)
-        for database in memory.databases()
-        for id_, kind in database.rows(
-            "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value",
-            (json.dumps(sorted(ids)),),
-        )
-    }
 
 
 # The key of each figure, its column, and what it counts, out of how many: docs/worth.md. No control
@@ -219,14 +215,8 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
     for week in {week for week, _ in stated}:
         again, first = stated[week, True], stated[week, False]
         cases.setdefault(week, {})["said_again"] = Cases(again + first, again)
-    told = {
-        week: (int(sessions), int(chars))
-        for week, sessions, chars in database.rows(
-            f"SELECT {monday}, count(DISTINCT session), sum(chars) FROM told "
-            "WHERE created_at >= ? GROUP BY 1",
-            (since,),
-        )
-    }
+    sums = f"SELECT {monday}, count(DISTINCT session), sum(chars) FROM told WHERE created_at >= ?"
+    told = {week: some for week, *some in database.rows(f"{sums} GROUP BY 1", (since,))}
     weeks = []
     for week in sorted(told.keys() | cases.keys(), reverse=True):
         sessions, chars = told.get(week, (0, 0))
@@ -236,19 +226,13 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count by week what the user's words put on record, and (True) what an earlier session had
-    there already: each once a session.
-    """
+    """Count what the user's words put on record by week, and (True) what an earlier session had."""
     from memory_fabric.store.operations.kind import former_records  # late: never in a hook
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
     # What a prompt states is stored before its entry shows that a person typed it.
-    typed = set(
-        sessions.rows(
-            "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?",
-            (TYPED, since),
-        )
-    )
+    prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
+    typed = set(sessions.rows(prompts, (TYPED, since)))
     monday = _MONDAY.format("created_at")
     for database in memory.databases():
         for week, session, at, trust, id_, confidence, inverse in database.rows(

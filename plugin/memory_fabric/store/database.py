@@ -100,11 +100,7 @@ class Database:
             self.prioritized = True
 
     def is_current(self) -> bool:
-        """True if the path still leads to the opened file, which may have been removed or replaced
-        since.
-
-        Compares device and inode.
-        """
+        """True if the path still leads to the opened file (by device and inode)."""
         return self._file == _identity(self.path)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -123,16 +119,14 @@ class Database:
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """Return a `with` block that takes the write lock, and commits at its end or rolls back on
-        an error.
+        """Return a `with` block under the write lock; it commits, or rolls back on an error.
 
         If not `durable`, a power failure may lose the whole transaction; it never damages the file.
         """
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error that a change of about `size` bytes would raise; the file stays
-        unchanged.
+        """Raise the error that a change of about `size` bytes would raise; change nothing.
 
         With size 0 only the lock is tested: a full disk shows when something is written.
         """
@@ -232,7 +226,14 @@ class Transaction:
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
         connection = self.database.connection
         if self.database.held and (self.is_part or not kind):
-            self._keep(connection, undone=bool(kind))
+            undone = bool(kind)
+            if undone and connection.in_transaction:
+                connection.execute("ROLLBACK TO part")
+            if self.is_part and connection.in_transaction:
+                connection.execute("RELEASE part")
+            if not undone:
+                self.database.held_parts += 1
+                self.database.held_durable |= self.durable and self.database.synchronous != "FULL"
             if isinstance(error, sqlite3.Error):
                 raise translated(self.database.path, error) from error
             return
@@ -247,16 +248,6 @@ class Transaction:
                 raise translated(self.database.path, failure) from failure
         if isinstance(error, sqlite3.Error):
             raise translated(self.database.path, error) from error
-
-    def _keep(self, connection: sqlite3.Connection, *, undone: bool) -> None:
-        """Release the savepoint of one change in a held transaction; undo only it, if it failed."""
-        if undone and connection.in_transaction:
-            connection.execute("ROLLBACK TO part")
-        if self.is_part and connection.in_transaction:
-            connection.execute("RELEASE part")
-        if not undone:
-            self.database.held_parts += 1
-            self.database.held_durable |= self.durable and self.database.synchronous != "FULL"
 
     def _begin_within_limits(self, connection: sqlite3.Connection) -> None:
         limit = deadline.current()
@@ -362,7 +353,11 @@ def open_to_show(path: str, kind: str) -> Database | None:
 def _prepared(database: Database) -> Database:
     limit = deadline.current()
     try:
-        _prepare(database, in_a_hurry=limit.hurried)
+        version = _version(database.connection)
+        database.newer = version > schema.LATEST
+        if version < schema.LATEST:
+            _migrate(database, version)
+        database.connection.execute("PRAGMA foreign_keys = ON")
         if limit.is_limited:
             database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
@@ -459,43 +454,34 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
     return sqlite3.connect(address + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
-def _prepare(database: Database, *, in_a_hurry: bool) -> None:
-    version = _version(database.connection)
-    if version > schema.LATEST:
-        database.newer = True
-    elif version < schema.LATEST:
-        if 0 < version < schema.OLDEST:
-            raise StoreUnavailable(
-                database.path,
-                f"{database.path} was written by a version from before the first release.",
-                remedy="Export it with that version, move it away, and import the export.",
-            )
-        if version and in_a_hurry:
-            raise StoreUnavailable(
-                database.path,
-                "This memory is of an older release and has not been brought up to date yet.",
-                remedy="The next session start does it, or memory-fabric status.",
-            )
-        if database.read_only:  # a copy in memory can be migrated
-            copy = sqlite3.connect(":memory:", check_same_thread=False)
-            copy.isolation_level = None
-            database.connection.backup(copy)
-            database.connection.close()
-            database.connection, database.is_copy = copy, True
-        _migrate(database, version)
-    database.connection.execute("PRAGMA foreign_keys = ON")
-
-
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _migrate(database: Database, version: int) -> None:
-    if version and not database.read_only:
+    if 0 < version < schema.OLDEST:
+        raise StoreUnavailable(
+            database.path,
+            f"{database.path} was written by a version from before the first release.",
+            remedy="Export it with that version, move it away, and import the export.",
+        )
+    if version and deadline.current().hurried:
+        raise StoreUnavailable(
+            database.path,
+            "This memory is of an older release and has not been brought up to date yet.",
+            remedy="The next session start does it, or memory-fabric status.",
+        )
+    if database.read_only:  # a copy in memory can be migrated
+        copy = sqlite3.connect(":memory:", check_same_thread=False)
+        copy.isolation_level = None
+        database.connection.backup(copy)
+        database.connection.close()
+        database.connection, database.is_copy = copy, True
+    elif version:
         from memory_fabric.store import backup  # only with an older schema
 
         backup.create(database.path, f"-v{version}")
-    elif not version:
+    if not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
     # Another process may have migrated the database first.

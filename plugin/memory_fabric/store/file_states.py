@@ -194,20 +194,17 @@ def _paths_in(texts: Iterable[str]) -> list[str]:
     paths: dict[str, None] = {}
     for text in texts:
         for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
-            path = _bare(word.strip())
-            fits = 2 < len(path) <= MAX_PATH_CHARS and not any(
-                c in path for c in ("\0", "\n", "://")
-            )
-            if fits and ("/" in path or "." in path[1:] or path.endswith("file")):
+            word = word.strip().rstrip(_ENDS).removeprefix("./")
+            head, colon, tail = word.partition(":")  # before the number of a line
+            path = head if colon and tail[:1].isdigit() else word
+            is_plain = not any(part in path for part in ("\0", "\n", "://"))
+            if (
+                is_plain
+                and 2 < len(path) <= MAX_PATH_CHARS
+                and ("/" in path or "." in path[1:] or path.endswith("file"))
+            ):
                 paths.setdefault(path)
     return list(paths)[:MAX_CANDIDATES]
-
-
-def _bare(word: str) -> str:
-    """Return a path without its line number and the punctuation of the sentence."""
-    word = word.rstrip(_ENDS).removeprefix("./")
-    head, colon, tail = word.partition(":")
-    return head if colon and tail[:1].isdigit() else word
 
 
 def _state(root: str, path: str) -> FileState | None:

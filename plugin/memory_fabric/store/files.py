@@ -353,9 +353,9 @@ def write_atomic(
     return False
 
 
-def sync(path: str) -> None:
+def sync(path: str, flags: int = os.O_RDWR) -> None:
     """Sync a file, so that a power failure cannot lose what it holds. Raises OSError."""
-    handle = os.open(path, os.O_RDWR)
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
@@ -364,13 +364,8 @@ def sync(path: str) -> None:
 
 def sync_folder(folder: str) -> None:
     """Sync a folder's entries, so that a power failure cannot lose a new file's name."""
-    if os.name != "posix":
-        return  # Windows opens no folders
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    if os.name == "posix":  # Windows opens no folders
+        sync(folder, os.O_RDONLY)
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
@@ -393,7 +388,11 @@ def json_line(value: Mapping[str, Any]) -> str:
 def expect_regular(*paths: str) -> None:
     """Raise NotRegular if one of the paths leads to anything but a regular file or nothing."""
     for path in paths:
-        if _kind(path) not in (REGULAR, None):
+        try:
+            kind = os.stat(path).st_mode & FILE_KIND
+        except FileNotFoundError:
+            continue
+        if kind != REGULAR:
             raise NotRegular(path)
 
 
@@ -451,14 +450,6 @@ def _opened(path: str, flags: int) -> int:
         os.close(handle)
         raise NotRegular(path)
     return handle
-
-
-def _kind(path: str) -> int | None:
-    """Return the kind of file that a path leads to; None if there is nothing. Raises OSError."""
-    try:
-        return os.stat(path).st_mode & FILE_KIND
-    except FileNotFoundError:
-        return None
 
 
 def skip_line(stream: BinaryIO) -> None:

@@ -60,9 +60,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Return temporary files whose writer was killed; files that the user named so are not among
-    them.
-    """
+    """Return temporary files of killed writers, but no files that the user named so."""
     return [
         path
         for path in paths
@@ -80,17 +78,17 @@ def delete(paths: Iterable[str]) -> None:
 
 def files_with(text: str, folders: Iterable[str]) -> list[str]:
     """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
-    return [path for path in all_paths(folders) if os.path.isfile(path) and _has(path, text)]
 
+    def has(path: str) -> bool:
+        sought, rest = text.encode(), b""
+        with open_regular(path) as file:
+            while part := file.read(CHUNK_BYTES):
+                if sought in rest + part:
+                    return True
+                rest = part[-len(sought) :]
+        return False
 
-def _has(path: str, text: str) -> bool:
-    sought, rest = text.encode(), b""
-    with open_regular(path) as file:
-        while part := file.read(CHUNK_BYTES):
-            if sought in rest + part:
-                return True
-            rest = part[-len(sought) :]
-    return False
+    return [path for path in all_paths(folders) if os.path.isfile(path) and has(path)]
 
 
 def nearest(path: str) -> str:

@@ -125,8 +125,8 @@ def names_from(db: Database, position: int, limit: int) -> list[str]:
 
 def counts(db: Database) -> tuple[int, int]:
     """Return the numbers of entities and of relations."""
-    row = db.row("SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relations)")
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+    tables = "SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relations)"
+    return db.row(tables) or (0, 0)
 
 
 def existing(db: Database, names: Sequence[str]) -> set[str]:
@@ -239,11 +239,10 @@ def variants(db: Database) -> list[list[str]]:
 
 def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
     """Return aliases that are also another entity's own name, as (alias, its entity, the other)."""
-    rows = db.rows(
+    return db.rows(
         "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
     )
-    return [(alias, name, owner) for alias, name, owner in rows]
 
 
 # Later than any stated time.

@@ -42,9 +42,7 @@ def load(database: Database) -> dict[str, Followed]:
     for name, fields in json.loads(row[0]).items():
         # The last fields are missing in what an earlier release wrote.
         size, mtime_ns, ids, via, domain, closed = [*fields, "", []][:6]
-        followed[str(name)] = Followed(
-            int(size), int(mtime_ns), tuple(ids), tuple(via), domain, tuple(closed)
-        )
+        followed[name] = Followed(size, mtime_ns, tuple(ids), tuple(via), domain, tuple(closed))
     return followed
 
 

@@ -250,19 +250,14 @@ def samples_match(database: Database, table: str) -> bool:
                 f"(SELECT 1 FROM {others} AS b WHERE b.{other_id} = a.{id_}) LIMIT 1"
             ):
                 return False
-    return _has_samples(database, table)
-
-
-def _has_samples(database: Database, table: str) -> bool:
-    """Return True if a word of each sampled text leads to its row."""
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
-    for number, text in _samples(database, table):
+    for row, text in _samples(database, table):
         words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
         if not words:
             continue
         word = max(words, key=len)
         word = word[:TRIGRAM_CHARS] if table.endswith("_trigrams") else word
-        if not database.row(query, (f'"{word}"', number)):
+        if not database.row(query, (f'"{word}"', row)):
             return False
     return True
 
@@ -277,4 +272,4 @@ def _samples(database: Database, table: str) -> list[tuple[int, str]]:
         for at in range(0, most, max(1, most // SAMPLES))
         for row in database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
     ]
-    return [(row[0], row[1]) for row in (*newest, *spread)]
+    return [*newest, *spread]

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memory_fabric import deadline
@@ -20,6 +20,7 @@ from memory_fabric.models import AGREED, BEFORE, OTHERS, PROMPT, QUOTATION, Oper
 from memory_fabric.store import files, records, signing, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.operations.kind import former_records, parts_of
 
 DECISIONS = "decisions.jsonl"
 # Keys of a record's evidence that hold what was said in a session, in its own words.
@@ -81,22 +82,6 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     files.sync_folder(folder)
 
 
-def enqueue_in_first(
-    folders: Iterable[str], operation: Operation, home: str, fail: Callable[[str], None]
-) -> bool:
-    """Add an operation to the queue of the first folder that takes it, signed by this home.
-
-    Calls `fail` with the problem of each folder before it. Returns False if none takes it.
-    """
-    for folder in dict.fromkeys(folders):
-        try:
-            enqueue(folder, operation, signing.key_of(home))
-            return True
-        except (OSError, TimeoutError) as problem:
-            fail(f"queue {folder}: {problem}")
-    return False
-
-
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the waiting operations, oldest first, and the numbers of invalid lines."""
     waiting: list[dict[str, Any]] = []
@@ -127,11 +112,6 @@ def is_ours(name: str) -> bool:
     return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
-def is_waiting(folder: str) -> bool:
-    """True if the queue has anything to apply."""
-    return bool(waiting_files(folder))
-
-
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply the queued operations and return how many; each leaves only after its commit.
 
@@ -142,7 +122,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     stays. Does nothing while another process is draining.
     """
     applied = 0
-    if not is_waiting(folder):
+    if not waiting_files(folder):
         return applied
     try:
         with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
@@ -179,11 +159,25 @@ def export(
     fold lines by id. A database that cannot be written is skipped, as it would be exported again
     every time.
     """
-    if db.newer or db.read_only:
-        return 0
     total = 0
-    while exported := _export_some(db, operations_path, decisions_folder, on_decisions, words):
-        total += exported
+    unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
+    while not (db.newer or db.read_only) and has_unexported(db):
+        with db.transaction() as c:
+            rows = c.execute(unexported, (BATCH,)).fetchall()
+            lines = [_line(db.kind, row) for row in rows]
+            files.append_lines(operations_path, lines)
+            # Readers fold lines by id: of several changes to a record the last line is enough.
+            pairs = zip(rows, lines, strict=True)
+            by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
+            if by_id:
+                decisions = [d if words else without_words(d) for d in by_id.values()]
+                prepare_folder(decisions_folder)
+                files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
+                if on_decisions is not None:
+                    on_decisions(decisions)
+            exported = [(row[0],) for row in rows]
+            c.executemany("UPDATE operations SET journaled = 1 WHERE seq = ?", exported)
+        total += len(rows)
     return total
 
 
@@ -252,35 +246,6 @@ def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[
     return [number for number, line in lines if line[:7] in MARKERS]
 
 
-def _export_some(
-    db: Database,
-    operations_path: str,
-    decisions_folder: str,
-    on_decisions: Callable[[list[dict[str, Any]]], object] | None,
-    words: bool,
-) -> int:
-    if not has_unexported(db):
-        return 0
-    with db.transaction() as c:
-        unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
-        rows = c.execute(unexported, (BATCH,)).fetchall()
-        lines = [_line(db.kind, row) for row in rows]
-        files.append_lines(operations_path, lines)
-        # Readers fold lines by id: of several changes to a record the last line is enough.
-        pairs = zip(rows, lines, strict=True)
-        by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
-        if by_id:
-            decisions = [d if words else without_words(d) for d in by_id.values()]
-            prepare_folder(decisions_folder)
-            files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
-            if on_decisions is not None:
-                on_decisions(decisions)
-        c.executemany(
-            "UPDATE operations SET journaled = 1 WHERE seq = ?", [(row[0],) for row in rows]
-        )
-    return len(rows)
-
-
 def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
     _, id_, kind, payload, provenance, _ = row
     return {
@@ -299,7 +264,7 @@ def _decisions(
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
-    put = [op["payload"]["record"] for op in inverse if op.get("kind") == "put_record"]
+    put = former_records(inverse)
     # Their journal is not ours.
     of_others = {record["id"] for record in put if record.get("source") == OTHERS}
     own_active = {r["id"] for r in put if r.get("status") == "active"} - of_others
@@ -320,10 +285,7 @@ def _decisions(
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
     # Records that were closed or reopened are written in their current state, too.
-    closed = [
-        link for op in inverse if op["kind"] == "supersede" for link in op["payload"]["links"]
-    ]
-    for link in closed:
+    for link in parts_of(inverse, "supersede", "links"):
         lines += map(records.as_object, _own_records(c, link["id"]))
     return lines
 

@@ -70,12 +70,12 @@ def run(memory: Memory, keep_days: int) -> None:
     Turns and ingested texts expire after `keep_days` (0: all); local records of crashed sessions,
     old sessions and old candidates after fixed times.
     """
-    sync.expire_local(memory, _ago(LOCAL_KEPT_DAYS))
+    sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
-    sync.expire_episodes(memory, _ago(keep_days))
-    sync.expire_texts(memory, _ago(keep_days))
-    sync.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
-    sync.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
+    sync.expire(memory, "turns", _ago(keep_days))
+    sync.expire(memory, "texts", _ago(keep_days))
+    sync.expire(memory, "sessions", _ago(SESSIONS_KEPT_DAYS))
+    sync.expire(memory, "candidates", _ago(CANDIDATES_KEPT_DAYS))
     candidates.upgrade(memory, most=MAX_UPGRADED)
     candidates.distrust_without_words(memory)
     candidates.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)

@@ -75,11 +75,7 @@ class Memory(BaseMemory):
         )
 
     def follow_settings(self) -> None:
-        """Apply the switches and domains as config.toml, `memory-fabric off` and `on` have them
-        now.
-
-        The file is read again only if it has changed.
-        """
+        """Apply switches and domains as they are now, and config.toml if it has changed."""
         home = self.switched_by[0]
         stamp = switches.stamp(home)
         if stamp != self._configured:
@@ -122,8 +118,7 @@ class Memory(BaseMemory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record and return it, or the known one that it repeats; None below the candidate
-        limit.
+        """Store a record; return it or the one that it repeats, None if confidence is too low.
 
         Fills in id, times and provenance, and closes the records (ids) that it `supersedes`, if
         allowed. An `echo` does not count as an occurrence. `at` is the time at which it was said,
@@ -159,7 +154,7 @@ class Memory(BaseMemory):
         payload |= {"supersedes": list(supersedes)} if supersedes else {}
         payload |= {"echo": True} if echo else {}
         payload |= {"past": True} if at else {}
-        result = self._write("remember", payload, by, store)
+        result = self._apply(self._operation("remember", payload, by, store))
         if result.get("queued"):
             return record
         stored = result.get("record")
@@ -193,9 +188,7 @@ class Memory(BaseMemory):
         sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records that this project's MEMORY.md already had when the session
-        began; none where the client does not show that file.
-        """
+        """Return the records that the client's MEMORY.md already had when the session began."""
         is_shown = self.settings.client.memory_file and not self.settings.memory_md_off
         if self.project is None or not is_shown:
             return frozenset()
@@ -213,9 +206,7 @@ class Memory(BaseMemory):
         return frozenset(row[0] for row in promoted)
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records that the client shows its model by itself: those of MEMORY.md,
-        and of the instruction files that it reads.
-        """
+        """Return the records that the client itself shows, in MEMORY.md and instruction files."""
         from memory_fabric.store import instruction_files  # not on the path of every command
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
@@ -265,7 +256,12 @@ class KeptMemory(Memory):
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         database = _kept.pop(path, None)
         if database is not None:
-            if database.kind == kind and _is_usable(database):
+            try:
+                is_current = database.is_current() and not is_suspect(path)
+                is_current = is_current and database.row("PRAGMA user_version") == (schema.LATEST,)
+            except (StoreUnavailable, DeadlinePassed):
+                is_current = False
+            if is_current and database.kind == kind and not database.stopgap:
                 database.waits_for_last = False
                 return database
             database.close()
@@ -319,12 +315,3 @@ def begun_by(nonce: str) -> type[Memory]:
             return memory
 
     return BegunMemory
-
-
-def _is_usable(database: Database) -> bool:
-    if database.stopgap or not database.is_current() or is_suspect(database.path):
-        return False
-    try:
-        return database.row("PRAGMA user_version") == (schema.LATEST,)
-    except (StoreUnavailable, DeadlinePassed):
-        return False

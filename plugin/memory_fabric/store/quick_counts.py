@@ -35,7 +35,14 @@ def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
     total = Counts()
     try:
         for path in filter(os.path.isfile, paths):
-            connection = _opened(path)
+            # Without a log of newer commits beside it, the file is complete, and is read without
+            # locks.
+            try:
+                has_log = os.path.getsize(path + "-wal") > 0
+            except OSError:
+                has_log = False
+            mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+            connection = sqlite3.connect(f"file:{as_address(path)}?{mode}", uri=True, timeout=0)
             try:
                 connection.set_progress_handler(lambda: time.monotonic() >= ends_s, STEPS_PER_CHECK)
                 known, to_review = connection.execute(_RECORDS).fetchone()
@@ -46,16 +53,3 @@ def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
     except (sqlite3.Error, OSError):
         return None
     return total
-
-
-def _opened(path: str) -> sqlite3.Connection:
-    """Open a database for reading without making a file beside it; never waits for a lock.
-
-    Without a log of newer commits beside it, the file is complete, and is read without locks.
-    """
-    try:
-        has_log = os.path.getsize(path + "-wal") > 0
-    except OSError:
-        has_log = False
-    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{as_address(path)}?{mode}", uri=True, timeout=0)

@@ -116,9 +116,7 @@ class DatabaseReader:
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations that hold one of these names, best first; where very many hold one,
-        only the newest.
-        """
+        """Return observations with one of these names, best first; of very many the newest."""
         after = ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
@@ -187,9 +185,7 @@ class DatabaseReader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return the beginnings of the turns of each session as one text of at most SESSION_CHARS
-        characters, the oldest session first.
-        """
+        """Return the beginnings of each session's turns as one text, the oldest session first."""
         wanted = conditions.of_episodes(self._db, filters)
         rows = self._db.rows(
             f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
@@ -234,9 +230,7 @@ class DatabaseReader:
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return the number of rows of these sources that hold each word, at most MAX_COUNTED an
-        index, without words that no row holds.
-        """
+        """Return the number of rows with each word (at most MAX_COUNTED an index) if any has it."""
         counted = " + ".join(
             f"(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value "
             f"LIMIT {MAX_COUNTED}))"
@@ -248,9 +242,7 @@ class DatabaseReader:
         return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that begin like a word, or with two letters swapped, and may
-        be as near to it as these edits.
-        """
+        """Return (key, name) of names that may differ from a word by at most `most_edits`."""
         sizes = (len(word) - most_edits, len(word) + most_edits)
         pairs = []
         for start in dict.fromkeys((word[:2], word[0] + word[2])):

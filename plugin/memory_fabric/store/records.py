@@ -11,7 +11,7 @@ from typing import Any
 from memory_fabric.ids import checksum
 from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.store.conditions import marks
-from memory_fabric.store.database import Database, translated
+from memory_fabric.store.database import Database
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
@@ -77,18 +77,14 @@ def have_same_text(one: Record, other: Record) -> bool:
     return same_form(one.what) == same_form(other.what)
 
 
-def key_of(record: Record) -> str:
-    """Return a lookup key that all records with the same text share.
-
-    The key is the stemmed words of `what`, cut with a checksum if long. Records with other texts
-    may have it, too; `have_same_text` decides.
-    """
-    return _key(record.what)
-
-
 @lru_cache(1000)  # the key of one record is asked for several times while it is stored
-def _key(text: str) -> str:
-    key = " ".join(loose_stem(w) for w in words(text))
+def key_of(what: str) -> str:
+    """Return a lookup key that all records with the same statement share.
+
+    The key is its stemmed words, cut with a checksum if long. Records with other texts may have it,
+    too; `have_same_text` decides.
+    """
+    key = " ".join(loose_stem(w) for w in words(what))
     if len(key) <= MAX_KEY_CHARS:
         return key
     return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
@@ -108,7 +104,14 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     connection.execute(
         f"INSERT INTO records ({', '.join(columns)}) VALUES ({marks(columns)}) "
         f"ON CONFLICT (id) DO UPDATE SET {changes}",
-        [*(whole[name] for name in COLUMNS), key_of(record), about, extra, encoded, sightings],
+        [
+            *(whole[name] for name in COLUMNS),
+            key_of(whole["what"]),
+            about,
+            extra,
+            encoded,
+            sightings,
+        ],
     )
 
 
@@ -121,23 +124,6 @@ def find(
         (*values, limit),
     ).fetchall()
     return [_of_row(row) for row in rows]
-
-
-def find_in(
-    databases: Sequence[Database], where: str, values: tuple[Any, ...], limit: int
-) -> list[Record]:
-    """Return records of these databases that meet the condition, newest first.
-
-    Raises StoreUnavailable.
-    """
-    pairs = []
-    for database in databases:
-        try:
-            pairs += find(database.connection, where, values, limit)
-        except sqlite3.Error as error:
-            raise translated(database.path, error) from error
-    pairs.sort(key=lambda pair: pair[0].created_at, reverse=True)
-    return [record for record, _ in pairs[:limit]]
 
 
 def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:

@@ -32,7 +32,24 @@ def rebuild(
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
-            return _rebuilt(path, kind, journal_path, progress)
+            if _is_intact(path):
+                db = _open(path, kind)
+                missing, _ = replay(db, journal_path, progress)
+                return db, f"{missing} changes were restored from the journal." if missing else ""
+            aside = _set_aside(path)
+            source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
+            if source:
+                shutil.copyfile(source, path)
+                os.chmod(path, 0o600)
+            db = _open(path, kind)
+            applied, refused = replay(db, journal_path, progress)
+            rescued, _ = _replayed(db, _unjournaled(aside))
+            origin = f"the backup {os.path.basename(source)}" if source else "no backup"
+            what = (
+                f"A damaged memory was set aside as {aside} and" if aside else "A lost memory was"
+            )
+            text = f"{what} rebuilt from {origin} and {(applied + rescued)} journalled changes."
+            return db, (text + (f" {refused} lines could not be read." if refused else ""))
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
 
@@ -78,24 +95,6 @@ def _is_applied(db: Database, operation: Operation) -> bool:
     ]
     created = operation._replace(kind="create_entities", payload={"entities": entities})
     return "applied_before" not in write.apply(db, created)
-
-
-def _rebuilt(
-    path: str, kind: str, journal_path: str, progress: Progress | None
-) -> tuple[Database, str]:
-    if _is_intact(path):
-        db = _open(path, kind)
-        missing, _ = replay(db, journal_path, progress)
-        return db, f"{missing} changes were restored from the journal." if missing else ""
-    aside = _set_aside(path)
-    source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
-    if source:
-        shutil.copyfile(source, path)
-        os.chmod(path, 0o600)
-    db = _open(path, kind)
-    applied, refused = replay(db, journal_path, progress)
-    rescued, _ = _replayed(db, _unjournaled(aside))
-    return db, _sentence(aside, source, applied + rescued, refused)
 
 
 def _open(path: str, kind: str) -> Database:
@@ -183,10 +182,3 @@ def _set_aside(path: str) -> str:
     if is_suspect(path):
         os.unlink(path + SUSPECT)
     return "" if lost else aside
-
-
-def _sentence(aside: str, source: str, applied: int, refused: int) -> str:
-    origin = f"the backup {os.path.basename(source)}" if source else "no backup"
-    what = f"A damaged memory was set aside as {aside} and" if aside else "A lost memory was"
-    text = f"{what} rebuilt from {origin} and {applied} journalled changes."
-    return text + (f" {refused} lines could not be read." if refused else "")

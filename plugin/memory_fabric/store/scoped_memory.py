@@ -93,8 +93,12 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
     if own is not None:
         return own
     if isinstance(memory, ScopedMemory):
-        return _scoped(memory.whole, memory.visible(domains), hidden=False)
-    return _scoped(memory, domains, hidden=False)
+        domains = [
+            name
+            for name in domains
+            if (name not in memory.hidden if memory.domains is None else name in memory.domains)
+        ]
+    return _scoped(memory.whole, domains, hidden=False)
 
 
 def without(memory: Memory, domains: Sequence[str]) -> Memory:
@@ -147,12 +151,6 @@ class ScopedMemory(Memory):
         """Read the settings again, through the whole memory."""
         self._whole.follow_settings()
         self.settings = self._whole.settings
-
-    def visible(self, domains: Sequence[str]) -> list[str]:
-        """Return the domains among these that can be read here."""
-        if self.domains is None:
-            return [name for name in domains if name not in self.hidden]
-        return [name for name in domains if name in self.domains]
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind, limited to these domains.
@@ -219,8 +217,8 @@ class ScopedMemory(Memory):
             by = by._replace(domain=domains[0])
         if kind == "add_observations":
             names = [item["entityName"] for item in payload["observations"]]
-            visible_names = _existing(names, self.databases())
-            unseen = next((name for name in names if name not in visible_names), None)
+            shown = self._shown(names)
+            unseen = next((name for name in names if name not in shown), None)
             if unseen is not None and not self.unavailable:
                 raise NotFound(unseen, f"Entity with name {unseen} not found")
         record = payload.get("record")
@@ -233,48 +231,45 @@ class ScopedMemory(Memory):
         return limited, by
 
     def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a change without entities that are not visible here: spelling
-        variants of a name, and entities that a deletion left orphaned.
-        """
+        """Return the result of a change without variants and orphans that are not visible here."""
         visible = dict(result)
         if "variants" in visible:
-            every = {name for others in visible["variants"].values() for name in others}
-            shown = _existing(every, self.databases())
-            variants = {
-                name: [other for other in others if other in shown]
+            shown = self._shown(name for others in visible["variants"].values() for name in others)
+            visible["variants"] = {
+                name: seen
                 for name, others in visible["variants"].items()
+                if (seen := [other for other in others if other in shown])
             }
-            visible["variants"] = {name: others for name, others in variants.items() if others}
         if "orphans" in visible:
-            shown = _existing(visible["orphans"], self.databases())
+            shown = self._shown(visible["orphans"])
             visible["orphans"] = [name for name in visible["orphans"] if name in shown]
         return visible
 
+    def _shown(self, names: Iterable[str]) -> set[str]:
+        wanted = list(names)
+        return {name for db in self.databases() for name in existing(db, wanted)}
+
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         opened = super()._opened(path, kind, create)
-        if opened is not None:
-            hidden = bool(self.hidden)
-            create_views(opened, self.hidden or self.domains or (), hidden=hidden)
+        if opened is None:
+            return None
+        views = selects(self.hidden or self.domains or (), hidden=bool(self.hidden))
+        try:
+            # Views are made for each connection, and also when the disk is full.
+            opened.connection.execute("PRAGMA temp_store = MEMORY")
+            for name, select in views.items():
+                opened.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+        except sqlite3.Error as error:
+            raise translated(path, error) from error
+        opened.is_scoped = True
         return opened
 
 
-def create_views(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
-    """Create views so that the connection shows only these domains or, if `hidden`, all others.
-
-    Raises StoreUnavailable.
-    """
-    try:
-        # Views are made for each connection, and also when the disk is full.
-        database.connection.execute("PRAGMA temp_store = MEMORY")
-        for name, select in selects(domains, hidden=hidden).items():
-            database.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
-        database.is_scoped = True
-    except sqlite3.Error as error:
-        raise translated(database.path, error) from error
-
-
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return the SELECT of each view by table, in the order of creation."""
+    """Return the SELECT of each view that shows only these domains or, if `hidden`, all others.
+
+    They are given by table, in the order of creation.
+    """
     # A view takes no parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"
@@ -283,16 +278,9 @@ def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
     foreign = _FOREIGN.format(these=in_domains, names=int(not hidden))
     own, others = (_OWN.format(t=t, these=in_domains, foreign=foreign) for t in ("t", "u"))
     views = {table: _ROWS.format(table=table, these=in_domains) for table in ROWS}
-    extra = "t.extra" if hidden else "''"
-    entities = {"these": in_domains, "first": first, "earliest": earliest, "extra": extra}
-    views["entities"] = _ENTITIES.format(**entities)
-    if not hidden:
-        views["aliases"] = _ALIASES
+    entities = {"these": in_domains, "first": first, "earliest": earliest}
+    views["entities"] = _ENTITIES.format(**entities, extra="t.extra" if hidden else "''")
+    views |= {} if hidden else {"aliases": _ALIASES}
     views["operations"] = _OPERATIONS.format(own=own, others=others)
     views["intake"] = _INGESTED.format(these=in_domains)
     return views
-
-
-def _existing(names: Iterable[str], databases: Sequence[Database]) -> set[str]:
-    wanted = list(names)
-    return {name for db in databases for name in existing(db, wanted)}

@@ -331,8 +331,7 @@ def _ranked(
     limit: int,
     after: int = 0,
 ) -> list[tuple[Any, ...]]:
-    """Return rows `after` a number that match and meet the condition, best first, with the score as
-    the last field.
+    """Return matching rows `after` a number, best first, with the score as the last field.
 
     The condition is first tried on a few times as many best matches as are wanted, and on all only
     if these do not suffice: reading the row of every match costs more than the search itself.
@@ -427,9 +426,7 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """Return the newest observations of entities, as of the filters' time, joined to one text each,
-    without those that had been replaced, that the filters exclude, or that others state.
-    """
+    """Return this user's newest observations of entities at the filters' time, as one text each."""
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (

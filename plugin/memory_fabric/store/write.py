@@ -117,9 +117,12 @@ def _verified(
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
-        names = [item["name"] for item in payload["entities"]]
-        _must_exist(c, names, result)
-        variants = _variants(c, [item["name"] for item in result["entities"]])
+        _must_exist(c, [item["name"] for item in payload["entities"]], result)
+        new = dict.fromkeys(item["name"] for item in result["entities"])
+        # The other names that differ only in case, `-`, `_` or spaces.
+        alike = rows.names_by_key(c, map(name_key, new))
+        others = ((name, [n for n in alike[name_key(name)] if n != name]) for name in new)
+        variants = {name: names for name, names in others if names}
         return {"variants": variants} if variants else {}
     if kind == "create_relations":
         away = set(result.get("forgotten", ()))
@@ -138,17 +141,6 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str
     for name in names:
         if name not in ids and name not in forgotten:
             raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
-
-
-def _variants(c: sqlite3.Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each name, the other names that differ only in case, `-`, `_` or spaces."""
-    variants: dict[str, list[str]] = {}
-    by_key = rows.names_by_key(c, map(name_key, names))
-    for name in dict.fromkeys(names):
-        variants_of = [other for other in by_key[name_key(name)] if other != name]
-        if variants_of:
-            variants[name] = variants_of
-    return variants
 
 
 def is_logged(operation: Operation) -> bool:

@@ -199,9 +199,9 @@ def test_candidates_leave_after_their_days_and_records_stay(client: SimulatedCli
     hear(client)
     client.note("rule", "The mailer reads its queue name from the vault")
     memory = client.memory()
-    sync.expire_candidates(memory, "2000-01-01")
+    sync.expire(memory, "candidates", "2000-01-01")
     assert sorted(r.status for r in memory.find_records("1")) == ["active", "candidate"]
-    sync.expire_candidates(memory, "9999")
+    sync.expire(memory, "candidates", "9999")
     assert [r.status for r in memory.find_records("1")] == ["active"]
     memory.close()
     assert maintenance.CANDIDATES_KEPT_DAYS == 90

@@ -83,7 +83,7 @@ def test_a_large_queue_that_a_repository_brought_is_set_aside_as_a_whole_and_tol
     memory = world.memory()
     files.take_refused_files()
     memory.flush()
-    assert not journal.is_waiting(str(world.local)) and not (world.local / journal.BAD).exists()
+    assert not journal.waiting_files(str(world.local)) and not (world.local / journal.BAD).exists()
     assert (world.local / journal.REFUSED).read_bytes() == content
     (told,) = files.take_refused_files()
     assert "was not written by this home" in told

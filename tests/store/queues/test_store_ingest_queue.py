@@ -417,9 +417,9 @@ def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memo
     waiting = one(memory, "We use Valkey for sessions.")
     before = ingest_queue.find(memory, done)
     records = memory.find_records("1")
-    sync.expire_texts(memory, "1999-01-01T00:00:00.000Z")
+    sync.expire(memory, "texts", "1999-01-01T00:00:00.000Z")
     assert ingest_queue.find(memory, done) == before
-    sync.expire_texts(memory, "9999")
+    sync.expire(memory, "texts", "9999")
     assert ingest_queue.find(memory, done) == before
     assert memory.find_records("1") == records
     kept = ingest_queue.ingest_of(memory, done)
@@ -441,7 +441,7 @@ def test_what_comes_again_after_its_words_expired_has_the_length_that_it_had(
     sent = Ingest("We use Redis for sessions.", idempotency_key="k")
     [first] = accepted(memory, sent)
     worked_off(memory)
-    sync.expire_texts(memory, "9999")
+    sync.expire(memory, "texts", "9999")
 
     [again] = accepted(memory, sent)
 

@@ -39,7 +39,7 @@ def test_while_another_process_writes_a_change_is_queued_within_bounded_time(wor
     assert sync.drain(memory) == 2
     assert entities(memory) == ["api"]
     assert memory.find_records("what = 'Use Redis'")[0].id == stored.id
-    assert not journal.is_waiting(str(world.local))
+    assert not journal.waiting_files(str(world.local))
 
 
 def test_draining_while_the_graph_is_still_locked_keeps_everything(world: World) -> None:
@@ -77,7 +77,7 @@ def test_what_a_dead_process_had_claimed_is_applied_first(world: World) -> None:
     ]
     assert sync.drain(memory) == 3
     assert entities(memory) == ["one", "two", "three"]
-    assert not journal.is_waiting(str(world.local))
+    assert not journal.waiting_files(str(world.local))
 
 
 def test_a_failure_half_way_keeps_the_rest_in_order(world: World) -> None:
@@ -139,7 +139,7 @@ def test_bad_lines_are_set_aside_and_stop_nobody(world: World) -> None:
     assert sync.drain(memory) == 2
     assert entities(memory) == ["api"]
     assert [o["line"] for o in files.read_lines(str(world.local / journal.BAD))[0]] == bad
-    assert not journal.is_waiting(str(world.local)) and memory.failures == []
+    assert not journal.waiting_files(str(world.local)) and memory.failures == []
 
 
 def test_a_line_of_an_older_release_is_redacted_and_made_harmless(world: World) -> None:
@@ -368,4 +368,4 @@ def test_a_queue_takes_no_line_that_nobody_would_read(world: World) -> None:
     large = operation("one")._replace(payload={"entities": [entity("one", "x" * (5 << 20))]})
     with pytest.raises(files.TooLarge, match="is larger than 4 MB"):
         queue(world, large)
-    assert not journal.is_waiting(str(world.local))
+    assert not journal.waiting_files(str(world.local))

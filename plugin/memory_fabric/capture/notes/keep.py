@@ -298,7 +298,7 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     """Return True if this session was given the record: repeating the record is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
-    stored = memory.find_records(same, (key_of(record),), 1)
+    stored = memory.find_records(same, (key_of(record.what),), 1)
     if not stored or not by.session:
         return False
     return f"record:{stored[0].id}" in sessions.injected(memory.session_database(), by.session)
@@ -348,7 +348,7 @@ def _is_queued(memory: Memory, record: Record, session: str) -> bool:
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
     """Yield the payloads of waiting operations that this home has signed; mostly there are none."""
     folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
-    for folder in filter(journal.is_waiting, folders):
+    for folder in filter(journal.waiting_files, folders):
         key = signing.known_key(memory.settings.home)
         for line in journal.queued(folder)[0]:
             if line.get("kind") == kind and signing.is_ours(line, key):

@@ -248,7 +248,7 @@ def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> 
     return [
         record
         for record in stated
-        if key_of(record) != key_of(note)
+        if key_of(record.what) != key_of(note.what)
         and not (record.pinned or record.evidence.get(WHEN))
         and (own := _stems(record.what))
         and len(own & quoted) >= MOSTLY * len(own)

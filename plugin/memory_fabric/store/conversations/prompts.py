@@ -84,15 +84,12 @@ def settle(db: Database, prompt: Prompt, origin: str) -> None:
 def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
     """Note that the turns of these prompts have ended."""
     with db.transaction(durable=False) as c:
-        c.executemany(
-            "UPDATE prompts SET answered = 1 WHERE seq = ?", [(prompt.seq,) for prompt in prompts]
-        )
+        ended = [(prompt.seq,) for prompt in prompts]
+        c.executemany("UPDATE prompts SET answered = 1 WHERE seq = ?", ended)
 
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the last other session that began before this one, and its last turns (role, text,
-    time), the latest first; ('', []) without one.
-    """
+    """Return the session before this one and its last turns (role, text, time), newest first."""
     # A session that began later runs beside this one.
     last = db.row(
         "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
@@ -101,12 +98,11 @@ def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[s
     )
     if last is None:
         return "", []
-    rows = db.rows(
+    turns = (
         "SELECT role, text, created_at FROM episodes WHERE session = ? AND text <> ? "
-        "ORDER BY id DESC LIMIT ?",
-        (last[0], ERASED, most),
+        "ORDER BY id DESC LIMIT ?"
     )
-    return last[0], [(row[0], row[1], row[2]) for row in rows]
+    return last[0], db.rows(turns, (last[0], ERASED, most))
 
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:

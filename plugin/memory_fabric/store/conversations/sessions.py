@@ -51,24 +51,21 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Create the row of a past session, or take a known one over, for the run `batch` that reads
-    it; return the offset up to which its transcript was read.
+    """Take a past session over for the run `batch`; return the offset up to which it was read.
 
     A new row counts as ended, so that no hook reads the session at the same time.
     """
     from memory_fabric.store.operations import learn  # late: never in a hook
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
-    values = (session, started_at, seen_at, transcript, text, seen_at)
     with db.transaction(durable=False) as c:
         is_new = c.execute(
             "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript, block, ended_at) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            values,
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?3)",
+            (session, started_at, seen_at, transcript, text),
         ).rowcount
         (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
-        before = learn.UNKNOWN if is_new else offset
-        learn.mark_session(c, batch, session, before)
+        learn.mark_session(c, batch, session, learn.UNKNOWN if is_new else offset)
     return int(offset)
 
 
@@ -83,25 +80,19 @@ def finish(db: Database, session: str) -> None:
 def read_to(db: Database) -> dict[str, int]:
     """Return the offset up to which each transcript was read; -1 if a run only began a session."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
-    return dict(
-        db.rows(f"SELECT id, CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END FROM sessions AS s")
-    )
+    offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
+    return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
 
 
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
-    """Return other sessions that never ended and were last seen before `unseen_since`, newest
-    first.
-
-    Each as (id, transcript, time when last seen).
-    """
-    rows = db.rows(
+    """Return other sessions without an end as (id, transcript, seen at), newest first."""
+    return db.rows(
         "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
         "AND id <> ? AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
         (session, unseen_since, limit),
     )
-    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
@@ -128,8 +119,7 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
     """Return a session's transcript, and when its start was told; '' for what is not known."""
-    row = db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,))
-    return (row[0], row[1]) if row else ("", "")
+    return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(
@@ -150,12 +140,9 @@ def state_of(
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
     """Return those of these names that were ever told to this agent of a session."""
-    rows = db.rows(
-        "SELECT memory FROM injections WHERE session = ? AND agent = ? "
-        f"AND memory IN ({marks(names)})",
-        (session, agent, *names),
-    )
-    return frozenset(str(row[0]) for row in rows)
+    told = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
+    rows = db.rows(f"SELECT memory FROM injections WHERE {told}", (session, agent, *names))
+    return frozenset(row[0] for row in rows)
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
@@ -227,22 +214,17 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return the records (id, time) that notes of other sessions closed and no session was told
-    of, newest first.
-    """
-    rows = db.rows(
+    """Return (id, time) of records that other sessions closed untold, newest first."""
+    return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
         "HAVING max(channel = 'session') = 0 AND max(session <> ?) ORDER BY 2 DESC",
         (session,),
     )
-    return [(row[0], row[1]) for row in rows]
 
 
 def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> set[str]:
-    """Add what the session's assistant is to be told, as (key, heading, text), each key once in a
-    session; return the new keys.
-    """
+    """Add (key, heading, text) for the session's assistant, each key once; return the new keys."""
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
         keys = {part[0] for part in before}
@@ -335,8 +317,7 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before that time, with their ledger and tasks, and what was told
-    before it.
+    """Delete sessions last seen before a time, with ledger, tasks, and what was told before it.
 
     The row of a session whose transcript still exists stays, without its notes: it says how far
     that was read.
@@ -359,17 +340,16 @@ def save_task(
     """Save the prompt of a task, without secrets, until its subagent starts."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed with a task
 
-    prompt = cleaned({"prompt": prompt})["prompt"]
     with db.transaction(durable=False) as c:
         c.execute(
             "INSERT OR REPLACE INTO tasks (id, session, agent_type, prompt, created_at) "
             "VALUES (?, ?, ?, ?, ?)",
-            (task, session, agent_type, prompt, now),
+            (task, session, agent_type, cleaned({"prompt": prompt})["prompt"], now),
         )
         c.execute(
-            "DELETE FROM tasks WHERE session = ? AND id NOT IN (SELECT id FROM tasks "
-            "WHERE session = ? ORDER BY created_at DESC, id DESC LIMIT ?)",
-            (session, session, OPEN_TASKS_KEPT),
+            "DELETE FROM tasks WHERE session = ?1 AND id NOT IN (SELECT id FROM tasks "
+            "WHERE session = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2)",
+            (session, OPEN_TASKS_KEPT),
         )
 
 
@@ -395,18 +375,12 @@ def offer_tasks(
     Once as many agents as tasks have been offered them, every task has its agent, and all are
     deleted.
     """
-    agent = agent or NAMELESS
+    offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
+    offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
     with db.transaction(durable=False) as c:
-        c.executemany(
-            "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?",
-            [(agent, task) for task in tasks],
-        )
-        rows = c.execute(
-            "SELECT id, taken_by FROM tasks "
-            "WHERE session = ? AND agent_type = ? AND taken_by <> ''",
-            (session, agent_type),
-        ).fetchall()
-        if len({name for _, offered in rows for name in offered.split()}) >= len(rows):
+        c.executemany(offered_to, [(agent or NAMELESS, task) for task in tasks])
+        rows = c.execute(f"{offered} AND taken_by <> ''", (session, agent_type)).fetchall()
+        if len({name for _, agents in rows for name in agents.split()}) >= len(rows):
             c.executemany("DELETE FROM tasks WHERE id = ?", [(id_,) for id_, _ in rows])
 
 
@@ -445,9 +419,7 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
 
 
 def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> None:
-    """Keep the prompts that the assistant scheduled in a session, of which the user types none, and
-    whether its last message asks something.
-    """
+    """Note the prompts that the assistant scheduled, and if its last message asks something."""
     notes = load_notes(db, session)
     if (notes.get(SCHEDULED, []), notes.get(ASKS, False)) != (prompts, asks):
         save_notes(db, session, {**notes, SCHEDULED: prompts, ASKS: asks})
@@ -459,16 +431,13 @@ def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bo
     # none of the client's.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
-    cursor = c.execute(
-        "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",
-        (session, now, now, transcript),
-    )
     c.execute(
-        "UPDATE sessions SET seen_at = ?, ended_at = '', transcript = "
-        "CASE WHEN ? = '' THEN transcript ELSE ? END WHERE id = ?",
-        (now, transcript, transcript, session),
+        "INSERT INTO sessions (id, started_at, seen_at, transcript) VALUES (?1, ?2, ?2, ?3) "
+        "ON CONFLICT (id) DO UPDATE SET seen_at = ?2, ended_at = '', "
+        "transcript = coalesce(nullif(?3, ''), transcript)",
+        (session, now, transcript),
     )
-    return cursor.rowcount > 0
+    return row is None
 
 
 def _add_told(

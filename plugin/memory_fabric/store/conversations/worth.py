@@ -55,16 +55,13 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return the records that a session was told and that what follows may still decide on, as
-    (row, id, channel), newest first: rules whose call was not run, and others not followed yet.
-    """
-    rows = db.rows(
+    """Return told records (row, id, channel) that a later call or answer decides on."""
+    return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
         "AND (channel IN (?, ?, ?) OR kind IN ('decision', '')) ORDER BY id DESC LIMIT ?",
         (session, RECORD, HELD, QUESTION, HELD, QUESTION, FIX, MAX_JUDGED),
     )
-    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:

@@ -280,7 +280,7 @@ def _rewrite_blocks(
         return next((record for pairs in matches for record, _ in pairs), None)
 
     for path in (path for location, _ in databases for path in location.notes):
-        lock = memory.memory_md_lock(path)
+        lock = files.lock_path(memory.settings.home, path)
         purge_files.rewrite_block(path, lock, target, purged_ids, record_of)
 
 

@@ -260,7 +260,14 @@ class _FileItems:
                     raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
-                self._set_aside(BadLine(number, error.message), line)
+                bad = BadLine(number, error.message)
+                # Adjacent bad lines are one text, which must not be split.
+                if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
+                    self.close()
+                self._apart = False
+                self.bad.append(bad)
+                self._waiting.append((bad, line))
+                self._bytes += len(line)
                 continue
             self._apart = True
             self.others += item is None
@@ -283,15 +290,6 @@ class _FileItems:
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
-
-    def _set_aside(self, bad: BadLine, line: bytes) -> None:
-        # Adjacent bad lines are one text, which must not be split.
-        if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
-            self.close()
-        self._apart = False
-        self.bad.append(bad)
-        self._waiting.append((bad, line))
-        self._bytes += len(line)
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:

@@ -188,9 +188,7 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
 
 
 def distrust_without_words(memory: Memory) -> int:
-    """Give notes the assistant's trust that have the user's, but none of their words; return how
-    many. An `undo` of it holds.
-    """
+    """Lower user trust without the user's words to the assistant's; return the number of notes."""
     return sum(
         _demote(memory, db, _WITHOUT_WORDS, "", ids.new_id(), 1000, {"trust": "assistant"})
         for db in memory.databases()

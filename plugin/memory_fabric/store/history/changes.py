@@ -99,9 +99,7 @@ def newest_first(changes: Iterable[Change]) -> list[Change]:
 
 
 def by_id(memory: Memory, text: str) -> Change:
-    """Return the operation that an id, its beginning or its end names. Raises NotFound,
-    BadInput.
-    """
+    """Return the operation that an id or an end of it names. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     matches = []
     if len(part) >= MIN_ID_CHARS:
@@ -119,8 +117,7 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the change with all others of its batch (a prune) that are not undone, newest first;
-    the change alone if it has no batch.
+    """Return the change with all others of its batch that are not undone, newest first.
 
     A run over past sessions makes changes that have little in common: one that `is_named` by its
     id stands alone, but the run's beginning for all of them.
@@ -154,9 +151,7 @@ def undone_ids(database: Database) -> frozenset[str]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change, e.g. `added 2 observations to Redis`. `find` returns the change of
-    an id.
-    """
+    """Describe a change, as `added 2 observations to Redis`; `find` returns one by its id."""
     target = find(str(change.payload.get("operation", ""))) if change.kind == "undo" else None
     if target:
         text = f"undid: {summary(target, find)}"
@@ -172,9 +167,7 @@ def who(by: Mapping[str, Any]) -> str:
 
 
 def entity_names(change: Change) -> list[str]:
-    """Return possible names of entities that a change affects, each once; such a field may hold
-    other words, too.
-    """
+    """Return possible names of entities that a change affects, each once."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return list(dict.fromkeys(name for part in parts for name in _names(part)))
 

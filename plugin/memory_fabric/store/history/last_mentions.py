@@ -43,8 +43,7 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record with the time of its last mention and the values that reveal a later
-    change.
+    """An entity or record with the time of its last mention, and values that reveal a change.
 
     `kind` is "entity" or "record", `id` a record's id, `row` its row number. `newest` is the row
     number of an entity's newest observation, or the number of sessions that stated a record;
@@ -66,9 +65,7 @@ class AgedMemory(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """Valid records of one type that mention an entity: time of the newest, and whether one is
-    pinned.
-    """
+    """The newest valid record of one type that mentions an entity, and whether one is pinned."""
 
     type: str
     at: str
@@ -82,17 +79,13 @@ def entities(db: Database, before: str) -> list[AgedMemory]:
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
-    """Return own records from before that are still valid, neither pinned nor local,
-    without texts.
-    """
+    """Return own valid records from before, neither pinned nor local, without texts."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [_record(db.kind, row) for row in rows]
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
-    """Return for each entity's row number, by type, the valid records that state something about
-    it.
-    """
+    """Return for each entity's row number the valid records about it, by type."""
     by_entity: dict[int, list[Mention]] = {}
     for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
         by_entity.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))

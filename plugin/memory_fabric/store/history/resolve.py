@@ -30,8 +30,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record that an id or its end names, the sessions that saw it, and its database's
-    kind.
+    """Return the record that an id or its end names, its sessions, and its database's kind.
 
     Raises NotFound, and BadInput if several ids end alike.
     """
@@ -123,8 +122,7 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
 
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
-    """Pin the record that an id or its end names, so that every session is given it at its start,
-    or unpin it; return it as it is now.
+    """Pin the record that an id or its end names for every session's start, or unpin it; return it.
 
     Raises NotFound, BadInput and StoreUnavailable.
     """

@@ -114,8 +114,7 @@ def as_json(described: DescribedChange) -> dict[str, Any]:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
-    """Return changes of an entity (under all its names), of a record by its id, or all; newest
-    first.
+    """Return changes of an entity by any name, of a record by its id, or all; newest first.
 
     Forgotten and deleted memories have a history, too.
     """
@@ -292,7 +291,13 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     while searched != names | ids:  # a merge adds former names of the entity
         searched = names | ids
         for change in _mentioning(memory, ids, names):
-            if change.id not in concerned and _concerns(change, ids, names):
+            if change.id not in concerned and (
+                any(
+                    text in names or any(text.endswith(ending) for ending in ids)
+                    for part in (change.payload, *change.inverse)
+                    for text in _texts(part)
+                )
+            ):
                 concerned[change.id] = change
                 if change.kind == "merge" and change.payload["into"] in names:
                     names |= set(change.payload["names"])
@@ -319,15 +324,6 @@ def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> lis
 def _escaped(text: str) -> str:
     inside = json.dumps(text, ensure_ascii=False)[1:-1]
     return inside.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _concerns(change: Change, ids: set[str], names: set[str]) -> bool:
-    """True if a change touches one of the ids (by their end) or entities of one of the names."""
-    return any(
-        text in names or any(text.endswith(ending) for ending in ids)
-        for part in (change.payload, *change.inverse)
-        for text in _texts(part)
-    )
 
 
 def _texts(value: Any) -> list[str]:

@@ -21,9 +21,7 @@ _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
 
 
 class Undone(NamedTuple):
-    """The result of undoing one change: the id `by` of the undo, or the reason `because` it
-    failed.
-    """
+    """The result of undoing one change: the undo's id `by`, or the reason `because` it failed."""
 
     change: Change
     by: str = ""
@@ -31,8 +29,7 @@ class Undone(NamedTuple):
 
 
 def last(memory: Memory, session: str = "") -> Change:
-    """Return the newest change, of a session if one is named, that is not undone; after an undo,
-    the one before. Raises NotFound.
+    """Return the newest change (of a session) that is not undone; after an undo, the one before.
 
     An undo counts as the change that it took back: to undo an undo, name it by its id.
     """

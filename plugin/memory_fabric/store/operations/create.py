@@ -141,9 +141,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and these texts from the record that brought them, since they are now
-        stated directly: they no longer disappear with the record.
-        """
+        """Detach an entity and texts, which are stated directly now, from their record."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))

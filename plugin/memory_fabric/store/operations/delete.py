@@ -47,9 +47,7 @@ def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete exactly these texts of these entities, with `only` in these domains; unknown ones are
-    ignored.
-    """
+    """Delete these texts of these entities, with `only` in these domains; ignore unknown ones."""
     only = payload.get("only")
     where = "o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND "
     where, matches = where + _within(only, "o"), []
@@ -61,9 +59,7 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete exactly these relations, with `only` in these domains; ignore unknown relations. Their
-    ends stay.
-    """
+    """Delete these relations, with `only` in these domains; ignore unknown ones. Ends stay."""
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
     matches = [row for row in matches if only is None or row["domain"] in only]

@@ -43,9 +43,7 @@ def step(kind: str, **payload: Any) -> dict[str, Any]:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """True if a value has a shape: a type, the fields of an object, `[shape]` for a list of these,
-    or a function that checks it.
-    """
+    """True if a value has a shape: a type, an object's fields, `[shape]` for a list, or a check."""
     if isinstance(shape, type):
         return type(value) is int if shape is int else isinstance(value, shape)
     if isinstance(shape, dict):

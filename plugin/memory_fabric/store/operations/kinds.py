@@ -55,9 +55,7 @@ def read_inverse(kind: str, payload: Payload, text: str) -> Steps:
 
 
 def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Apply the steps of an inverse in order; the inverse of this repeats the original
-    operation.
-    """
+    """Apply the steps of an inverse in order; its own inverse repeats the original operation."""
     summary: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
     back: Steps = []
     for step in payload["steps"]:

@@ -18,8 +18,7 @@ from memory_fabric.text import name_key
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add names to an entity. Names that it has already are skipped; names of another entity are
-    refused, each with its reason.
+    """Add names to an entity, but those that it has; names of another are refused with a reason.
 
     Raises NotFound if there is no such entity, BadInput if every name is refused.
     """
@@ -150,9 +149,7 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows, those of equal `content` into a single row; unchanged rows get
-    no group.
-    """
+    """Return groups that move rows into one row for equal `content`; unchanged rows get none."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)

@@ -307,7 +307,7 @@ def _with_same_text(
 ) -> tuple[Record, list[str]] | None:
     """Return this user's record of the same words, scope and domain that meets the condition."""
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
-    alike = records.find(c, where, (records.key_of(new), new.scope, new.domain, *values))
+    alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
     same = (pair for pair in alike if records.have_same_text(pair[0], new))
     return next((pair for pair in same if not contradict(pair[0], new)), None)
 
@@ -362,9 +362,7 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
 
 
 def _is_weaker_repeat(old: Record, new: Record) -> bool:
-    """True if another program repeats a statement of higher trust, or its own: then it must not
-    raise confidence or add reasons and names.
-    """
+    """True if a program repeats its own statement or one of higher trust: it must not raise it."""
     if new.source != models.INGEST:
         return False
     mine = old.source == models.INGEST and old.agent == new.agent
@@ -372,13 +370,11 @@ def _is_weaker_repeat(old: Record, new: Record) -> bool:
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
-    """True if this record or its words were forgotten and this statement may not bring them
-    back.
-    """
+    """True if the record or its words were forgotten and this statement may not bring them back."""
     if tombstones.is_set(c, new.id):
         return True
     # Tombstones of earlier releases hold the sum of the stems, which other texts share.
-    former_sum = checksum(f"{new.scope}\n{new.domain}\n{records.key_of(new)}")
+    former_sum = checksum(f"{new.scope}\n{new.domain}\n{records.key_of(new.what)}")
     row = c.execute(
         "SELECT max(created_at) FROM tombstones WHERE key IN (?, ?)", (key_sum(new), former_sum)
     ).fetchone()

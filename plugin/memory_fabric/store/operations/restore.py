@@ -84,8 +84,7 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each group with its rows `in`; return the groups that take this
-    back.
+    """Replace the rows `out` of each group with its rows `in`; return the groups that undo this.
 
     A group with a missing row is skipped. An entity that is in both keeps its number; one that is
     only in `out` is deleted if nothing else refers to it.
@@ -129,9 +128,7 @@ def ends_in(table: str, some: Iterable[Row]) -> list[str]:
 def _claim_existing(
     c: Connection, table: str, existing: Row, row: Row, claim_again: bool
 ) -> list[Group]:
-    """Attribute an existing row to its former record again; return the groups that take
-    this back.
-    """
+    """Attribute an existing row to its former record again; return the groups that undo this."""
     # An observation without a record was stated directly and stays independent of records.
     has_source = existing["record"] or table == "entities"
     if claim_again and has_source and existing["record"] != row["record"]:
@@ -173,9 +170,7 @@ def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
-    """Insert the entities of a group, and give the others their aliases; return them as they are
-    now.
-    """
+    """Insert the entities of a group, give the others their aliases; return all as they are."""
     before = {row["name"]: row for row in live["entities"]}
     incoming = change["in"].get("entities") or ()
     new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
@@ -201,9 +196,7 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return the rows to insert besides entities, the first with the claims made on the first
-    removed row since then.
-    """
+    """Return the rows to insert besides entities, with claims made on the first one since then."""
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]

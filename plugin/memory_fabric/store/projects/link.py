@@ -83,7 +83,22 @@ def list_projects(home: str) -> list[KnownProject]:
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     """Plan `link`, `split` or `undo` of this folder. Raises NotFound, BadInput."""
     if action == "link":
-        return _plan_link(memory, wanted)
+        registry, place = _registry_and_identity(memory)
+        old, own = _id(memory), _own(place)
+        new = (
+            _named(memory.settings.home, registry, wanted) if wanted else _claimed(registry, place)
+        )
+        if old == new and all(registry.keys.get(key) == new for key in place.keys):
+            raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
+        other_keys = [
+            key
+            for key, id_ in registry.keys.items()
+            if id_ == old and not key.startswith(REMOTE) and key not in (*own, *place.claims)
+        ]
+        moved = own
+        if not other_keys and old != new:  # no other folder belongs to it: its claims come along
+            moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
+        return _plan(memory, registry, "link", new, moved, place.name)
     return _plan_split(memory) if action == "split" else _plan_undo(memory)
 
 
@@ -97,24 +112,6 @@ def pending_question(memory: Memory) -> str:
     return registry_file.question(
         registry, place, registry_file.first_claimed(memory.settings.home, registry, place)
     )
-
-
-def _plan_link(memory: Memory, wanted: str) -> Plan:
-    """Plan to link this folder with another project; by default with the project that it claims."""
-    registry, place = _registry_and_identity(memory)
-    old, own = _id(memory), _own(place)
-    new = _named(memory.settings.home, registry, wanted) if wanted else _claimed(registry, place)
-    if old == new and all(registry.keys.get(key) == new for key in place.keys):
-        raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
-    other_keys = [
-        key
-        for key, id_ in registry.keys.items()
-        if id_ == old and not key.startswith(REMOTE) and key not in (*own, *place.claims)
-    ]
-    moved = own
-    if not other_keys and old != new:  # no other folder belongs to it: its claims come along
-        moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
-    return _plan(memory, registry, "link", new, moved, place.name)
 
 
 def _plan_split(memory: Memory) -> Plan:

@@ -387,16 +387,13 @@ def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] 
     is_elsewhere = head.root != found.root and os.path.lexists(head.root)
     if is_elsewhere or head.inode != own_lines.inode_of(found.root):
         return None
-    return _renamed(known, head.project, head.root, found.root), head.project
-
-
-def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
-    """Return the registry with the project's keys at or below `old` moved to `new`."""
     names = {
-        key: f"{kind}:{new}{path[len(old) :]}"
+        key: f"{kind}:{found.root}{path[len(head.root) :]}"
         for key, owner in known.keys.items()
         for kind, _, path in (key.partition(":"),)
-        if owner == id_ and kind != "remote" and f"{path}{os.sep}".startswith(f"{old}{os.sep}")
+        if owner == head.project
+        and kind != "remote"
+        and f"{path}{os.sep}".startswith(f"{head.root}{os.sep}")
     }
     settled, asked, earlier = (
         tuple(sorted(names.get(key, key) for key in keys))
@@ -404,7 +401,9 @@ def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
     )
     keys = {names.get(key, key): owner for key, owner in known.keys.items()}
     undo = _with_names(known.undo, names)
-    return known._replace(keys=keys, settled=settled, asked=asked, earlier=earlier, undo=undo)
+    return known._replace(
+        keys=keys, settled=settled, asked=asked, earlier=earlier, undo=undo
+    ), head.project
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:

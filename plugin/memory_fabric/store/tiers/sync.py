@@ -10,7 +10,7 @@ from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import PROMOTED_FROM, Record, marked_older, newer_records
 from memory_fabric.sharing.git import switch
-from memory_fabric.store import backup, journal, signing
+from memory_fabric.store import backup, files, journal, signing
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
@@ -45,7 +45,7 @@ def drain(memory: BaseMemory) -> int:
     """Apply queued operations; return how many. A failure is named and leaves the rest queued."""
     applied = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
-        if not journal.is_waiting(folder):
+        if not journal.waiting_files(folder):
             continue
         try:
             deadline.current().check("the queue")
@@ -106,7 +106,8 @@ def promote(memory: BaseMemory) -> None:
     if not notes.off_because:
         from memory_fabric.sharing.git import adoption  # not needed at a session's start
 
-        lock = memory.memory_md_lock(notes.path)
+        # In home: the client's folder gets no new file.
+        lock = files.lock_path(memory.settings.home, notes.path)
         shown = memory_md.promote(
             notes, promotable(memory), lock, partial(adoption.unknown, memory)
         )
@@ -181,49 +182,34 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
     return [backup.create(path) for path in due]
 
 
-def expire_episodes(memory: BaseMemory, before: str) -> None:
-    """Delete turns of past sessions that are older than `before` (ISO 8601)."""
-    _execute(memory, "DELETE FROM episodes WHERE created_at < ?", before)
+# What is deleted of each kind that is older than a time: local records of sessions that were not
+# seen since, as after a crash; turns; and candidates that did not occur again, which were never in
+# the graph, and which no tombstone keeps from being captured again.
+_EXPIRED = {
+    "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
+    "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
+    "turns": "DELETE FROM episodes WHERE created_at < ?",
+    "candidates": "DELETE FROM records WHERE status = 'candidate' AND pinned = 0 "
+    "AND created_at < ?",
+}
 
 
-def expire_texts(memory: BaseMemory, before: str) -> None:
-    """Erase the words of ingested texts processed before that time; their rows and records stay."""
+def expire(memory: BaseMemory, what: str, before: str) -> None:
+    """Delete `local` records, `turns`, `candidates` or `sessions` from before a time (ISO 8601).
+
+    Of ingested `texts` only the words are erased; their rows and records stay.
+    """
     from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
 
     for database in memory.databases():
+        if what == "sessions":
+            sessions.expire(database, before)
+            continue
         with database.transaction() as c:
-            ingest_queue.expire(c, before)
-
-
-def expire_sessions(memory: BaseMemory, before: str) -> None:
-    """Delete sessions last seen before that time, with their ledger and tasks."""
-    for database in memory.databases():
-        sessions.expire(database, before)
-
-
-def expire_local(memory: BaseMemory, before: str) -> None:
-    """Delete local records of sessions that were not seen since, as after a crash."""
-    _execute(
-        memory,
-        "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
-        "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
-        before,
-    )
-
-
-def expire_candidates(memory: BaseMemory, before: str) -> None:
-    """Delete candidates from before that time that did not occur again.
-
-    They never were in the graph, and no tombstone prevents them from being captured again.
-    """
-    never_again = "status = 'candidate' AND pinned = 0 AND created_at < ?"
-    _execute(memory, f"DELETE FROM records WHERE {never_again}", before)
-
-
-def _execute(memory: BaseMemory, sql: str, before: str) -> None:
-    for database in memory.databases():
-        with database.transaction() as c:
-            c.execute(sql, (before,))
+            if what == "texts":
+                ingest_queue.expire(c, before)
+            else:
+                c.execute(_EXPIRED[what], (before,))
 
 
 def _note_shown(memory: BaseMemory, project: Database, root: str, shown: Sequence[str]) -> None:
