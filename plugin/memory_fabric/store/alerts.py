@@ -93,7 +93,6 @@ def _kind_of(failure: str) -> str:
 
 
 def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
-    """Delete the marks of tiers that work again."""
     failing = {_kind_of(failure) for failure in failures}
     for folder in _folders(places):
         for name in files.names_in(folder):

@@ -21,9 +21,8 @@ LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified copy of the database, named by the time, and delete all but the newest five.
-
-    Returns the copy's path. Raises OSError or sqlite3.Error and then leaves no partial copy.
+    """Make a verified copy named by the time, keep the newest five, return its path. Raises OSError
+    or sqlite3.Error, and then leaves no partial copy.
     """
     folder = files.backups_of(path)
     files.make_folder(folder)

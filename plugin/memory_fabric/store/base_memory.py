@@ -90,10 +90,7 @@ class BaseMemory:
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; None if it does not exist and `create` is not set.
-
-        Raises StoreUnavailable and its subclasses.
-        """
+        """Return a kind's open database; maybe None without `create`. Raises StoreUnavailable."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:
@@ -152,9 +149,8 @@ class BaseMemory:
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """Apply a change to one database that would be wrong later, and return its result.
-
-        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
+        """Apply a change to one database that would be wrong later, and return its result. Raises
+        NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
         """
         return self.apply_now(self.operation(kind, payload, provenance, store))
 
@@ -200,10 +196,7 @@ class BaseMemory:
     def find_records(
         self, where: str, values: tuple[Any, ...] = (), limit: int = 100
     ) -> list[Record]:
-        """Return records of both databases that meet an SQL condition, newest first.
-
-        Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
-        """
+        """Return records of both databases that meet a condition on their columns, newest first."""
         from memory_fabric.store import records  # few prompts need whole records
 
         pairs = []
@@ -223,9 +216,8 @@ class BaseMemory:
 
     def _release(self, kind: str) -> None:
         """Close a database whose file was removed or replaced, or that is to be opened again.
-
-        Operations that are not in the journal yet are appended first, since the open file can still
-        be read; unless the whole folder was deleted, which is assumed to be intended.
+        Operations that are not in the journal yet are appended first, from the open file; unless
+        the whole folder was deleted, which is assumed to be intended.
         """
         database = self._open.pop(kind)
         folder = os.path.dirname(database.path)
@@ -287,10 +279,7 @@ class BaseMemory:
             return {"queued": True, "because": str(error)}
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Apply an operation to its database; see `write.apply`.
-
-        Raises StoreUnavailable, NotFound.
-        """
+        """Apply an operation as `write.apply`. Raises StoreUnavailable, NotFound."""
         database = self.database(operation.store, create=True)
         assert database is not None
         from memory_fabric.store.write import apply  # recall alone never loads it

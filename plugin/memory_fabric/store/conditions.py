@@ -75,10 +75,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return the condition with its limit; if there are words of others, one for each part.
-
-    These, however many, do not displace the user's own.
-    """
+    """Return the condition with its limit, and if others said anything, one for their share."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -164,7 +161,6 @@ def _said_by(so_far: Condition, filters: Filters, table: str) -> Condition:
 
 
 def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> Condition:
-    """Add scope and project, which are those of the record that added a row."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
     placed = so_far.among(scope, filters.scopes)
@@ -194,10 +190,7 @@ def _timed(
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return an FTS5 query for any of the terms, or for all phrases if there are any.
-
-    Empty if nothing can match.
-    """
+    """Return an FTS5 query for all phrases, else for any of the terms; '' if nothing can match."""
     exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
     if exact:
         return " AND ".join(exact)
@@ -242,9 +235,8 @@ def _newest_row(db: Database, index: str) -> int:
 def _known(
     db: Database, index: str, groups: Sequence[Group], rows: int
 ) -> list[tuple[int, list[str]]]:
-    """Return the groups with the number of rows that hold them.
-
-    Words that no row holds are left out, and groups in more than half of all rows if others remain.
+    """Return groups with the number of their rows, without words that no row holds, and without
+    those in more than half of all rows if others remain.
     """
     rarer: list[tuple[int, list[str]]] = []
     common: list[tuple[int, list[str]]] = []
@@ -295,7 +287,6 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
 
 
 def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limit: int) -> str:
-    """Match rows with a rare group, and rows with the most frequent groups."""
     rare: list[str] = []
     frequent: list[str] = []
     rows_left = RANKED_ROWS // 2
@@ -327,7 +318,6 @@ def _at_least(needed: int, of: Sequence[str]) -> str:
 
 
 def _count(db: Database, index: str, match: str, most: int) -> int:
-    """Return the number of rows that match, counted up to `most`."""
     first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
     (counted,) = db.row(f"SELECT count(*) FROM ({first})", (match, most)) or (0,)
     return int(counted)

@@ -44,10 +44,7 @@ def newest(databases: Sequence[Database], query: str) -> str:
 
 
 def add_unread(memory: Memory, number: int) -> None:
-    """Count sentences that could not be read and were set aside, in the project's database.
-
-    If the store cannot be written, only the log has them.
-    """
+    """Count sentences that could not be read; only the log has them if that fails."""
     try:
         with memory.whole.session_database().transaction() as connection:
             connection.execute(
@@ -94,10 +91,7 @@ class Share(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Totals of what the sessions of a project were told since a time (ISO 8601).
-
-    `kinds` and `channels` are sorted by characters, most first.
-    """
+    """What a project's sessions were told since a time (ISO 8601), most characters first."""
 
     since: str
     sessions: int = 0
@@ -182,10 +176,7 @@ class Cases(NamedTuple):
 
 
 class WorthOfWeek(NamedTuple):
-    """The sessions that were told anything in a week, the characters, and each of FIGURES.
-
-    `monday` is the first day, in UTC.
-    """
+    """What a week (from `monday`, UTC) came to: sessions, characters told, and each of FIGURES."""
 
     monday: str
     sessions: int
@@ -194,10 +185,7 @@ class WorthOfWeek(NamedTuple):
 
 
 def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
-    """Return what came of memory in each week since a time (ISO 8601), newest first.
-
-    A week without anything is left out. A database that cannot be read counts nothing.
-    """
+    """Return what came of memory in each week since a time (ISO 8601), newest first."""
     database = next((db for db in memory.databases() if db.kind == "project"), None)
     if database is None:
         return []
@@ -295,7 +283,6 @@ class Week(NamedTuple):
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     """Return the week to tell at this start, and note that it was told; empty if there is none.
-
     There is none in a session without a person, in a week without anything noted or heard, within
     seven days of the last one, and on the day of a project's first record. Only the records of the
     project count. Raises StoreUnavailable, DeadlinePassed.

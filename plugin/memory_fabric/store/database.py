@@ -126,10 +126,7 @@ class Database:
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error that a change of about `size` bytes would raise; change nothing.
-
-        With size 0 only the lock is tested: a full disk shows when something is written.
-        """
+        """Raise the error of a change of about `size` bytes; with 0 test only the lock."""
         if not size:
             with self.transaction():
                 return
@@ -279,10 +276,7 @@ class Transaction:
             connection.execute(f"PRAGMA busy_timeout = {before}")
 
     def _synchronise(self, connection: sqlite3.Connection) -> None:
-        """Set `synchronous` for this transaction: FULL survives a power failure.
-
-        Changes that are not durable use NORMAL, which is safe only with a write-ahead log.
-        """
+        """Set `synchronous`: FULL survives a power failure, NORMAL needs a write-ahead log."""
         level = "FULL" if self.durable else "NORMAL"
         if self.database.synchronous == level:
             return
@@ -322,10 +316,7 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
 
 
 def open_to_look(path: str, kind: str) -> Database | None:
-    """Open a database as it is, of any release, for reading only; None if it is missing.
-
-    Raises StoreUnavailable and its subclasses, DeadlinePassed.
-    """
+    """Open a database of any release as it is, to read; None without one."""
     if not os.path.exists(path):
         return None
     expect_file(path)
@@ -341,10 +332,8 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database for reading only, in the latest schema; None if it is missing.
-
-    The file stays as it is: that of an older release is copied into memory and migrated there
-    (`is_copy`). Raises StoreUnavailable and its subclasses, DeadlinePassed.
+    """Open a database to read it in the latest schema: one of an older release is migrated in
+    memory (`is_copy`). None if it is missing. Raises StoreUnavailable, DeadlinePassed.
     """
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
@@ -438,10 +427,8 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
 
 
 def _connected_for_reading(path: str) -> sqlite3.Connection:
-    """Open a database in a folder where nothing can be written.
-
-    If a readable write-ahead log exists, SQLite can still see the newest commits; otherwise the
-    file is read as it is.
+    """Open a database in a folder where nothing can be written: with the newest commits if its
+    write-ahead log can be read, else the file as it is.
     """
     address = "file:" + as_address(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
@@ -494,7 +481,6 @@ def _migrate(database: Database, version: int) -> None:
 
 
 def _choose_journal(connection: sqlite3.Connection) -> None:
-    """Use write-ahead logging if the file system supports it, else SQLite's rollback journal."""
     give_up = time.monotonic() + deadline.current().wait_s(SWITCH_S)
     while True:
         try:

@@ -28,10 +28,7 @@ class CrossDomainRelation(NamedTuple):
 
 
 class DomainCounts(NamedTuple):
-    """Row counts of each domain in the order of TABLES, and relations that cross domains.
-
-    `crossings` is the number of such relations, `first` the oldest of them.
-    """
+    """Row counts of each domain by TABLES; relations across domains, and the `first`."""
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
@@ -99,10 +96,7 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
 
 
 def contents(databases: Sequence[Database], limit: int, offset: int = 0) -> Contents:
-    """Return at most `limit` entities and relations after the first `offset` of each.
-
-    An entity that two databases have is listed twice. Raises StoreUnavailable.
-    """
+    """Return at most `limit` entities and relations of the databases after `offset` of each."""
     columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)
     counted = [
         (db, dict(zip(TABLES, db.row(f"SELECT {columns}") or (), strict=True))) for db in databases

@@ -52,11 +52,7 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Word matches of a query, by the entities' ids.
-
-    Names and scores of the likeliest entities, the share of the query's words that each holds, and
-    `whole`: the entities with all of them.
-    """
+    """Entities by id: name, score and share of the query's words; `whole` have all of them."""
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -259,7 +255,6 @@ _BY_TEXT = (
 def _rows_with_part(
     db: Database, needle: str, by_parts: str, by_letters: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield rows that may hold the needle, by row number, fetched in portions."""
     parts = _parts(needle)
     if parts:
         sql, values = by_parts, [" AND ".join(parts)]
@@ -296,10 +291,7 @@ def _parts(needle: str) -> list[str]:
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot.
-
-    The needle may begin or end between the two.
-    """
+    """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -308,11 +300,7 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return texts of which every row that holds the needle has at least one.
-
-    They are all cases of the longest of its `_certain_parts`, accents composed or not; two for a
-    long one.
-    """
+    """Return texts of which a row with the needle has one: cases of its longest certain part."""
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

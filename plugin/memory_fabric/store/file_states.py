@@ -44,9 +44,8 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Read the files of records that are new, reworded, noted again or confirmed.
-
-    Returns the number of these records. Raises StoreUnavailable, DeadlinePassed.
+    """Read the files of new, reworded or confirmed records; return the number of these records.
+    Raises StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -128,11 +127,7 @@ def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
 
 
 def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
-    """Return the changed files of all records, each compared by its blob id; too slow for a hook.
-
-    It also names records of domains that are not visible here. Nothing is reported where the
-    database cannot be read.
-    """
+    """Return the changed files of all records of any domain; too slow for a hook."""
     try:
         database = _database(memory)
         rows = database.rows("SELECT DISTINCT record FROM file_states") if database else []
@@ -167,7 +162,6 @@ def _database(memory: BaseMemory) -> Database | None:
 
 
 def _folders(memory: BaseMemory) -> tuple[str, str]:
-    """Return the top of this session's worktree, and the folder that it was started in."""
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
     # A linked worktree may lie inside the main one, which is the project's root.
@@ -208,7 +202,6 @@ def _paths_in(texts: Iterable[str]) -> list[str]:
 
 
 def _state(root: str, path: str) -> FileState | None:
-    """Return the state of a regular file inside the worktree; None for anything else."""
     above = os.path.join(root, "")
     try:
         real = os.path.realpath(path)

@@ -162,19 +162,14 @@ def names_in(folder: str) -> list[str]:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a regular file, or a link to one, for reading; never blocks.
-
-    Raises NotRegular for anything else, FileNotFoundError also for a path that no file can have,
-    and OSError.
+    """Open a regular file, or a link to one, for reading; never blocks. Raises NotRegular,
+    FileNotFoundError also for a path that no file can have, and OSError.
     """
     return open(_opened(path, os.O_RDONLY), "rb")
 
 
 def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
-    """Return the content of a regular file; None if there is no such file.
-
-    Raises NotRegular, TooLarge beyond `max_bytes`, OSError.
-    """
+    """Return a regular file's content; None without one. Raises NotRegular, TooLarge, OSError."""
     try:
         handle = _opened(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
@@ -195,19 +190,13 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return the text of a UTF-8 file, undecodable bytes replaced; None if there is no such file.
-
-    Raises as `read_bytes`.
-    """
+    """Return the text of a file, bad bytes replaced; None without one. Raises as `read_bytes`."""
     data = read_bytes(path, max_bytes)
     return None if data is None else data.decode("utf-8", "replace")
 
 
 def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the tables of a TOML file; empty if it is missing.
-
-    Raises ValueError if it is invalid, and as `read_bytes`.
-    """
+    """Return the tables of a TOML file, if any. Raises ValueError, and as `read_bytes`."""
     text = read_text(path, max_bytes)
     if text is None:
         return {}
@@ -217,10 +206,7 @@ def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file; empty if it cannot be read or holds anything else.
-
-    A file that is refused for its kind or size is noted for `take_refused_files`.
-    """
+    """Return the JSON object in a file, else {}; `take_refused_files` has what was refused."""
     try:
         text = read_text(path, max_bytes)
     except Refused as error:
@@ -246,9 +232,8 @@ def take_refused_files() -> list[str]:
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield the lines of a file in order, without their ends; none if it is missing.
-
-    Only the beginning of a line longer than `max_line_bytes` is given. Raises as `read_bytes`.
+    """Yield the lines of a file without their ends, and of a longer one the first `max_line_bytes`;
+    none if it is missing. Raises as `read_bytes`.
     """
     try:
         stream = open_regular(path)
@@ -266,20 +251,14 @@ def lines_in(
 def read_lines(
     path: str, max_bytes: int = MAX_LINES_BYTES
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the JSON objects of a JSONL file in order, and the numbers (from 1) of invalid lines.
-
-    Raises as `read_bytes`.
-    """
+    """Return the objects of a JSONL file, and the numbers of bad lines. Raises as `read_bytes`."""
     numbered = list(_objects_in(path, max_bytes))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
 
 
 def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
-    """Return the numbers (from 1) of lines of a JSONL file without a JSON object.
-
-    Raises as `read_bytes`.
-    """
+    """Return the numbers (from 1) of lines without a JSON object. Raises as `read_bytes`."""
     return [number for number, value in _objects_in(path, max_bytes) if value is None]
 
 
@@ -397,10 +376,7 @@ def expect_regular(*paths: str) -> None:
 
 
 def open_to_append(path: str) -> int:
-    """Open a regular file, or a link to one, for appending; a new one is for its owner only.
-
-    Returns the file descriptor. Raises NotRegular, OSError.
-    """
+    """Open a regular file, or a new one for its owner, to append. Raises NotRegular, OSError."""
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
@@ -410,8 +386,7 @@ def open_to_extend(path: str) -> int:
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append one JSON line per object, durable on return; an unfinished last line is closed first.
-
+    """Append a JSON line per object, durable on return, after closing an unfinished last line.
     Raises OSError, also if the path is a link or no regular file.
     """
     lines = "".join(map(json_line, objects))
@@ -438,10 +413,7 @@ def is_torn(handle: int) -> bool:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open a regular file and return its descriptor; O_CREAT makes it for its owner only.
-
-    Raises NotRegular, OSError.
-    """
+    """Open a regular file; O_CREAT makes it for its owner only. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
     expect_regular(path)  # before opening, which already has effects on some devices
@@ -459,10 +431,7 @@ def skip_line(stream: BinaryIO) -> None:
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """Return the file that a write to this path replaces, and its mode; None for a new file.
-
-    Raises NotRegular, OSError.
-    """
+    """Return the file that a write replaces, and its mode or None. Raises NotRegular, OSError."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)

@@ -31,10 +31,7 @@ def all_paths(folders: Iterable[str]) -> list[str]:
 
 
 def exposed(paths: Iterable[str]) -> list[str]:
-    """Return the paths that other users may read, write or enter.
-
-    Windows has other rights, which files inherit from the user's profile.
-    """
+    """Return the paths that other users may read, write or enter; none on Windows."""
     if os.name != "posix":
         return []
     return [path for path in paths if (status := _status(path)) and status.st_mode & OTHERS]
@@ -128,7 +125,6 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
 
 
 def _output_of_mount() -> str:
-    """Return what `mount` prints, on systems without /proc such as macOS; '' on Windows."""
     import subprocess  # only doctor asks, and not on Linux
 
     try:

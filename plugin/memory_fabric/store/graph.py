@@ -74,10 +74,7 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine the entities of several graphs by their names.
-
-    An entity in several of them has the type from the first, and the observations of all.
-    """
+    """Combine entities by name: the type of the first graph, the observations of all."""
     entities: dict[str, Entity] = {}
     for part in parts:
         for entity in part:
@@ -98,10 +95,8 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities of exactly these names by creation, and the relations that touch them.
-
-    The relations, by their row ids, have one of the `ends` among the entities; for each end at most
-    the oldest `limit`, -1 for all.
+    """Return the entities of these names, and the relations that touch them, by row id: for each of
+    the `ends` at most the oldest `limit`, -1 for all.
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -161,20 +156,15 @@ def stated_at(db: Database, relation: Relation) -> str:
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Return the known entities of these name keys, aliases resolved, without observations.
-
-    If several names share a key, the oldest is returned.
-    """
+    """Return the entities, without observations, that these name keys or aliases mean."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
 def relations_by_key(
     db: Database, keys: Iterable[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> dict[str, list[Relation]]:
-    """Return the names of the known entities of these name keys, each with its relations.
-
-    Aliases are resolved; if several names share a key, the oldest counts. At most `limit` relations
-    in all, oldest first; `at` and `only` as in `relations_of`.
+    """Return the names of the entities that these keys mean, each with its relations: at most
+    `limit` in all, oldest first; `at` and `only` as in `relations_of`.
     """
     names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}

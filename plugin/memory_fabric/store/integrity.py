@@ -56,10 +56,7 @@ class Finding:
 def findings(
     memory: Memory, *, full: bool = False, progress: Progress | None = None
 ) -> list[Finding]:
-    """Return all problems of this memory, harmful ones first.
-
-    Large indexes and older large backups are read whole only if `full`.
-    """
+    """Return all problems, harmful ones first; large indexes are read whole only if `full`."""
     databases = memory.databases()  # failures to open a database are then known
     problems = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
@@ -85,7 +82,6 @@ def findings(
 
 
 def _parts_of(database: Database, *, full: bool) -> Iterator[Part]:
-    """Yield the checks of one database, in their order."""
     yield from (partial(check, database) for check in (_damage, _links))
     if not database.newer and not database.read_only:
         yield from (partial(_index, database, table, full) for table in repair.FULL_TEXT)
@@ -226,10 +222,7 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def matches(database: Database, table: str, *, full: bool = False) -> bool:
-    """Return True if an index holds its texts, as far as they are compared.
-
-    Raises StoreUnavailable.
-    """
+    """Return True if an index holds its texts, as far as compared. Raises StoreUnavailable."""
     if full or not is_large(database, table):
         return repair.index_matches(database, table)
     return samples_match(database, table)

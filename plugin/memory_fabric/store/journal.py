@@ -62,7 +62,6 @@ def prepare_folder(folder: str) -> None:
 
 def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     """Add an operation that the graph cannot take now, signed, durable on return; never waits.
-
     Raises OSError, and TooLarge for an operation or queue beyond the readers' limits.
     """
     prepare_folder(folder)
@@ -182,10 +181,7 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> int:
-    """Append the operations not yet in the journal, from an open database whose file was removed.
-
-    Returns how many. They cannot be marked as exported; readers fold lines by id.
-    """
+    """Append the operations not yet in the journal, from a database whose file was removed."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
     return len(rows)
@@ -225,10 +221,7 @@ def restore(
 
 
 def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
-    """Return the ids of records that none of these journals has any more, oldest first.
-
-    Raises OSError, StoreUnavailable.
-    """
+    """Return the ids of records that no journal has. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
         return []  # an export is due, which writes what is new
     active = db.rows(

@@ -108,10 +108,7 @@ def _unbound_path(database_path: str) -> str:
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:
-    """Note the project of a launch folder for the launcher; failures cost only starts of Python.
-
-    Nothing is noted for a folder whose path the launcher would not look up (`is_plain`).
-    """
+    """Note the project of a launch folder for the launcher, if its path is one that it looks up."""
     if not is_plain(folder):
         return
     path = place_path(home, folder)
@@ -136,10 +133,7 @@ def place_path(home: str, folder: str) -> str:
 
 
 def is_plain(folder: str) -> bool:
-    """True for an absolute path without `.`, `..` and empty parts: the launcher resolves none.
-
-    On Windows also on a drive, not on another machine.
-    """
+    """True for an absolute path without `.`, `..` and empty parts, on this machine."""
     drive, path = os.path.splitdrive(folder)
     if len(drive) > 2 or not path.startswith(os.sep):
         return False
@@ -147,10 +141,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove the notes on launch folders, as after projects were linked or switched on.
-
-    The next hook in each folder notes it again.
-    """
+    """Remove the notes on launch folders, as after a switch; the next hook notes each again."""
     top = os.path.join(home, LAUNCH)
     for folder, folders, names in os.walk(top, topdown=False):
         for name in names:

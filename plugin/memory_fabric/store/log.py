@@ -36,19 +36,14 @@ def note(home: str, data_dir: str, line: str) -> None:
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Append the line of an event that left this work to later events; never raises.
-
-    `places` are home and the data folder. The words are the program's own, so nothing is redacted:
-    loading that would take longer than what there was no time for.
+    """Append the line of an event that left this work to later events, in home or the data folder.
+    Nothing is redacted: the words are the program's own. Never raises.
     """
     _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count events by name that ran out of time, as far back as the logs in these folders go.
-
-    With `work`, only those that left some of it undone.
-    """
+    """Count events by name that ran out of time in these logs, or that left some of this work."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -102,10 +97,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event that can show notices. Raises OSError, TimeoutError.
-
-    With `place` (a project's id) it waits for the start of a session there.
-    """
+    """Save a notice for the next session, or the next in `place`. Raises OSError, TimeoutError."""
     # late: slow to import, and only needed with a notice
     from memory_fabric.redaction.redact import redact
 
@@ -116,10 +108,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Return all notices for any place or for this one, each once, and delete them.
-
-    Never raises: notices that cannot be taken now, because of a lock or a read-only home, wait.
-    """
+    """Return the notices for any place and this one, each once; those that a lock keeps wait."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []

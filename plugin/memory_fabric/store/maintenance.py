@@ -65,10 +65,8 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Back up what is due and delete what has expired.
-
-    Turns and ingested texts expire after `keep_days` (0: all); local records of crashed sessions,
-    old sessions and old candidates after fixed times.
+    """Back up what is due and delete what has expired: turns and ingested texts after `keep_days`
+    (0: all), the rest after fixed times.
     """
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)

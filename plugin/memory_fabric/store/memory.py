@@ -85,10 +85,7 @@ class Memory(BaseMemory):
         self.follow_switches()
 
     def has_moved(self) -> bool:
-        """True if the folder was linked with another project or split off since; servers ask.
-
-        The registry is read again only if it has changed.
-        """
+        """True if the folder has another project now; the registry is read if changed."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -171,18 +168,12 @@ class Memory(BaseMemory):
         return count
 
     def refresh(self) -> None:
-        """Import changes that others made to the mirrored graph file, if there is one.
-
-        Raises StoreUnavailable.
-        """
+        """Import what others changed in the mirrored file, if any. Raises StoreUnavailable."""
         if self.mirror is not None:
             self.mirror.refresh(self)
 
     def flush(self) -> None:
-        """Update tiers 2 and 3: apply queues, write journals, refresh MEMORY.md.
-
-        A part that fails is named in `failures` and is done next time; the others go on.
-        """
+        """Apply queues, write journals and MEMORY.md; `failures` names what did not work."""
         from memory_fabric.store.tiers import sync  # not on the prompt path
 
         sync.flush(self)

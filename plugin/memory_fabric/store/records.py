@@ -44,10 +44,7 @@ def as_object(record: Record) -> dict[str, Any]:
 
 
 def from_object(value: Mapping[str, Any]) -> Record:
-    """Return the record in a JSON object; missing or mistyped fields keep their default.
-
-    Raises KeyError without `type` or `what`.
-    """
+    """Return the record in a JSON object, with defaults. Raises KeyError without type or what."""
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     fields: dict[str, Any] = {}
     for name in (*COLUMNS, *_BODY):
@@ -79,11 +76,7 @@ def have_same_text(one: Record, other: Record) -> bool:
 
 @lru_cache(1000)  # the key of one record is asked for several times while it is stored
 def key_of(what: str) -> str:
-    """Return a lookup key that all records with the same statement share.
-
-    The key is its stemmed words, cut with a checksum if long. Records with other texts may have it,
-    too; `have_same_text` decides.
-    """
+    """Return the stemmed words, cut with a checksum: equal for equal texts, and few others."""
     key = " ".join(loose_stem(w) for w in words(what))
     if len(key) <= MAX_KEY_CHARS:
         return key

@@ -85,10 +85,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view of the memory that reads and writes only these domains.
-
-    Of a memory that is scoped already, only domains that it shows can be among them.
-    """
+    """Return a view that reads and writes only these domains, as far as the memory shows them."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -153,10 +150,7 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind, limited to these domains.
-
-        With `create`, the whole memory makes the file if it is missing.
-        """
+        """Return the open database; with `create` the whole memory makes it first."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
@@ -231,7 +225,6 @@ class ScopedMemory(Memory):
         return limited, by
 
     def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a change without variants and orphans that are not visible here."""
         visible = dict(result)
         if "variants" in visible:
             shown = self._shown(name for others in visible["variants"].values() for name in others)
@@ -266,10 +259,7 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return the SELECT of each view that shows only these domains or, if `hidden`, all others.
-
-    They are given by table, in the order of creation.
-    """
+    """Return the SELECT by table of the views that show these domains or, if `hidden`, others."""
     # A view takes no parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"

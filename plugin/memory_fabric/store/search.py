@@ -133,10 +133,7 @@ def at_rows(
     filters: Filters = EVERYTHING,
     session: str = "",
 ) -> list[Candidate]:
-    """Return rows of records, observations or episodes that the filters allow, in this order.
-
-    Their `bm25` is 0; turns are without neighbours.
-    """
+    """Return allowed rows of a table in this order, with a `bm25` of 0 and no neighbours."""
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)

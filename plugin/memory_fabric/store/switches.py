@@ -34,10 +34,7 @@ FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """The tables that apply, and `error` if the file is invalid.
-
-    `closed`: the file may isolate domains, so memory is off until it is corrected.
-    """
+    """The tables that apply, and an error; `closed` turns memory off: domains may be isolated."""
 
     table: Mapping[str, Any] = {}
     error: str = ""

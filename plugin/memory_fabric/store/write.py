@@ -64,10 +64,7 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[s
 def apply_all(
     db: Database, operations: Sequence[Operation], *, are_new: bool = False
 ) -> list[dict[str, Any]]:
-    """Apply operations in one transaction, all or none, and return their results.
-
-    Raises as `apply`.
-    """
+    """Apply operations in one transaction, all or none. Raises as `apply`."""
     for operation in operations:
         problem = kinds.problem(operation.kind, operation.payload)
         if problem:
@@ -136,7 +133,6 @@ def _verified(
 
 
 def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
-    """Raise StoreUnavailable if any of the names has no entity, unless it was forgotten."""
     ids, forgotten = rows.entity_ids(c, names), set(result.get("forgotten", ()))
     for name in names:
         if name not in ids and name not in forgotten:
@@ -164,10 +160,7 @@ def as_object(operation: Operation) -> dict[str, Any]:
 
 
 def from_object(value: Mapping[str, Any]) -> Operation | None:
-    """Return the operation in a line of the queue or journal; None if it is not a known one.
-
-    The payload is cleaned again, as anyone may have edited the file.
-    """
+    """Return the operation in a line, cleaned, as anyone may have edited the file; or None."""
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")
     if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
@@ -229,10 +222,7 @@ def split(
 def combine(
     kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Combine the results of the parts: lists in the requested order, counts added.
-
-    `queued` and `because` are set if any part was queued.
-    """
+    """Combine the results of parts: lists in the requested order, counts added."""
     whole: dict[str, Any] = {}
     for result in results:
         for name, value in result.items():
@@ -360,7 +350,6 @@ def relation_object(relation: Relation) -> dict[str, Any]:
 
 
 def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
-    """Yield runs of items of one kind, each of bounded size."""
     batch: list[Item] = []
     chars = 0
     for item in items:

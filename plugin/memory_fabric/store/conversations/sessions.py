@@ -51,10 +51,7 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Take a past session over for the run `batch`; return the offset up to which it was read.
-
-    A new row counts as ended, so that no hook reads the session at the same time.
-    """
+    """Take over a past session, as ended, for the run `batch`; return the offset read before."""
     from memory_fabric.store.operations import learn  # late: never in a hook
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""

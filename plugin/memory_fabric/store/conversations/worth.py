@@ -25,10 +25,7 @@ MAX_NAME_CHARS = 40
 
 
 class Item(NamedTuple):
-    """One part of a told text: the ledger id of its memory ('' if none), its kind, its length.
-
-    The kind of a record is `record`: its type is looked up when the row is written.
-    """
+    """A part of a told text: its memory's ledger id or '', its kind, and its length."""
 
     memory: str
     kind: str

@@ -41,7 +41,5 @@ OWN_TEXT = "\n".join(
 
 
 def are_in(sought: Sought) -> bool:
-    """Return True if the sought text is among memory's own words: then it cannot be erased from a
-    file.
-    """
+    """Return True if memory writes the sought words itself, so that no file can lack them."""
     return sought.is_in(OWN_TEXT)

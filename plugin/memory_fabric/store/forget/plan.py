@@ -122,11 +122,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories that a request to forget names; nothing is changed.
-
-    An id means one record or turn; else the entity of exactly this name or alias, with the records
-    about it alone; else records that hold all of the words, and observations that hold all of them
-    and belong to no record. Raises NotFound.
+    """Return the memories that a request to forget names: of an id, else the entity of this name or
+    alias with the records about it alone, else what holds all of the words. Raises NotFound.
     """
     if names_id(text):
         found = by_id(memory, text)
@@ -149,10 +146,7 @@ def names_id(text: str) -> bool:
 
 
 def by_id(memory: Memory, text: str) -> Found:
-    """Return the record, or else the turn, that an id or its end names.
-
-    Raises NotFound, and BadInput if several ids end alike.
-    """
+    """Return the record, else the turn, of an id or its end. Raises NotFound, BadInput."""
     ending = resolve.id_part(text.removeprefix(TURN))
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
@@ -185,10 +179,8 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget exactly what was found, in one operation per database; return the number of memories.
-
-    Raises BadInput if any of them has changed since, StoreUnavailable if the change had to be
-    queued. The other tiers are updated afterwards.
+    """Forget exactly what was found; return the number of memories. Raises BadInput if any of them
+    has changed since, StoreUnavailable if the change had to be queued.
     """
     confirmed(memory, found.text, found.code)
     count = 0
@@ -219,9 +211,7 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Return the entities of these names in one database, with everything that is deleted with
-    them.
-    """
+    """Return the entities of these names with everything that is deleted with them."""
     entities = []
     for name in names:
         row = database.row(
@@ -283,9 +273,7 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return what a plan removes from one database: names only from that in which they were
-    found.
-    """
+    """Return what a plan removes from one database: names only where they were found."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
@@ -303,7 +291,6 @@ def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarge
 
 
 def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
-    """Return the payload of the operation that forgets what was found in one database."""
     is_stored, kind = "SELECT 1 FROM records WHERE id = ?", database.kind
     payload: dict[str, list[Any]] = {
         "ids": [r.id for r in found.records if database.row(is_stored, (r.id,))],
@@ -319,7 +306,6 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
 
 
 def _purge_part(database: Database, found: Found) -> dict[str, Any]:
-    """Return the part of a purge's plan for one database."""
     names, statements = [], []
     # Aliases that are not the name of another entity.
     aliases = (
@@ -335,7 +321,6 @@ def _purge_part(database: Database, found: Found) -> dict[str, Any]:
 
 
 def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Record]:
-    """Return the records that state something about these entities, each once."""
     ids: dict[str, None] = {}
     stated = (
         "SELECT record FROM observations WHERE record <> '' "
@@ -348,9 +333,7 @@ def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Reco
 
 
 def _by_words(memory: Memory, text: str) -> Found:
-    """Return records that hold every content word of the text, and observations of no record that,
-    with their entity's name, hold them.
-    """
+    """Return records, and observations of none, that hold every content word of the text."""
     match, wanted = match_expression(terms(text)), {stem(term) for term in terms(text)}
     if not match:
         return Found(text)

@@ -234,10 +234,7 @@ def _carry_out(memory: Memory, planned: PurgePlan, provenance: Provenance) -> Pu
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:
-    """Return the record, forgotten or not, or the turn of an id; None if there is none.
-
-    A word may look like an id. Raises BadInput if several ids end alike, NotFound for a tombstone.
-    """
+    """Return the memory of an id, if any. Raises BadInput for several, NotFound for a tombstone."""
     for look_up in (plan.by_id, trace.why):
         try:
             origin = look_up(memory, text)
@@ -297,9 +294,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
 
 
 def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
-    """Return a deleted entity of this name with its observations, which are still in the
-    history.
-    """
+    """Return a deleted entity of this name, with its observations in the history."""
     try:
         origin = trace.why(memory, name)
     except NotFound:
@@ -351,7 +346,6 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
 
 
 def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
-    """Count the texts to erase in one database."""
     c, words = database.connection, target.asked
     stated = purge_rows.stated(c, target)
     texts = {text for item in stated["deletions"] for text in item["observations"]}

@@ -56,10 +56,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Clean a decisions.jsonl; a purged record is replaced by the mark that it is forgotten.
-
-    Lines that were signed as this user's own are signed again.
-    """
+    """Clean a decisions.jsonl: purged records become forgotten, own lines are signed again."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -131,9 +128,7 @@ def rewrite_block(
     purged_ids: frozenset[str],
     record_of: Callable[[str], Record | None],
 ) -> None:
-    """Rewrite the memory block of a MEMORY.md without these records, and without the words in
-    lines of a lost memory; the rest of the file is kept.
-    """
+    """Rewrite a MEMORY.md's block without these records, and lost lines with the words."""
 
     def keeps(lines: Mapping[str, str]) -> list[str]:
         whole = (id_ for id_, line in lines.items() if not target.is_in(line))

@@ -52,10 +52,7 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Remove purged content from every table, inside a transaction.
-
-    Returns the number of changed rows, and `target` extended by what the words led to.
-    """
+    """Remove purged content; return the number of changed rows, and the extended `target`."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = (text for (text,) in database.rows("SELECT DISTINCT text FROM observations"))
@@ -82,9 +79,7 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return the records, entities and observations that state the words, as a payload for
-    `forget`.
-    """
+    """Return what states the words, as a payload for `forget`."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     names = [name for (name,) in _with(c.execute("SELECT name FROM entities"), 0, target.asked)]
@@ -129,10 +124,7 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def compact(database: Database) -> None:
-    """Rebuild the indexes and write the file without free pages and without a write-ahead log.
-
-    Raises StoreUnavailable while another process reads or writes.
-    """
+    """Rebuild indexes, drop free pages and the log. Raises StoreUnavailable if others use it."""
     connection = database.connection
     try:
         with database.transaction() as c:
@@ -259,7 +251,6 @@ def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_records(c: Connection, target: PurgeTarget) -> int:
-    """Remove the names of purged entities, and the words, from records that are kept."""
     changed = 0
     concerned = target.names or target.asked
     for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
@@ -300,9 +291,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Empty ingested texts that hold purged text and mark them as done. Their row is kept, so that
-    their idempotency key still protects against sending them again.
-    """
+    """Empty purged texts and mark them as done; their row guards the idempotency key."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
@@ -317,7 +306,6 @@ def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
-    """Remove what was purged from the ledger of injections."""
     deleted = _delete(c, "promoted", "record", sorted(target.ids))
     keys = [prefix + id_ for prefix in KEYS_OF_RECORD for id_ in target.ids]
     keys += [prefix + uuid for prefix in KEYS_OF_TURN for uuid in target.turns]
@@ -350,10 +338,7 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 
 def _cells(c: Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield every text of a database: table, column, text, and the key of its row.
-
-    Search indexes and keys derived from another column are left out.
-    """
+    """Yield every text that is not derived: table, column, text, and the key of its row."""
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
@@ -369,7 +354,6 @@ def _cells(c: Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
 
 
 def _key_columns(c: Connection, table: str) -> list[str]:
-    """Return the columns that identify a row of a table."""
     (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     if "WITHOUT ROWID" not in sql:
         return ["rowid"]
@@ -378,10 +362,7 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in this column holds the sought text.
-
-    Texts are searched some hundred at once: few hold it, and a search costs most at its start.
-    """
+    """Yield the rows whose text in this column holds what is sought, some hundred at once."""
     some: list[Row] = []
     chars = 0
     for row in chain(rows, (None,)):

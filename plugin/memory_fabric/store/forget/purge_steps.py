@@ -96,8 +96,7 @@ def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
 def erase(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], provenance: Provenance
 ) -> int:
-    """Remove everything that was planned from all files but backups; return the number of changed
-    rows.
+    """Remove what was planned from all files but backups; return the number of changed rows.
 
     Raises StoreUnavailable, OSError, sqlite3.Error; steps done before the error stay done.
     """
@@ -153,9 +152,7 @@ def forget_launches(home: str, where: Sequence[Location]) -> None:
 
 
 def set_aside(path: str) -> list[str]:
-    """Return damaged databases that were set aside, with their logs: nothing can be removed from
-    them.
-    """
+    """Return damaged databases that were set aside, from which nothing can be removed."""
     folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
@@ -215,10 +212,7 @@ def elsewhere(
 
 
 def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
-    """Return every file of this memory, with the client's logs where home could not be written.
-
-    The file for bad lines of an imported served file is in the home of the outer memory.
-    """
+    """Return every file of this memory, with the client's logs and what imports set aside."""
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     served = memory.mirror.path if memory.mirror else ""
     paths = (
@@ -230,10 +224,7 @@ def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
 
 
 def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
-    """Delete the vectors of these databases, also from their free pages; return how many.
-
-    The extra that made them is removed. Raises StoreUnavailable.
-    """
+    """Delete all vectors, also from free pages; return how many. Raises StoreUnavailable."""
     deleted = 0
     with opened(memory, where) as databases:
         for _, database in databases:
@@ -252,7 +243,6 @@ def _cleaned(provenance: Provenance) -> Provenance:
 
 
 def _bytes_in_file(path: str, sought: Sought, *, is_inside: bool) -> int:
-    """Count the bytes of what is sought in a file."""
     with files.open_regular(path) as stream:
         data = stream.read()
     if not data.startswith(SQLITE):
@@ -285,9 +275,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Clean logs, notices, lines that were set aside, the spool, notes of callers, and saved pages.
-    The state of a served file is written with that file.
-    """
+    """Clean logs, notices, lines set aside, spool, callers and pages, but no mirror's state."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

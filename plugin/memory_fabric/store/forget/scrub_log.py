@@ -94,9 +94,7 @@ def is_specific(text: str) -> bool:
 
 
 def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any] | None:
-    """Return the payload without purged content: the same object if it had none, None if nothing is
-    left.
-    """
+    """Return the payload without purged content: itself if it had none, None if nothing is left."""
     new: dict[str, Any] = {}
     for name, value in payload.items():
         take = _FIELDS.get(name)
@@ -134,10 +132,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Return JSON with a mark in place of what is sought: the same object if it holds none.
-
-    In a list of words that only together match, each of these words becomes a mark.
-    """
+    """Return JSON with a mark for what is sought, also across a list of words; same if none."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):
@@ -197,9 +192,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _statements(items: Any, target: PurgeTarget) -> list[Any]:
-    """Filter all forms: `{entityName, contents}` as stated, `{entityName, observations}` as
-    deleted, and whole rows `{entity, text, …}`.
-    """
+    """Filter items of `contents` or `observations`, and whole rows `{entity, text, …}`."""
     items_left = []
     for item in items:
         if "entity" in item:

@@ -109,9 +109,7 @@ def _bytes(text: str) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest run of ASCII letters and digits in lower case; every spelling
-    contains it.
-    """
+    """Return the longest ASCII run in lower case, which every spelling contains."""
     ascii_ = unicodedata.normalize("NFC", text).lower().encode("ascii", "replace")
     runs: list[bytes] = _RUN.findall(ascii_.replace(b"?", b" "))
     return max(runs, key=len, default=b"")
@@ -125,7 +123,6 @@ def _expression(needle: Needle) -> re.Pattern[bytes]:
 
 @cache
 def _spellings(c: str, exact: bool) -> bytes:
-    """Return an expression for every way in which a character may be written."""
     if c == " ":
         return _BETWEEN
     cases = {c} if exact else {c, c.lower(), c.upper(), c.casefold(), c.title()}
@@ -143,13 +140,11 @@ def _any_case(digits: str) -> bytes:
 
 
 def _is_own_mark(data: bytes, start: int, end: int) -> bool:
-    """True if the match is a part of memory's own mark."""
     mark = MARK.encode()
     return data.find(mark, max(0, end - len(mark)), start + len(mark)) >= 0
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
-    """True if the match is only a part of a longer word."""
     first, last = text.strip()[0], text.strip()[-1]
     return _joins(first, _before(data, start)) or _joins(last, _after(data, end))
 

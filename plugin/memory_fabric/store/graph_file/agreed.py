@@ -113,8 +113,7 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append edits to the agreed lines: the state that they lead to, the digests of removed lines,
-    and new lines.
+    """Append edits to the agreed lines: their state, digests of removed lines, new lines.
 
     Returns `after` with its `base` and `length`. It counts once it is agreed. Raises OSError.
     """
@@ -165,9 +164,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state for this content if its lines were saved but this process died before
-    `agree`.
-    """
+    """Return the state of this content if its process died between saving and `agree`."""
     edits = pending(home, state)
     if edits and edits[0].digest == digest and _is_of(db, edits[0]):
         return edits[0]
@@ -241,9 +238,7 @@ def append(path: str, expected: Signature, data: bytes) -> Signature:
 
 
 def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
-    """Return what is missing of lines that were to be appended to the first `size` bytes of a
-    content; empty if that is not what is behind them, or all of it is.
-    """
+    """Return what is missing of lines that were to follow the first `size` bytes, if anything."""
     whole = exchange.content_of(lines)
     if size and content[size - 1 : size] != b"\n":
         whole = b"\n" + whole

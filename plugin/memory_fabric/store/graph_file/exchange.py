@@ -58,8 +58,7 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line that is not blank, without its `\\n` and a byte order
-    mark.
+    """Yield number and bytes of each line that is not blank, without its end and a byte order mark.
 
     A single object with both lists yields the lines that it stands for, numbered in their order.
     Of a line longer than `max_bytes` only the beginning is read.
@@ -84,16 +83,12 @@ def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def is_of_lines(content: bytes) -> bool:
-    """True if single lines of the content can be edited: it is not one object with both lists, and
-    no byte order mark is part of its first line.
-    """
+    """True if single lines can be edited: no object with both lists, no byte order mark."""
     return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
 def read(line: bytes) -> Item | None:
-    """Return the item of a line; None for a record of another kind. Raises BadInput for a
-    bad line.
-    """
+    """Return a line's item; None for a record of another kind. Raises BadInput."""
     try:
         value = _DECODER.decode(line.decode())
     except UnicodeDecodeError as error:
@@ -120,10 +115,7 @@ def graph_lines(whole: Graph) -> list[bytes]:
 
 
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
-    """Return the lines of these databases as one graph, the first database's part first.
-
-    `content_of` makes a file of them. Raises StoreUnavailable.
-    """
+    """Return the lines of these databases as one graph. Raises StoreUnavailable."""
     if progress is None:
         return graph_lines(graph.read_all(databases))
     # For the progress, reading counts as much as writing the lines.
@@ -141,9 +133,7 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
-    """Return the file of these lines. Unlike with the reference server the last line is ended, too,
-    so that text that another program appends starts a new line.
-    """
+    """Return the file of these lines, all ended, so that other programs can append."""
     return b"".join([line + b"\n" for line in lines])
 
 
@@ -198,10 +188,7 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines to a file of memory, with their origin; secrets are redacted.
-
-    They are redacted as one text, since a key may span several lines. Raises OSError.
-    """
+    """Append bad lines, redacted as one text: a key may span several. Raises OSError."""
     numbered, now = list(bad_lines), ids.timestamp()
     texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in numbered])
     files.append_lines(
@@ -347,7 +334,6 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 
 def _whole_text(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -129,7 +129,6 @@ def _names_in(removed: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
-    """Return the lines of the touched entities and relations that exist."""
     names = [part for part in touched if not isinstance(part, Relation)]
     entities, _ = graph.opened(db, names, 0)
     lines: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
@@ -177,9 +176,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def can_be_appended(content: bytes, edits: Edits) -> bool:
-    """True if all edits are lines whose place is the end of the file: entities precede relations,
-    as the reference server writes them.
-    """
+    """True if all edits belong to the end of the file: entities precede relations."""
     if edits.replaced:
         return False
     has_entities = any(line.startswith(_ENTITY) for line in edits.added)

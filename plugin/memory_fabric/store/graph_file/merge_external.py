@@ -162,10 +162,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return digests of what both graphs state but the database lacks: it was removed there.
-
-    If both sides have changed a type since, the file wins.
-    """
+    """Return digests of what both graphs state, but the database has removed."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:

@@ -48,10 +48,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory that serves exactly the file of `settings.memory_file_path`.
-
-    `report` receives sentences for the operator of the server. Raises StoreUnavailable.
-    """
+    """Open the memory of `memory_file_path`; `report` gets sentences. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
@@ -124,11 +121,9 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge what others wrote into the file; costs one stat if nothing changed.
-
-        A file that can no longer be read, or is locked by another process, is reported, and the
-        database answers. Raises StoreUnavailable if it never could be read, or if the database
-        cannot be written.
+        """Merge what others wrote; costs one stat if nothing changed. A file that cannot be read
+        any more is reported. Raises StoreUnavailable if it never could be, or the database cannot
+        be written.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -147,11 +142,8 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file, merged with what others wrote into it
-        meanwhile.
-
-        A file that cannot be written is reported once and tried again with the next change. Raises
-        StoreUnavailable, sqlite3.Error.
+        """Write the database's changes to the file, merged with what others wrote; a file that
+        cannot be written is reported once. Raises StoreUnavailable, sqlite3.Error.
         """
         self.look_in_s = 0.0
         self.refresh(memory)
@@ -171,16 +163,12 @@ class Mirror:
             )
 
     def erase(self, memory: BaseMemory, is_gone: Test) -> None:
-        """Rewrite the file without lines that hold purged text, of whatever kind they are.
-
-        Raises OSError, StoreUnavailable, sqlite3.Error.
-        """
+        """Rewrite the file without purged lines. Raises OSError, StoreUnavailable, sqlite3.Error"""
         self.tidy()
         with files.Locked(self._lock, WAIT_S):
             self._write(memory, is_gone)
 
     def _wait_s(self, memory: BaseMemory) -> float:
-        """Return how long to wait for the lock."""
         if not self._was_read and _agreed(memory) is None:
             return WAIT_AT_FIRST_S
         return 0.0 if self._outwaited else WAIT_S
@@ -198,9 +186,7 @@ class Mirror:
         raise OSError("others change it all the time")
 
     def _edited(self, memory: BaseMemory) -> bool | None:
-        """Write the database's changes by editing single lines; None if that is not possible, False
-        if the file changed meanwhile.
-        """
+        """Edit single lines; None if that is impossible, False if the file changed meanwhile."""
         db = _database(memory)
         state = agreed.state_of(db)
         if state is None or not agreed.can_be_edited(self.home, state):
@@ -257,9 +243,7 @@ class Mirror:
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file; return its signature, UNSEEN if others have replaced it already, and
-        None if they had changed it before.
-        """
+        """Replace the file; return its signature, UNSEEN if replaced since, None if before."""
         still = lambda: signature_of(self.path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
@@ -273,7 +257,6 @@ class Mirror:
         agreed.agree(db, self.home, state._replace(signature=signature))
 
     def _merge_file(self, memory: BaseMemory) -> None:
-        """Update the database with the changes that other programs made to the file."""
         for _ in range(ATTEMPTS):
             signature = signature_of(self.path)
             state = _agreed(memory)
@@ -300,9 +283,7 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, seen: Signature
     ) -> State:
-        """Apply to the database what others changed in the file, and save its lines; return the
-        state, with `owed` if the file now lacks own changes.
-        """
+        """Apply what others changed; return the state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         if any(before.values()) and not any(now.values()):
@@ -347,9 +328,7 @@ class Mirror:
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _mended(self, state: State, seen: Signature) -> bool:
-        """Complete own lines of which a killed process has appended only a part; return True if
-        there were any.
-        """
+        """Complete lines that a killed process began to append; True if there were any."""
         pending = agreed.pending(self.home, state)
         if pending is None or seen is None or state.signature is None:
             return False
@@ -398,7 +377,6 @@ class Mirror:
         )
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the numbers and lines of the file; none if it is missing."""
         try:
             with files.open_regular(self.path) as stream:
                 yield from exchange.lines(stream)
@@ -429,7 +407,6 @@ def _reason_of(error: OSError) -> str:
 
 
 def _snapshot(db: Database) -> tuple[Graph, int, str]:
-    """Return the graph, and number and id of its last operation, read in one transaction."""
     db.rows("BEGIN")
     try:
         last = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (0, "")

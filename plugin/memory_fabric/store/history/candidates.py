@@ -85,10 +85,7 @@ def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
 
 
 def named(memory: Memory, text: str) -> Record:
-    """Return the candidate with this id or its end.
-
-    Raises NotFound, and BadInput for a record that does not wait.
-    """
+    """Return the candidate with this id or its end. Raises NotFound, BadInput."""
     from memory_fabric.store.history import resolve  # late: a start does without it
 
     record, _, _ = resolve.record_by_id(memory, text)
@@ -107,10 +104,7 @@ def for_everybody(memory: Memory) -> list[Record]:
 
 
 def named_for_everybody(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record of `for_everybody` with this id, its sessions and its database's kind.
-
-    Raises NotFound, and BadInput for any other record.
-    """
+    """Return a record of `for_everybody`, its sessions and store. Raises NotFound, BadInput."""
     from memory_fabric.store.history import resolve  # late: a start does without it
 
     record, seen, kind = resolve.record_by_id(memory, text)
@@ -139,10 +133,7 @@ def settle_for_everybody(
 
 
 def upgrade(memory: Memory, most: int) -> int:
-    """Make candidates of records that earlier releases captured by phrases; return their number.
-
-    All of it is one step for `undo`, told once when it is done.
-    """
+    """Demote records that earlier releases took from prose, as one step; return how many."""
     demoted = 0
     for database in memory.databases():
         if database.read_only or database.newer:
@@ -170,10 +161,7 @@ def upgrade(memory: Memory, most: int) -> int:
 
 
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
-    """Make candidates of the assistant's own facts, decisions and questions from before a time.
-
-    Those that are told since fewer than `least_sessions` sessions stay. Returns how many.
-    """
+    """Demote the assistant's own old statements, told in enough sessions; return how many."""
     demoted = 0
     for database in memory.databases():
         row = database.row(

@@ -55,10 +55,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return operations of one database that meet a condition on their columns, newest first.
-
-    `undone` are the ids of undone ones, if they need not be looked up.
-    """
+    """Return operations that meet a condition, newest first; `undone` ids may be known."""
     undone = undone_ids(database) if undone is None else undone
     changes = []
     for id_, kind, text, inverse, provenance, seq in database.rows(
@@ -88,10 +85,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes of both databases by time; changes of one database keep its order.
-
-    A change that waited in a queue was made earlier than it was applied.
-    """
+    """Sort changes of both databases by time, those of one by its order: a queue may delay them."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)

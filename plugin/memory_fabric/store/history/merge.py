@@ -40,10 +40,7 @@ class Aliases(NamedTuple):
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
-    """Plan a merge; nothing is changed.
-
-    Raises NotFound for an unknown name, BadInput if the entities are in different databases.
-    """
+    """Plan a merge. Raises NotFound, BadInput if the entities are in different databases."""
     target, database = _find_entity(memory, into)
     parts = []
     for name in dict.fromkeys(names):
@@ -67,10 +64,7 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
 
 def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, object]:
-    """Carry out a planned merge as one operation; the names of the others become aliases.
-
-    Raises StoreUnavailable, and NotFound if one of the entities was deleted meanwhile.
-    """
+    """Merge as one operation; the other names become aliases. Raises StoreUnavailable, NotFound."""
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
     return memory.write("merge", payload, provenance, store=planned.into.store)
 
@@ -78,10 +72,7 @@ def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, ob
 def add_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Add aliases to an entity; return all its aliases, and the refused names.
-
-    Raises NotFound for an unknown entity, BadInput if all names belong to other entities.
-    """
+    """Add aliases; return all of the entity, and refused names. Raises NotFound, BadInput."""
     part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, provenance, store=part.store)
@@ -92,10 +83,7 @@ def add_aliases(
 def remove_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Remove aliases from an entity; return its remaining aliases.
-
-    Raises NotFound for an unknown entity, or if none of the names was its alias.
-    """
+    """Remove aliases of an entity; return the others. Raises NotFound if none was its alias."""
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in keys for name in names):
@@ -124,7 +112,6 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
 
 
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
-    """Return the entity with exactly this name, else the entity that the name means."""
     databases = memory.databases()
     exact = ((database, name) for database in databases)
     alike = (

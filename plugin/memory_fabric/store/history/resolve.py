@@ -30,10 +30,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record that an id or its end names, its sessions, and its database's kind.
-
-    Raises NotFound, and BadInput if several ids end alike.
-    """
+    """Return the record of an id or its end, its sessions and store. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
         (record, seen, database.kind)
@@ -122,10 +119,7 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
 
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
-    """Pin the record that an id or its end names for every session's start, or unpin it; return it.
-
-    Raises NotFound, BadInput and StoreUnavailable.
-    """
+    """Pin the record for every session's start, or unpin it. Raises NotFound, StoreUnavailable."""
     record, seen, store = record_by_id(memory, name)
     pinned = record._replace(pinned=not off)
     if pinned != record:
@@ -146,10 +140,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return eight hexadecimal digits that change with what a person sees and decides on.
-
-    Counters and evidence that sessions add by themselves do not change it.
-    """
+    """Return eight digits that change with what a person decides on, not with counters."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

@@ -87,10 +87,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """Names of entities that a record created and of known ones, and the number of its statements.
-
-    `observations` and `relations` count what it states, also where another record states the same.
-    """
+    """Entities that a record created, and those that existed, and the numbers of its statements."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -114,10 +111,7 @@ def as_json(described: DescribedChange) -> dict[str, Any]:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
-    """Return changes of an entity by any name, of a record by its id, or all; newest first.
-
-    Forgotten and deleted memories have a history, too.
-    """
+    """Return changes of an entity or record, forgotten or not, or all; newest first."""
     if name is None:
         listed = changes.read_all(memory, limit=limit)
     else:
@@ -126,10 +120,7 @@ def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChang
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
-    """Return the origin and injections of a record (by its id) or an entity. Raises NotFound.
-
-    A forgotten or deleted memory is read from the changes that are kept, with its `deletion`.
-    """
+    """Return the origin and injections of a record (by id) or entity. Raises NotFound."""
     if resolve.looks_like_id(name):
         try:
             record, seen, store = resolve.record_by_id(memory, name)
@@ -154,10 +145,7 @@ def described(memory: Memory, change: Change) -> DescribedChange:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return the graph rows of a record; empty while the record waits in the queue.
-
-    For a record that was only `repeated` all entities count as known.
-    """
+    """Return a record's graph rows, all known if it was `repeated`; none while it is queued."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -172,11 +160,7 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return injections into main conversations since then: session, memory, channel, time.
-
-    Injections that a forked session copied from its parent are left out: another transcript has
-    them.
-    """
+    """Return own injections into main conversations: session, memory, channel, time."""
     return [
         (session, memory, channel, at)
         for database in databases
@@ -268,7 +252,6 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
 
 
 def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
-    """Yield sets of rows that a change removed from the graph."""
     for step in change.inverse:
         payload = step["payload"]
         if step["kind"] == "restore":
@@ -280,7 +263,6 @@ def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
-    """Return changes of what a name or id means, newest first."""
     if resolve.looks_like_id(name):
         ids, names = {resolve.id_part(name)}, {name}
     else:
@@ -305,10 +287,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
 
 
 def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
-    """Return operations that may concern the names or ids; `_concerns` decides.
-
-    A name is a whole string of their JSON, an id the end of one.
-    """
+    """Return operations with a name as a whole string of their JSON, or an id as its end."""
     patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
     patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
     either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
@@ -334,7 +313,6 @@ def _texts(value: Any) -> list[str]:
 
 
 def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
-    """Return ids of records that state something about the entities of these names."""
     query = (
         "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
         "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
@@ -354,7 +332,6 @@ def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
 def _injections(
     memory: Memory, keys: Sequence[str], *, starting: str = ""
 ) -> tuple[Injection, ...]:
-    """Return injections of the memories with these hit ids, newest first."""
     marks = ", ".join("?" * len(keys))
     query = (
         "SELECT memory, session, agent, channel, created_at FROM injections "

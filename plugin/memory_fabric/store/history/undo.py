@@ -29,10 +29,7 @@ class Undone(NamedTuple):
 
 
 def last(memory: Memory, session: str = "") -> Change:
-    """Return the newest change (of a session) that is not undone; after an undo, the one before.
-
-    An undo counts as the change that it took back: to undo an undo, name it by its id.
-    """
+    """Return the newest change (of a session) not undone; after an undo, the one before."""
     where = f"{_NOT_LAST} AND ? IN ('', session)"
     for limit in (50, -1):
         for change in changes.read_all(memory, where, (session,), limit):
@@ -42,10 +39,7 @@ def last(memory: Memory, session: str = "") -> Change:
 
 
 def of_session(memory: Memory, session: str) -> list[Change]:
-    """Return all changes of a session in both databases, newest first, without its undos of them.
-
-    Raises NotFound if it made none.
-    """
+    """Return a session's changes, newest first, without its undos of them. Raises NotFound."""
     listed = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
     own = {change.id for change in listed}
     listed = [c for c in listed if c.kind != "undo" or c.payload.get("operation") not in own]
@@ -83,10 +77,8 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo these changes in this order, each as one operation, and update the other tiers.
-
-    Changes that cannot be undone are skipped, with the reason in the result. What was added or
-    forgotten since stays so. Raises StoreUnavailable.
+    """Undo changes in this order, each as one operation; those that cannot be undone say why. What
+    was added or forgotten since stays so. Raises StoreUnavailable.
     """
     results = []
     # Changes of one batch that are undone together can be redone together.

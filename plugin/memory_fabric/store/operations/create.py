@@ -70,10 +70,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add the texts that their entity lacks.
-
-    Raises NotFound for an unknown entity; nothing is changed then.
-    """
+    """Add the texts that their entity lacks. Raises NotFound for an unknown entity."""
     results = []
     statement = _Statement(c, payload, by)
     for item in payload["observations"]:
@@ -91,10 +88,7 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """One operation's statements: what is new of them, and what they change in existing rows.
-
-    `only` is the domain to which a statement `apart` is limited.
-    """
+    """One operation's statements: what is new, and what changes; `only` in a domain, if apart."""
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -171,7 +165,6 @@ class _Statement:
 
 
 def _removal(stated: Iterable[tuple[str, Iterable[str]]], only: str | None = None) -> Any:
-    """Return the step that removes these observations, if `only` in this domain."""
     deletions = [
         {"entityName": name, "observations": list(dict.fromkeys(texts))} for name, texts in stated
     ]
@@ -212,7 +205,6 @@ def _describe_observations(payload: Payload, inverse: Sequence[Payload]) -> str:
 
 
 def _added(inverse: Sequence[Payload]) -> Counter[str]:
-    """Count the observations that a change added, by the name of the entity."""
     counts: Counter[str] = Counter()
     for item in kind.parts_of(inverse, "delete_observations", "deletions"):
         counts[item["entityName"]] += len(item["observations"])

@@ -20,10 +20,7 @@ from memory_fabric.text import many
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete entities with their observations and relations; unknown names are ignored.
-
-    With `only` rows of these domains are deleted; an entity that others describe is kept for them.
-    """
+    """Delete entities with their rows, if `only` in domains; ignore unknown names."""
     only = payload.get("only")
     removed, handed = rows.nothing(), []
     of_entity = f"o.entity = ? AND {_within(only, 'o')}"
@@ -156,10 +153,7 @@ def _delete(
 def _leave_to_others(
     c: Connection, removed: rows.Rows, only: Sequence[str] | None
 ) -> list[restore.Group]:
-    """Keep rows that a record of another domain states, too, and attribute them to that record.
-
-    Takes these rows out of `removed`; returns the groups that take this back.
-    """
+    """Leave rows of `removed` to records of other domains; return the groups that undo it."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():
@@ -175,7 +169,6 @@ def _leave_to_others(
 
 
 def _within(only: Sequence[str] | None, alias: str) -> str:
-    """Return the condition that a row is in these domains."""
     return "1" if only is None else f"{alias}.domain IN ({', '.join('?' * len(only))})"
 
 

@@ -23,10 +23,7 @@ _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, 
 
 
 def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add turns of a session, each once by its uuid; forgotten turns are skipped.
-
-    A `batch` is the run that reads past sessions: undoing it deletes the turns.
-    """
+    """Add turns, each once by its uuid unless forgotten; a `batch` is the run that reads them."""
     added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -89,10 +86,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
-    """Name a session that a run reads on from `offset` (UNKNOWN for a new one); the first counts.
-
-    It is open until `finish_session`.
-    """
+    """Name a session that a run reads on from `offset`, open until `finish_session`."""
     _mark(c, _key(batch, SESSION, session), [session, offset])
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
 

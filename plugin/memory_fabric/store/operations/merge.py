@@ -18,10 +18,7 @@ from memory_fabric.text import name_key
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add names to an entity, but those that it has; names of another are refused with a reason.
-
-    Raises NotFound if there is no such entity, BadInput if every name is refused.
-    """
+    """Add free names to an entity; refuse those of others. Raises NotFound, BadInput if all are."""
     name = payload["entity"]
     id_ = _existing(c, name)
     refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
@@ -90,7 +87,6 @@ def _existing(c: Connection, name: str) -> int:
 
 
 def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
-    """Return the error if the entity cannot have this name; else None."""
     if not other.strip():
         return BadInput("alias", "An alias is empty.", remedy="Give a name.")
     for condition, problem, remedy in (

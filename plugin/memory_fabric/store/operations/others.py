@@ -70,10 +70,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete all records from journals and the marks of every journal read, without tombstones.
-
-    Those that a team's log holds are kept.
-    """
+    """Delete all records and marks of journals, but not what a team's log holds."""
     del payload, by
     deleted = c.execute(
         f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
@@ -106,10 +103,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another's claim as a record; None if it is this user's own or was forgotten here.
-
-    `old` is the stored record of its id. Without `any_forgotten` there is no tombstone in this
-    database.
+    """Return another's claim as a record; None for an own or forgotten one. `old` is the stored
+    record of its id; without `any_forgotten` the database has no tombstones.
     """
     claimed = records.from_object(value)._replace(project=project)
     record = Record(
@@ -133,10 +128,7 @@ def claimed_record(
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor, if the successor is also a record of others.
-
-    A link to an own record would lend the foreign claim the authority of this user's words.
-    """
+    """Link a replaced record with its successor, unless an own one: that would lend authority."""
     if (
         successor
         and successor != record.id

@@ -69,7 +69,6 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
-    """Strengthen a known record that is stated again."""
     weaker = _is_weaker_repeat(old, new)
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
@@ -92,10 +91,7 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
 
 
 def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store a record exactly as given, with its graph rows: the inverse of a change to it.
-
-    A forgotten record is not stored: `record` in the result is then None.
-    """
+    """Store a record exactly as given, with its graph rows, unless it was forgotten."""
     record = records.from_object(payload["record"])
     if tombstones.is_set(c, record.id):
         return {"record": None, "repeated": False}, []
@@ -140,10 +136,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen the records that a deleted record had closed; return the links that were set.
-
-    If the deleted record was itself replaced, they stay closed, by its successor.
-    """
+    """Reopen what a deleted record had closed, unless it has a successor; return the set links."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -199,10 +192,7 @@ def _replace(
     old_rows: Any = None,
     by: Provenance | None = None,
 ) -> Change:
-    """Store the record's row, and its share of the graph where that differs.
-
-    `old_rows` are rows to restore instead of those that the record itself would add.
-    """
+    """Store the record's row and its share of the graph, or instead of that these `old_rows`."""
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
         return Change()
@@ -222,7 +212,6 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
 
 
 def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
-    """Add the record's text and relations to the graph; return the tombstones that this lifts."""
     if not _graph_part(record):
         return []
     by, text = _said_by(record), models.text_with_reason(record)
@@ -255,10 +244,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Remove the graph rows that only this record states; rows with other sources stay.
-
-    Returns all rows that it stated or brought, as they were, for putting them back.
-    """
+    """Remove rows that only this record states; return all that it stated, to put them back."""
     claimed = rows.claimed(c, record.id)
     c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
     for table in ("observations", "relations", "entities"):

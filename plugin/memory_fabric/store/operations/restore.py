@@ -144,7 +144,6 @@ def _claim(c: Connection, table: str, existing: Row, row: Row) -> None:
 
 
 def _live(c: Connection, wanted: Payload) -> Rows | None:
-    """Return the existing rows with the same content; None if any row is missing."""
     live = rows.nothing()
     for table in _ENDS:
         for row in wanted.get(table) or ():
@@ -222,10 +221,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Complete a row: add missing fields from the provenance, drop records that no longer exist.
-
-    Returns None for a row that only forgotten records had stated.
-    """
+    """Complete a row's provenance, without missing records; None if only forgotten ones stated it."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
@@ -250,7 +246,6 @@ def _pairs(value: Any) -> list[list[str]]:
 
 
 def _free_number(c: Connection, table: str, row: Payload) -> int | None:
-    """Return the row's old number if it is free."""
     id_ = row.get("id")
     if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
         return None

@@ -85,9 +85,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity that a name means: exact name, else alias, else
-    name key.
-    """
+    """Return the number of the entity that a name means: as name, alias, or name key."""
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -169,9 +167,7 @@ def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return the source of the oldest statement about an entity: a record's id in a list, "" for a
-    direct statement. Records come first; the list is empty if there is no statement.
-    """
+    """Return [record id], or [""] for a direct statement, of an entity's oldest source, if any."""
     sources = c.execute(
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 "
         "UNION ALL SELECT record, id FROM relations WHERE source = ?1 "
@@ -193,9 +189,7 @@ def claimed(c: Connection, record: str) -> Rows:
 
 
 def add_entity(c: Connection, name: str, kind: str, by: Provenance, record: str = "") -> int:
-    """Add an entity and return its row number; `record` is the id of the record that brings it, if
-    any.
-    """
+    """Add an entity, brought by `record` if any; return its row number."""
     row = {"name": name, "type": kind, "domain": by.domain, "record": record}
     return insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
 
@@ -277,10 +271,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Mapping
 def insert_relation(
     c: Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
 ) -> bool:
-    """Insert a relation's row, under the given number if any; return True if it was added.
-
-    One that only other members of a team stated becomes this user's own.
-    """
+    """Insert a relation, or make one that only others stated own; True if either."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
@@ -360,9 +351,7 @@ class NewRows:
 
 
 def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
-    """Add the pairs (key, alias) that are still free and index them; return those that were
-    added.
-    """
+    """Add and index the pairs (key, alias) that are still free; return those."""
     free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
     added = [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]
     if added:
@@ -383,17 +372,13 @@ def remove_aliases(c: Connection, entity: int, keys: Iterable[str]) -> list[list
 
 
 def remove(c: Connection, rows: Rows) -> None:
-    """Delete these rows. The remaining rows of a deleted entity must be gone already or be
-    included.
-    """
+    """Delete these rows; nothing else may refer to a deleted entity."""
     for table in ("observations", "relations", "entities"):
         c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute these rows to a record, and to its domain or the given one; an empty `record`
-    detaches them from any record.
-    """
+    """Attribute rows to a record and its or this domain; an empty `record` detaches them."""
     for table, some in rows.items():
         c.executemany(
             f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
@@ -416,7 +401,6 @@ def _index_names(c: Connection, entity: int) -> None:
 
 
 def _insert(c: Connection, table: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
-    """Insert a row; a relation that exists is left as it is."""
     verb = "INSERT OR IGNORE" if table == "relations" else "INSERT"
     names = ", ".join(values)
     return c.execute(
@@ -427,7 +411,6 @@ def _insert(c: Connection, table: str, values: Mapping[str, Any]) -> sqlite3.Cur
 def _with_claims(
     c: Connection, table: str, columns: Sequence[str], fetched: Iterable[Sequence[Any]]
 ) -> list[Row]:
-    """Return rows as objects, each with the ids of the records that state it."""
     rows = [dict(zip(columns, row, strict=True)) for row in fetched]
     by_row: dict[int, list[str]] = {}
     for number, record in c.execute(

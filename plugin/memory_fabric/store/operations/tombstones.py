@@ -57,17 +57,12 @@ def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
-    """Return the operation that sets these tombstones and lifts the others; empty if there are
-    none.
-    """
+    """Return the operation that sets tombstones and lifts others; empty for none."""
     return [step("tombstones", add=rows, remove=lifted or [])] if rows or lifted else []
 
 
 class StatementGuard:
-    """The tombstones that a statement meets: each refuses a name or text, or is lifted.
-
-    `forgotten` are names of what was refused, `lifted` the tombstones that were removed.
-    """
+    """The tombstones that a statement meets: `forgotten` names are refused, others `lifted`."""
 
     def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -126,7 +121,6 @@ def _digest(text: str) -> str:
 
 
 def _is_row(value: Any) -> bool:
-    """Check for the row of a tombstone: id, key, time."""
     if not isinstance(value, list | tuple) or len(value) != 3:
         return False
     return isinstance(value[0], str) and type(value[1]) is int and isinstance(value[2], str)

@@ -23,9 +23,7 @@ Stamp = tuple[tuple[int, int], ...]
 
 
 class Summary(NamedTuple):
-    """A project in the list: its last known folder, the number of its records without candidates,
-    and the time of its last change; `readable` is False if its database cannot be read.
-    """
+    """A project in the list: folder, number of records, last change; `readable` if it could be."""
 
     id: str
     name: str
@@ -36,10 +34,7 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of a project other than the project of this process.
-
-    Reading leaves its files as they are. The first change opens them as a session there would.
-    """
+    """The memory of another project, which only a first change opens for writing."""
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
@@ -65,10 +60,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views of domains are made as for any memory.
-
-        Raises StoreUnavailable if a database is of an older release, which views would migrate.
-        """
+        """Return None: views are made as usual. Raises StoreUnavailable for an old release."""
         old = [database for database in self.databases() if database.is_copy]
         if old:
             raise StoreUnavailable(
@@ -86,10 +78,7 @@ class ShownMemory(Memory):
 
 
 def memory_of(settings: Settings, project_id: str) -> Memory:
-    """Return the memory of a project of this home. Raises NotFound.
-
-    Without a folder on this machine that belongs to it, its local tier is in home.
-    """
+    """Return the memory of a project of this home. Raises NotFound."""
     registry = registry_file.read_registry(settings.home)
     if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
         raise NotFound(
@@ -105,10 +94,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects that hold something, the last changed first.
-
-    With a `domain`, only what belongs to it counts.
-    """
+    """Return the projects that hold something (in this domain), the last changed first."""
     registry = registry_file.read_registry(home)
     listed = filter(None, (_summary(home, registry, id_, domain) for id_ in _ids(home, registry)))
     return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)
@@ -139,7 +125,6 @@ def _folders(registry: Registry, id_: str) -> list[str]:
 
 
 def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
-    """Return the summary of a project; None if it holds nothing."""
     path = os.path.join(identity.folder_of(home, id_), "graph.db")
     name = str(registry_file.read_card(home, id_).get("name") or id_)
     folder = next(iter(_folders(registry, id_)), "")
@@ -153,7 +138,6 @@ def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | 
 
 
 def _counted(path: str, domain: str) -> tuple[int, str] | None:
-    """Return the number of records and the time of the last change; None if there is nothing."""
     database = open_to_look(path, "project") if files.size_of(path) else None
     if database is None:
         return None
@@ -175,7 +159,6 @@ def _counted(path: str, domain: str) -> tuple[int, str] | None:
 
 
 def _stamp(path: str) -> Stamp:
-    """Return a value that changes with the file or its write-ahead log."""
     states = []
     for ending in ("", "-wal"):
         try:

@@ -26,9 +26,7 @@ MAX_PATH_CHARS = 4096
 
 
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
-    """Return the folder of a project's local tier: in its root, or in home if that is unsuitable or
-    the folder is a link to elsewhere.
-    """
+    """Return the folder of the local tier: in the project's root, or in home if unsuitable."""
     local = os.path.join(root, LOCAL_FOLDER)
     if _unsuitable(root, user_home) or os.path.realpath(local) != local:
         return os.path.join(folder_of(home, project_id), "local")
@@ -160,7 +158,6 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
 
 
 def _is_at(path: str, place: str) -> bool:
-    """True if both name the same `.git` in the same folder."""
     if len(path) > 2 * MAX_PATH_CHARS or os.path.basename(path) != ".git":
         return False
     return os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
@@ -217,11 +214,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Read a git configuration file: `url` of `origin` or the first remote; `worktree`, `bare` of
-    core.
-
-    Missing settings are empty.
-    """
+    """Return `url` of origin or the first remote, `worktree` and `bare` of core; '' if missing."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""

@@ -32,10 +32,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class KnownProject:
-    """A project of this home; `records` and `entities` are None if they cannot be counted.
-
-    `pending_question`: its folder claims another project, and the user has not answered yet.
-    """
+    """A project of this home; `asked` if its folder's claim to another is not answered yet."""
 
     id: str
     name: str
@@ -115,10 +112,7 @@ def pending_question(memory: Memory) -> str:
 
 
 def _plan_split(memory: Memory) -> Plan:
-    """Plan to give this folder a project of its own.
-
-    A folder that already has one, because its claim is not proved, keeps it.
-    """
+    """Plan to give this folder a project of its own; with an unproved claim it has one already."""
     registry, place = _registry_and_identity(memory)
     own = _own(place)
     if place.own[0] in registry.asked:
@@ -264,7 +258,6 @@ def _id(memory: Memory) -> str:
 
 
 def _claimed(registry: Registry, found: Identity) -> str:
-    """Return the only project that a folder claims. Raises NotFound, BadInput."""
     claimed_ids = registry_file.claimed(registry, found)
     if len(claimed_ids) == 1:
         return claimed_ids[0]
@@ -318,7 +311,6 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
 
 
 def _counts(path: str) -> tuple[int | None, int | None]:
-    """Count the records and entities of a database, read-only; (None, None) if that fails."""
     if not os.path.exists(path):
         return 0, 0
     try:
@@ -375,7 +367,6 @@ def copy_into(
 
 
 def _last_operation(path: str) -> int:
-    """Return the number of the last operation in a database. Raises StoreUnavailable."""
     source = open_database(path, "project", create=False)
     if source is None:
         return 0

@@ -53,11 +53,7 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's stamp now and when it was last checked; empty without. Costs a stat and
-    a row.
-
-    Raises StoreUnavailable.
-    """
+    """Return the journal's stamp now and when last checked, or ''. Raises StoreUnavailable."""
     path = journal_of(memory)
     if not path:
         return "", ""

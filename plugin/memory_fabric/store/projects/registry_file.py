@@ -36,10 +36,7 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """Return the project of a folder, registered in home on first sight; None without a folder.
-
-    Raises nothing if home cannot be read or written: the id is then derived from the keys.
-    """
+    """Return the project of a folder, registered if that can be written; None without one."""
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
@@ -85,10 +82,7 @@ def registry_stamp(home: str) -> tuple[int, int]:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and the cards of the projects with these `names` by id.
-
-    With an empty name the card keeps its own. The caller holds `registry_lock`. Raises OSError.
-    """
+    """Write registry and cards of `names` by id ('' keeps one), under the lock. Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked, "earlier": registry.earlier}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -128,10 +122,7 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of a folder with these keys; '' if none is known.
-
-    A key that the user settled wins, otherwise the first known one.
-    """
+    """Return the project of these keys, by a settled key or the first known; '' for none."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
@@ -270,7 +261,6 @@ def _read(cards: Cards) -> Registry:
 
 
 def _stale(cards: Cards, known: Registry) -> list[str]:
-    """Return the ids of projects whose cards differ from the registry."""
     keys: dict[str, set[str]] = {}
     for key, id_ in known.keys.items():
         keys.setdefault(id_, set()).add(key)
@@ -284,7 +274,6 @@ def missing_keys(cards: Cards, known: Registry) -> list[str]:
 
 
 def _set_aside(home: str, path: str, known: Registry) -> None:
-    """Keep a damaged registry under another name, and leave a notice. Raises OSError."""
     count = len({*known.keys.values()})
     again = f"it was rebuilt from the cards of {count} projects"
     if known.state == DAMAGED and files.is_own_file(path):
@@ -335,10 +324,7 @@ def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) ->
 
 
 def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
-    """Return the question about a folder that claims another project; '' if it claims none.
-
-    `other` is the id and name of that project.
-    """
+    """Return the question about a folder that claims the project (id, name); '' if none."""
     other_id, name = other
     if not other_id:
         return ""
@@ -407,7 +393,6 @@ def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] 
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:
-    """Replace keys in the saved undo information."""
     if isinstance(value, dict):
         return {names.get(k, k): _with_names(v, names) for k, v in value.items()}
     if isinstance(value, list):

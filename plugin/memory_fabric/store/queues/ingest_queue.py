@@ -93,10 +93,7 @@ class Claimed(NamedTuple):
 def accept(
     memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance
 ) -> list[Accepted | IdempotencyConflict]:
-    """Store texts in the queue, all in one transaction, durable on return.
-
-    Returns the outcome of each. Raises StoreUnavailable and BadInput, and then accepts nothing.
-    """
+    """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = [_operation(memory, ingest, by) for ingest in ingests]
     results = write.apply_all(memory.session_database(), operations)
     return [_outcome(result) for result in results]
@@ -167,10 +164,7 @@ def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
 
 
 def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claimed | None:
-    """Claim the next due text for this worker until its lease ends; None if none is due.
-
-    A text whose worker was lost too often becomes dead. Raises StoreUnavailable.
-    """
+    """Claim the next due text, if any, until the lease ends; one lost too often is dead."""
     database = _database(memory)
     at = ids.timestamp(now)
     while database is not None and _due(database.connection, at):
@@ -204,10 +198,7 @@ def save_progress(
 
 
 def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
-    """Mark the text as done with this result; False, unchanged, if the lease is another worker's.
-
-    Raises StoreUnavailable.
-    """
+    """Mark the text as done with this result; False if another worker has the lease."""
     database = _database(memory)
     if database is None:
         return False
@@ -249,10 +240,7 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt soon and do not count this one: the store failed, not the text.
-
-    Returns False if the lease is another worker's.
-    """
+    """Schedule an uncounted attempt: the store failed. False if another worker has the lease."""
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     return _changed(
         memory,
@@ -308,10 +296,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: sqlite3.Connection, before: str) -> int:
-    """Erase the words of texts done before that time, also in the operation log.
-
-    Returns how many. Their states, ids and keys stay.
-    """
+    """Erase the words of texts done before a time, also in the log; return how many."""
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
         "AND json_extract(body, '$.session_summary') <> ''",
@@ -364,7 +349,6 @@ def _database(memory: BaseMemory) -> Database | None:
 
 
 def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
-    """Change the row of a text that this worker has claimed; False if another worker has it."""
     database = _database(memory)
     if database is None:
         return False
@@ -384,7 +368,6 @@ def _public_error(memory: BaseMemory, error: str) -> str:
 
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
-    """Return the row (seq, attempts) that is to be processed next."""
     of_state = "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? AND"
     expired = c.execute(f"{of_state} leased_until <= ? ORDER BY seq LIMIT 1", (WORKING, at))
     row: tuple[int, int] | None = expired.fetchone()
@@ -432,7 +415,6 @@ def _ingest(body: str) -> Ingest:
 
 
 def _of_object(value: Mapping[str, Any]) -> Ingest:
-    """Return the ingest in a JSON object; missing or mistyped fields get their defaults."""
     fields: dict[str, Any] = {}
     for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)

@@ -82,10 +82,7 @@ def rejected(home: str) -> list[Item]:
 
 
 def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
-    """Add an item durably; False if an item with its body's idempotency key is known.
-
-    Raises SpoolFull, OSError, TimeoutError.
-    """
+    """Add an item; False if its key is known. Raises SpoolFull, OSError, TimeoutError."""
     key = str(body["idempotency_key"])
     with _locked(home):
         items = waiting(home)
@@ -114,10 +111,7 @@ def encoded(value: Mapping[str, Any]) -> bytes:
 
 
 def mark_sent(home: str, item: Item, now_s: float) -> None:
-    """Delete an item that the receiver has accepted, and remember its key.
-
-    Raises OSError, TimeoutError.
-    """
+    """Delete an accepted item, and remember its key. Raises OSError, TimeoutError."""
     with _locked(home):
         keys = [*_sent(home), item.key][-KEPT_KEYS:]
         try:
@@ -128,10 +122,7 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
-    """Move an item that the receiver refused for good to the rejected ones, with the answer.
-
-    Raises OSError, TimeoutError; then the item keeps waiting.
-    """
+    """Move a refused item, with the answer, to the rejected. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
         if content:  # else the item was erased meanwhile and must not come back
@@ -197,10 +188,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete every item, waiting or rejected, for whose bytes `holds` is true; return how many.
-
-    Raises OSError, TimeoutError.
-    """
+    """Delete items with bytes for which `holds`; return how many. Raises OSError, TimeoutError."""
     deleted = 0
     if not os.path.isdir(folder_of(home)):
         return deleted
@@ -239,7 +227,6 @@ def _sent(home: str) -> list[Any]:
 
 
 def _created_at(item: Item) -> str:
-    """Return the time at which an item was made, from the milliseconds in its id."""
     try:
         return ids.timestamp(int(item.id.replace("-", "")[:12], 16) / 1000)
     except ValueError:

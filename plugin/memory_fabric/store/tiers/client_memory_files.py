@@ -198,7 +198,6 @@ def _without_bullet(bare: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text between words into pieces of at most MAX_NOTE_CHARS."""
     while len(text) > MAX_NOTE_CHARS:
         space = text.rfind(" ", 1, MAX_NOTE_CHARS + 1)
         end = space if space > 0 else MAX_NOTE_CHARS

@@ -64,10 +64,7 @@ class Parts(NamedTuple):
 
 
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
-    """Return the MEMORY.md of a project, by the client's slug rule and settings.
-
-    `off_by` is the variable by which the client does not show it.
-    """
+    """Return a project's MEMORY.md by the client's rules; `off_by` is a variable that hides it."""
     own = os.path.join(project_root, ".claude")
     settings = [
         files.read_json(os.path.join(folder, name), MAX_SETTINGS_BYTES)
@@ -252,7 +249,6 @@ def _size(line: str) -> int:
 
 
 def _line(record: Record) -> str:
-    """Return a record's line: the user's words whole, and what fits of the sentence about them."""
     words = users_words(record)
     text = worded(record, max(MAX_LINE_CHARS, len(words) + CAPTION_CHARS), why=True)
     text = neutralised(one_line(without_controls(text)))
@@ -263,7 +259,6 @@ def _line(record: Record) -> str:
 
 
 def _replaced(path: str, before: str, text: str) -> bool:
-    """Replace the file unless others changed it meanwhile; return True if it was replaced."""
     parts = parse(before)
     if "\0" in parts.before + parts.after:
         raise StoreUnavailable(path, f"{path} is not UTF-8 text.")
@@ -288,7 +283,6 @@ def _version(path: str) -> tuple[int, int, int] | None:
 
 
 def _id_in(marker: str) -> str:
-    """Return the id in a marker; empty for any other line."""
     id_ = marker[len(_ID) : -len(_ID_ENDS)]
     is_id = len(id_) == 36 and _ID_CHARS.issuperset(id_)
     return id_ if is_id and marker == f"{_ID}{id_}{_ID_ENDS}" else ""

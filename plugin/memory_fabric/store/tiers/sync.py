@@ -58,10 +58,7 @@ def drain(memory: BaseMemory) -> int:
 
 
 def share(memory: BaseMemory) -> int:
-    """Move waiting lines from home into the shared journal, and import what others wrote there.
-
-    Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
-    """
+    """Exchange lines with the shared journal; return how many records of others changed."""
     project = memory.project
     if project is None or not switch.is_on(memory.settings.home, project.id):
         return 0
@@ -95,10 +92,7 @@ def restore_journals(memory: BaseMemory) -> int:
 
 
 def promote(memory: BaseMemory) -> None:
-    """Update the block in MEMORY.md, and save in the project's database what it shows.
-
-    A session that is not shown the file leaves it as it is, for those that are.
-    """
+    """Update the block in MEMORY.md, where it is shown, and note in the database what it shows."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
@@ -250,7 +244,6 @@ def _keeps_words(memory: BaseMemory) -> bool:
 
 
 def _sign_own_lines(memory: BaseMemory) -> None:
-    """Keep the file of own lines up to date."""
     from memory_fabric.sharing.git import adoption  # not needed at a session's start
 
     now, before = own_lines.stamps(memory)
