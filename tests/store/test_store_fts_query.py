@@ -16,7 +16,7 @@ from memory_fabric.store import conditions as fts_query
 from memory_fabric.store import search
 from memory_fabric.store.conditions import match_expression, selective_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.reader import DatabaseReader
+from memory_fabric.store.reader import Reader
 from store.support import USER, World, create, database, decision, entity
 
 LETTERS = "abcdef"
@@ -234,7 +234,7 @@ def test_of_a_name_that_very_many_rows_hold_the_newest_are_ranked(
     large: Large, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(*names: str) -> set[str]:
-        hits = DatabaseReader(large.db).observations_with(names, ROWS, search.EVERYTHING)
+        hits = Reader(large.db).observations_with(names, ROWS, search.EVERYTHING)
         return {hit.text for hit in hits}
 
     index = INDEXES[0]

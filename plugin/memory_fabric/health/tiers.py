@@ -190,7 +190,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     return Tier(
         "native",
         notes.path,
-        {"shown": len(memory_md.shown_ids(notes))},
+        {"shown": len(memory_md.shown_lines(notes))},
         tuple(problems),
         _changed_at(notes.path) if begun else "",
         timestamp(now_s) if text is not None else "",

@@ -97,10 +97,7 @@ def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
     for folder in _folders(places):
         for name in files.names_in(folder):
             if name.startswith(PREFIX) and name[len(PREFIX) :] not in failing:
-                try:
-                    os.unlink(os.path.join(folder, name))
-                except OSError:
-                    continue  # it will be reported once less
+                take(name, [os.path.dirname(folder)])
 
 
 def _make(name: str, places: Sequence[str], flags: int) -> bool | None:

@@ -97,8 +97,7 @@ class BaseMemory:
             return database
         if database is not None:
             self._release(kind)
-        path = self.path_of(kind)
-        opened = self._opened(path, kind, create)
+        opened = self._opened(self.path_of(kind), kind, create)
         if opened is not None:
             self._open[kind] = opened
         return opened
@@ -220,8 +219,7 @@ class BaseMemory:
         the whole folder was deleted, which is assumed to be intended.
         """
         database = self._open.pop(kind)
-        folder = os.path.dirname(database.path)
-        if not database.is_current() and os.path.isdir(folder):
+        if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
             from memory_fabric.store import journal  # only for a removed file
 
             try:

@@ -111,12 +111,10 @@ def tokens(chars: int) -> int:
 
 def told_since(memory: Memory, since: str) -> Summary:
     """Return how much was told since a time. Raises StoreUnavailable."""
-    database = memory.session_database()
-    rows = database.rows(
-        "SELECT channel, kind, memory, count(*), sum(chars) FROM told WHERE created_at >= ? "
-        "GROUP BY channel, kind, memory",
-        (since,),
-    )
+    database, from_told = memory.session_database(), "FROM told WHERE created_at >= ?"
+    columns = "channel, kind, memory"
+    grouped = f"SELECT {columns}, count(*), sum(chars) {from_told} GROUP BY {columns}"
+    rows = database.rows(grouped, (since,))
     ids = {str(row[2])[len(RECORD) :] for row in rows if not row[1]}
     of_ids = "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value"
     types = {
@@ -130,8 +128,8 @@ def told_since(memory: Memory, since: str) -> Summary:
     for channel, share in shares:
         kinds.setdefault(share.name, []).append(share)
         channels.setdefault(channel, []).append(share)
-    count = database.row("SELECT count(DISTINCT session) FROM told WHERE created_at >= ?", (since,))
-    return Summary(since, count[0] if count else 0, _sorted(kinds), _sorted(channels))
+    [(count,)] = database.rows(f"SELECT count(DISTINCT session) {from_told}", (since,))
+    return Summary(since, count, _sorted(kinds), _sorted(channels))
 
 
 def _sorted(shares: Mapping[str, Iterable[Share]]) -> tuple[Share, ...]:

@@ -79,17 +79,15 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
     crossings, first = 0, list[CrossDomainRelation]()
     for database in databases:
         for place, table in enumerate(TABLES):
-            for domain, number in database.rows(
-                f"SELECT domain, count(*) FROM {table} GROUP BY domain"
-            ):
+            by_domain = f"SELECT domain, count(*) FROM {table} GROUP BY domain"
+            for domain, number in database.rows(by_domain):
                 counts.setdefault(domain, [0] * len(TABLES))[place] += number
-        row = database.row(f"SELECT count(*) {_ACROSS}")
-        crossings += row[0] if row else 0
-        oldest = database.rows(
-            f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?",
-            (max_shown - len(first),),
+        crossings += database.rows(f"SELECT count(*) {_ACROSS}")[0][0]
+        oldest = (
+            f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?"
         )
-        first += [CrossDomainRelation(*(*row, database.kind)) for row in oldest]
+        rows = database.rows(oldest, (max_shown - len(first),))
+        first += [CrossDomainRelation._make((*row, database.kind)) for row in rows]
     return DomainCounts(
         tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
     )

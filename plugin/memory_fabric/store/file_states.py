@@ -84,7 +84,6 @@ def update(memory: BaseMemory) -> int:
 def changed(
     memory: BaseMemory,
     record_ids: Iterable[str],
-    *,
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
@@ -134,8 +133,7 @@ def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
     except StoreUnavailable as error:
         memory.fail(f"files that records name: {error}")
         return {}
-    ids = [row[0] for row in rows]
-    return changed(memory, ids, max_files=MAX_FILES, max_bytes=MAX_BLOB_BYTES)
+    return changed(memory, [row[0] for row in rows], MAX_FILES, MAX_BLOB_BYTES)
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:

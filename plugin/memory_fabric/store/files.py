@@ -91,7 +91,7 @@ class Locked:
     def _taken(self) -> bool:
         from memory_fabric import file_lock  # what only reads takes no lock
 
-        handle = _opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
+        handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
             # A lock on a file that was removed meanwhile excludes nobody: the next process makes a
             # new file.
@@ -165,13 +165,13 @@ def open_regular(path: str) -> BinaryIO:
     """Open a regular file, or a link to one, for reading; never blocks. Raises NotRegular,
     FileNotFoundError also for a path that no file can have, and OSError.
     """
-    return open(_opened(path, os.O_RDONLY), "rb")
+    return open(opened(path, os.O_RDONLY), "rb")
 
 
 def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
     """Return a regular file's content; None without one. Raises NotRegular, TooLarge, OSError."""
     try:
-        handle = _opened(path, os.O_RDONLY)
+        handle = opened(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
@@ -377,12 +377,7 @@ def expect_regular(*paths: str) -> None:
 
 def open_to_append(path: str) -> int:
     """Open a regular file, or a new one for its owner, to append. Raises NotRegular, OSError."""
-    return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-
-def open_to_extend(path: str) -> int:
-    """Open an existing regular file for reading and appending. Raises NotRegular, OSError."""
-    return _opened(path, os.O_RDWR | os.O_APPEND)
+    return opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
@@ -393,7 +388,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     if not lines:
         return
     make_folder(os.path.dirname(path))
-    handle = _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
+    handle = opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
     try:
         data = lines.encode("utf-8", "replace")
         if is_torn(handle):
@@ -412,7 +407,7 @@ def is_torn(handle: int) -> bool:
     return os.read(handle, 1) != b"\n"
 
 
-def _opened(path: str, flags: int) -> int:
+def opened(path: str, flags: int) -> int:
     """Open a regular file; O_CREAT makes it for its owner only. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)

@@ -42,8 +42,12 @@ BATCH = 500
 # A journal in home has only been written by this package, and grows with the memory: one of a
 # million observations has 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
-# Others have the file of instructions itself.
-_FOLLOWS_NO_FILE = "json_extract(body, '$.evidence.instructions') IS NULL"
+# Session records are private to their user (decision 0021), and others have the file of
+# instructions itself.
+_JOURNALLED = (
+    "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
+    "AND json_extract(body, '$.evidence.instructions') IS NULL"
+)
 _OPERATIONS = "SELECT seq, id, kind, payload, provenance, inverse FROM operations"
 MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
@@ -224,11 +228,7 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
     """Return the ids of records that no journal has. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
         return []  # an export is due, which writes what is new
-    active = db.rows(
-        "SELECT id FROM records WHERE status = 'active' AND scope <> 'local' "
-        f"AND type <> 'session' AND source <> ? AND {_FOLLOWS_NO_FILE} ORDER BY created_at",
-        (OTHERS,),
-    )
+    active = db.rows(f"SELECT id FROM records WHERE {_JOURNALLED} ORDER BY created_at", (OTHERS,))
     journalled = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
     return [row[0] for row in active if row[0] not in journalled]
 
@@ -241,13 +241,8 @@ def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[
 
 def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
     _, id_, kind, payload, provenance, _ = row
-    return {
-        "id": id_,
-        "kind": kind,
-        "store": store,
-        "payload": json.loads(payload),
-        "provenance": json.loads(provenance),
-    }
+    stated = {"payload": json.loads(payload), "provenance": json.loads(provenance)}
+    return {"id": id_, "kind": kind, "store": store} | stated
 
 
 def _decisions(
@@ -284,12 +279,7 @@ def _decisions(
 
 
 def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
-    # Session records are private to their user (decision 0021).
-    ours = (
-        "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' "
-        f"AND source <> ? AND {_FOLLOWS_NO_FILE}"
-    )
-    return [record for record, _ in records.find(c, ours, (id_, OTHERS))]
+    return [record for record, _ in records.find(c, f"{_JOURNALLED} AND id = ?", (OTHERS, id_))]
 
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:

@@ -28,11 +28,11 @@ def note(home: str, data_dir: str, line: str) -> None:
     from memory_fabric.redaction.redact import redact
 
     stamped = f"{_now()} {redact(' '.join(line.split())[:MAX_LINE_CHARS])}"
-    if not _append_in_first((home, data_dir), stamped):
-        try:
+    try:
+        if not _append_in_first((home, data_dir), stamped):
             sys.stderr.write(stamped + "\n")
-        except OSError:
-            return  # nowhere left to log; a hook must not fail the session for that
+    except OSError:
+        return  # nowhere left to log; a hook must not fail the session for that
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
@@ -82,18 +82,15 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
     path = os.path.join(folder, name)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if os.path.exists(path) and os.path.getsize(path) > MAX_LOG_BYTES:
+        if files.size_of(path) > MAX_LOG_BYTES:
             os.replace(path, path + ".1")
         handle = files.open_to_append(path)
+        try:
+            return os.write(handle, line.encode("utf-8", "replace") + b"\n") > 0
+        finally:
+            os.close(handle)
     except OSError:
         return False
-    try:
-        written = os.write(handle, line.encode("utf-8", "replace") + b"\n")
-    except OSError:
-        written = 0
-    finally:
-        os.close(handle)
-    return written > 0
 
 
 def add(home: str, text: str, *, place: str = "") -> None:

@@ -98,9 +98,9 @@ class Memory(BaseMemory):
 
     def readers(self) -> list[Reader]:
         """Return the readers for recall, one for each of the `databases`."""
-        from memory_fabric.store.reader import DatabaseReader  # late: writers search nothing
+        from memory_fabric.store.reader import Reader  # late: writers search nothing
 
-        return [DatabaseReader(database) for database in self.databases()]
+        return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
         """Return a view of these domains if this kind of memory has its own; see scoped_memory."""
@@ -147,10 +147,9 @@ class Memory(BaseMemory):
         store = "user" if record.scope in USER_SCOPES else "project"
         from memory_fabric.store import records  # recall alone never loads it
 
+        options = {"supersedes": list(supersedes), "echo": echo, "past": bool(at)}
         payload: dict[str, Any] = {"record": records.as_object(record)}
-        payload |= {"supersedes": list(supersedes)} if supersedes else {}
-        payload |= {"echo": True} if echo else {}
-        payload |= {"past": True} if at else {}
+        payload |= {name: value for name, value in options.items() if value}
         result = self._apply(self._operation("remember", payload, by, store))
         if result.get("queued"):
             return record
@@ -190,11 +189,9 @@ class Memory(BaseMemory):
             return frozenset()
         if database is None:
             return frozenset()
-        promoted = database.rows(
-            "SELECT record FROM promoted WHERE root = ? AND since < ?",
-            (self.project.root, session_started_at),
-        )
-        return frozenset(row[0] for row in promoted)
+        promoted = "SELECT record FROM promoted WHERE root = ? AND since < ?"
+        values = (self.project.root, session_started_at)
+        return frozenset(row[0] for row in database.rows(promoted, values))
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the records that the client itself shows, in MEMORY.md and instruction files."""
@@ -271,15 +268,13 @@ class HeldMemory(KeptMemory):
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
         for database in databases:  # the last one has the nonce: with it all are committed
-            is_last = database is databases[-1]
-            value = f"{int(time.time())} {nonce}"
-            database.commit_held(f"{ANSWERED}{client}" if is_last else "", value)
+            mark = f"{ANSWERED}{client}" if database is databases[-1] else ""
+            database.commit_held(mark, f"{int(time.time())} {nonce}")
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         database = super()._opened(path, kind, create)
         if database is not None:
-            settings = self.settings
-            database.held = not (settings.domain or settings.domains.configured)
+            database.held = not (self.settings.domain or self.settings.domains.configured)
         return database
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
@@ -49,60 +49,12 @@ _NAMES = " UNION ALL ".join(
 _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
-class Reader(Protocol):
-    """Reads of one store for recall: candidates of each source, the graph, and names.
+class Reader:
+    """Reads of one database for recall: candidates of each source, the graph, and names.
 
     `groups` hold the spellings of each word of a question. Times are ISO 8601. All methods raise
-    StoreUnavailable and DeadlinePassed; `DatabaseReader` says what each returns.
+    StoreUnavailable and DeadlinePassed. The shared server has a reader with the same methods.
     """
-
-    kind: str
-
-    def observations(
-        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
-    ) -> Candidates: ...
-    def observations_with(
-        self, names: Sequence[str], limit: int, filters: Filters
-    ) -> Candidates: ...
-    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates: ...
-    def records(
-        self,
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        session: str,
-        phrases: Sequence[str] = (),
-    ) -> Candidates: ...
-    def records_with(self, words: Iterable[str], limit: int, session: str) -> Candidates: ...
-    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> Candidates: ...
-    def recent(self, limit: int, filters: Filters, session: str) -> Candidates: ...
-    def episodes(
-        self,
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        phrases: Sequence[str] = (),
-        *,
-        neighbours: bool = False,
-    ) -> Candidates: ...
-    def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession: ...
-    def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]: ...
-    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates: ...
-    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> Candidates: ...
-    def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]: ...
-    def relations_by_key(
-        self, keys: Iterable[str], at: str, filters: Filters
-    ) -> dict[str, list[Relation]]: ...
-    def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]: ...
-    def stated_at(self, relation: Relation) -> str: ...
-    def aliases(self, terms: Sequence[str]) -> Mapping[str, str]: ...
-    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]: ...
-    def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]: ...
-    def has_domain(self, domain: str) -> bool: ...
-
-
-class DatabaseReader:
-    """Reads of one SQLite database; see `Reader`."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

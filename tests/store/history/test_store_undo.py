@@ -180,7 +180,7 @@ def test_a_record_that_is_taken_back_leaves_journal_and_notes(world: World, memo
     lines = (world.local / journal.DECISIONS).read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["what"] == record.what
     notes = memory_md.locate(str(world.root / ".claude"), str(world.project))
-    assert record.id in memory_md.shown_ids(notes)
+    assert record.id in memory_md.shown_lines(notes)
 
 
 def test_undoing_a_forgetting_brings_everything_back(memory: Memory) -> None:

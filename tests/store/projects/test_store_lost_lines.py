@@ -131,7 +131,7 @@ def test_the_blocks_limits_hold_with_lines_that_memory_does_not_know(tmp_path: P
         remember(world, "constraint", f"Always index the column number{number} of the new shop")
     text = block(world)
     assert text.count("old shop") == 25
-    shown = memory_md.shown_ids(memory_md.MemoryFile(str(world.native())))
+    shown = tuple(memory_md.shown_lines(memory_md.MemoryFile(str(world.native()))))
     assert len(shown) + 1 <= memory_md.MAX_BLOCK_LINES
 
 

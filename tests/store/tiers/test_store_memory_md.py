@@ -53,7 +53,7 @@ def test_a_fence_holds_a_line_and_an_id_for_each_record(notes: MemoryFile) -> No
         END,
         "",
     ]
-    assert memory_md.shown_ids(notes) == (one.id, other.id)
+    assert tuple(memory_md.shown_lines(notes)) == (one.id, other.id)
 
 
 def test_nothing_of_ours_but_the_fence_lies_in_the_clients_folder(notes: MemoryFile) -> None:

@@ -51,7 +51,7 @@ def sync(as_json: AsJson = False) -> int:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        listed = len(memory_md.shown_ids(resolve.memory_md_file(memory))) if memory.project else 0
+        listed = len(memory_md.shown_lines(resolve.memory_md_file(memory))) if memory.project else 0
         text, forwarded, failed = work.forward(memory.settings)
         failures = [*memory.failures, *failed]
     if as_json:

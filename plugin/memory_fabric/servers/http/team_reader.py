@@ -22,6 +22,7 @@ from memory_fabric.servers.http.team_words import (
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.graph import NOW
+from memory_fabric.store.reader import Reader
 from memory_fabric.store.search import EVERYTHING, Candidate
 from memory_fabric.text import name_key, words
 
@@ -35,7 +36,7 @@ MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
-class TeamReader(SpaceQueries):
+class TeamReader(SpaceQueries, Reader):
     """Reads of one space for recall within one transaction."""
 
     def __init__(

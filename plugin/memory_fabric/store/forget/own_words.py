@@ -28,13 +28,8 @@ OWN_TEXT = "\n".join(
         *(field for kind in KINDS.values() for field in kind.shape),
         *(name for value in _FIELDS for name in value._fields),
         *(name for values in _VALUES for name in values),
-        *(
-            memory_md.BEGIN,
-            memory_md.BEGIN_JOINED,
-            memory_md.END,
-            memory_md.HEADING,
-            ingest_queue.PURGED,
-        ),
+        *(memory_md.BEGIN, memory_md.BEGIN_JOINED, memory_md.END, memory_md.HEADING),
+        ingest_queue.PURGED,
         *_OTHERS.split(),
     )
 )

@@ -128,7 +128,13 @@ def find(memory: Memory, text: str) -> Found:
     if names_id(text):
         found = by_id(memory, text)
     elif entities := entities_meant(memory, text):
-        about = _records_about(memory, entities)
+        ids: dict[str, None] = {}
+        of_entity = "entity = (SELECT id FROM entities WHERE name = ?)"
+        stated = f"SELECT record FROM observations WHERE record <> '' AND {of_entity}"
+        for entity in entities:
+            if database := memory.database(entity.store, create=False):
+                ids |= dict.fromkeys(row[0] for row in database.rows(stated, (entity.name,)))
+        about = [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
         keys = {name_key(entity.name) for entity in entities}
         alone = tuple(r for r in about if keys.issuperset(map(name_key, named_in(r))))
         about_others = tuple(r for r in about if r not in alone)
@@ -170,11 +176,8 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
     """Return what the request names if the code still fits. Raises NotFound, BadInput."""
     found = find(memory, text)
     if found.code != code:
-        raise BadInput(
-            "code",
-            f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten.",
-            remedy="Look at a new preview, and confirm its code.",
-        )
+        problem = f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten."
+        raise BadInput("code", problem, remedy="Look at a new preview, and confirm its code.")
     return found
 
 
@@ -190,11 +193,9 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
             continue
         result = memory.write("forget", payload, provenance, store=database.kind)
         if result.get("queued"):
-            raise StoreUnavailable(
-                database.path,
-                f"It will be forgotten later: {result.get('because')}",
-                remedy="memory-fabric sync does it when the memory can be written.",
-            )
+            problem = f"It will be forgotten later: {result.get('because')}"
+            remedy = "memory-fabric sync does it when the memory can be written."
+            raise StoreUnavailable(database.path, problem, remedy=remedy)
         count += sum(map(len, payload.values()))
     memory.flush()
     return count
@@ -292,14 +293,11 @@ def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarge
 
 def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
     is_stored, kind = "SELECT 1 FROM records WHERE id = ?", database.kind
+    texts = ((o.entity, o.text) for o in found.observations if o.store == kind)
     payload: dict[str, list[Any]] = {
         "ids": [r.id for r in found.records if database.row(is_stored, (r.id,))],
         "entityNames": [e.name for e in found.entities if e.store == kind],
-        "deletions": [
-            {"entityName": o.entity, "observations": [o.text]}
-            for o in found.observations
-            if o.store == kind
-        ],
+        "deletions": [{"entityName": name, "observations": [text]} for name, text in texts],
     }
     turns = [t.id for t in found.turns if t.store == kind]
     return payload | ({"turns": turns} if turns else {})
@@ -318,18 +316,6 @@ def _purge_part(database: Database, found: Found) -> dict[str, Any]:
     statements += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
     payload = _payload_for(database, replace(found, turns=()))
     return {"names": list(dict.fromkeys(names)), "said": statements, "forget": payload}
-
-
-def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Record]:
-    ids: dict[str, None] = {}
-    stated = (
-        "SELECT record FROM observations WHERE record <> '' "
-        "AND entity = (SELECT id FROM entities WHERE name = ?)"
-    )
-    for entity in entities:
-        if database := memory.database(entity.store, create=False):
-            ids |= dict.fromkeys(row[0] for row in database.rows(stated, (entity.name,)))
-    return [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
 
 
 def _by_words(memory: Memory, text: str) -> Found:
@@ -352,12 +338,7 @@ def _by_words(memory: Memory, text: str) -> Found:
             for hit in search.observations(database, match, MAX_FOUND)
             if not hit.metadata["record"]
         ]
-    return Found(
-        text,
-        tuple(r for r in records if wanted <= stems(f"{r.what} {r.why}")),
-        observations=tuple(
-            o
-            for o in observations
-            if wanted & stems(o.text) and wanted <= stems(f"{o.entity} {o.text}")
-        ),
-    )
+    whole = tuple(r for r in records if wanted <= stems(f"{r.what} {r.why}"))
+    about = (o for o in observations if wanted & stems(o.text))
+    held = tuple(o for o in about if wanted <= stems(f"{o.entity} {o.text}"))
+    return Found(text, whole, observations=held)

@@ -105,11 +105,9 @@ def find(
     isolated session, which sees only some domains.
     """
     if memory.domains is not None:
-        raise BadInput(
-            "text",
-            "A purge searches all domains, and only some can be read here.",
-            remedy="Purge from a shell, outside of an isolated domain.",
-        )
+        problem = "A purge searches all domains, and only some can be read here."
+        remedy = "Purge from a shell, outside of an isolated domain."
+        raise BadInput("text", problem, remedy=remedy)
     found = _by_id(memory, text) if plan.names_id(text) else None
     if found is None:
         found = _by_words(memory, text, exact=exact, inside=inside)
@@ -127,10 +125,8 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
         for location, database in databases:
             target = plan.target_in(planned, memory, database)
             counts += _in_tables(database, target) + _in_files(location, target)
-    if not found.words:
-        counts["records"] = len(found.records)
-        counts["entities"] = len(found.entities)
-        counts["observations"] = len(found.observations)
+    for what in () if found.words else ("records", "entities", "observations"):
+        counts[what] = len(getattr(found, what))
     target = plan.target_of(planned)
     top = spool.folder_of(memory.settings.home) + os.sep
     for path in purge_steps.own_files(memory, where):  # those that belong to no single memory
@@ -152,11 +148,8 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:
-        raise BadInput(
-            "code",
-            "The memories that this means have changed meanwhile; nothing was erased.",
-            remedy="Look at a new preview.",
-        )
+        problem = "The memories that this means have changed meanwhile; nothing was erased."
+        raise BadInput("code", problem, remedy="Look at a new preview.")
     return purge_exactly(memory, found, provenance)
 
 
@@ -195,9 +188,8 @@ def _locked(home: str) -> Iterator[None]:
         with files.Locked(os.path.join(home, LOCK), LOCK_S):
             yield
     except TimeoutError as error:
-        raise StoreUnavailable(
-            home, f"Another purge is running: {error}.", remedy="Wait until it has ended."
-        ) from error
+        problem = f"Another purge is running: {error}."
+        raise StoreUnavailable(home, problem, remedy="Wait until it has ended.") from error
 
 
 def _carry_out(memory: Memory, planned: PurgePlan, provenance: Provenance) -> Purged:
@@ -276,21 +268,10 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
         records += [r for id_ in stated["ids"] for r in memory.find_records("id = ?", (id_,))]
         entities += plan.entities_named(database, stated["entityNames"])
         names = {e.name for e in entities if e.store == database.kind}
-        observations += [
-            FoundText(item["entityName"], line, database.kind)
-            for item in stated["deletions"]
-            for line in item["observations"]
-            if item["entityName"] not in names
-        ]
-    return Found(
-        text,
-        tuple(records),
-        tuple(dict.fromkeys(entities)),
-        tuple(dict.fromkeys(observations)),
-        words=words,
-        exact=exact,
-        inside=inside,
-    )
+        pairs = purge_rows.said_in(stated)
+        observations += [FoundText(*pair, database.kind) for pair in pairs if pair[0] not in names]
+    memories = tuple(records), tuple(dict.fromkeys(entities)), tuple(dict.fromkeys(observations))
+    return Found(text, *memories, words=words, exact=exact, inside=inside)
 
 
 def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
@@ -335,20 +316,17 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
         where = file_locations.locations(memory, everywhere=False)
         sought = PurgeTarget(words=(one_line(text),)).sought
         paths = purge_steps.elsewhere(memory, where, sought)
+        problem = "These words are nowhere in this memory; there is nothing to erase."
         hint = f" They are in {first_of(paths, MAX_NAMED)}, which is not part of this memory."
-        raise NotFound(
-            text,
-            "These words are nowhere in this memory; there is nothing to erase."
-            + (hint if paths else ""),
-            remedy="--everywhere searches all projects." if paths else "",
-        )
+        remedy = "--everywhere searches all projects." if paths else ""
+        raise NotFound(text, problem + (hint if paths else ""), remedy=remedy)
     return found
 
 
 def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
     c, words = database.connection, target.asked
     stated = purge_rows.stated(c, target)
-    texts = {text for item in stated["deletions"] for text in item["observations"]}
+    texts = {text for _, text in purge_rows.said_in(stated)}
     texts |= {text for _, text in target.said} if words else set()
     is_stored = "SELECT 1 FROM records WHERE id = ?"
     ids = {*stated["ids"], *(id_ for id_ in target.ids if database.row(is_stored, (id_,)))}

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from sqlite3 import Connection
@@ -45,6 +45,9 @@ TEXTS = {
     "prompts": ("prompts", "seq", "text"),
     "ingests": ("intake", "id", "body", "result", "error"),
 }
+_OBSERVATIONS = (
+    "SELECT e.name, o.text, o.record FROM observations AS o JOIN entities AS e ON e.id = o.entity"
+)
 # Fields of an ingested text that hold no words of it.
 _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
 
@@ -83,21 +86,20 @@ def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     names = [name for (name,) in _with(c.execute("SELECT name FROM entities"), 0, target.asked)]
-    record_ids = [
-        record.id
-        for record, _ in records.find(c, "1", (), limit=-1)
-        if target.is_stated_by(records.as_object(record))
-    ]
-    observations = c.execute(
-        "SELECT e.name, o.text, o.record FROM observations AS o "
-        "JOIN entities AS e ON e.id = o.entity"
-    )
+    every = (record for record, _ in records.find(c, "1", (), limit=-1))
+    record_ids = [r.id for r in every if target.is_stated_by(records.as_object(r))]
+    observations = c.execute(_OBSERVATIONS)
     deletions = [
         {"entityName": name, "observations": [text]}
         for name, text, record in _with(observations, 1, target.asked)
         if name not in names and record not in record_ids
     ]
     return {"ids": record_ids, "entityNames": names, "deletions": deletions}
+
+
+def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the observations (name, text) that a payload for `forget` names."""
+    return [(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]]
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
@@ -134,11 +136,9 @@ def compact(database: Database) -> None:
         give_up = time.monotonic() + CHECKPOINT_S
         while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if time.monotonic() > give_up:
-                raise StoreUnavailable(
-                    database.path,
-                    "Another process is reading this memory; its log still holds old pages.",
-                    remedy="Close other sessions, then repeat the command.",
-                )
+                problem = "Another process is reading this memory; its log still holds old pages."
+                remedy = "Close other sessions, then repeat the command."
+                raise StoreUnavailable(database.path, problem, remedy=remedy)
             time.sleep(0.05)
     except sqlite3.Error as error:
         raise translated(database.path, error) from error
@@ -186,17 +186,11 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
     """Return the purged texts that other memories of this database hold, too, and keep."""
-    living = [
-        f"{what} {why}"
-        for id_, what, why in database.rows("SELECT id, what, why FROM records")
-        if id_ not in target.ids
-    ]
+    of_records = database.rows("SELECT id, what, why FROM records")
+    living = [f"{what} {why}" for id_, what, why in of_records if id_ not in target.ids]
     living += [
         text
-        for name, text, record in database.rows(
-            "SELECT e.name, o.text, o.record FROM observations AS o "
-            "JOIN entities AS e ON e.id = o.entity"
-        )
+        for name, text, record in database.rows(_OBSERVATIONS)
         if record not in target.ids and name not in target.names and (name, text) not in target.said
     ]
     return [text for text in target.texts if any(map(Sought((Needle(text),)).is_in, living))]
@@ -220,12 +214,11 @@ def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeT
     if not any(payload.values()):
         return target
     write.apply_within(c, Operation(ids.new_id(), "forget", payload, by, ""))
-    pairs = {(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]}
     target = replace(
         target,
         ids=target.ids | {*payload["ids"]},
         names=target.names | {*payload["entityNames"]},
-        said=target.said | pairs,
+        said=target.said | {*said_in(payload)},
     )
     log_tombstones(c, target, by)
     return target
@@ -311,13 +304,11 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
     keys += [prefix + uuid for prefix in KEYS_OF_TURN for uuid in target.turns]
     names = [prefix + name for prefix in KEYS_OF_NAME for name in target.given]
     for table in ("injections", "told"):
-        for key in keys:
+        for key in (*keys, *names):
             deleted += c.execute(f"DELETE FROM {table} WHERE memory = ?", (key,)).rowcount
-        for name in names:
-            deleted += c.execute(
-                f"DELETE FROM {table} WHERE memory = ? OR substr(memory, 1, ?) = ?",
-                (name, len(name) + 1, f"{name}#"),
-            ).rowcount
+        for start in (f"{name}#" for name in names):
+            rows_of = f"DELETE FROM {table} WHERE substr(memory, 1, ?) = ?"
+            deleted += c.execute(rows_of, (len(start), start)).rowcount
     return deleted
 
 

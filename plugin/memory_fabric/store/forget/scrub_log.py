@@ -111,12 +111,12 @@ def without_steps(
     steps: Sequence[Mapping[str, Any]], target: PurgeTarget
 ) -> list[Mapping[str, Any]]:
     """Return operations (kind, payload) without purged content; empty ones are dropped."""
-    new_steps = []
-    for step in steps:
-        payload = without(step["kind"], step["payload"], target)
-        if payload is not None:
-            new_steps.append(step if payload is step["payload"] else {**step, "payload": payload})
-    return new_steps
+    pairs = ((step, without(step["kind"], step["payload"], target)) for step in steps)
+    return [
+        step if payload is step["payload"] else {**step, "payload": payload}
+        for step, payload in pairs
+        if payload is not None
+    ]
 
 
 def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
@@ -206,12 +206,8 @@ def _statements(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _relations(items: Any, target: PurgeTarget) -> list[Any]:
-    return [
-        r
-        for r in items
-        if not (target.is_name(r["from"]) or target.is_name(r["to"]))
-        and not target.asked.is_in(r.get("relationType", ""))
-    ]
+    between = (r for r in items if not (target.is_name(r["from"]) or target.is_name(r["to"])))
+    return [r for r in between if not target.asked.is_in(r.get("relationType", ""))]
 
 
 def _record(record: Any, target: PurgeTarget) -> Any:

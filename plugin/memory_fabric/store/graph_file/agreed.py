@@ -215,7 +215,7 @@ def append(path: str, expected: Signature, data: bytes) -> Signature:
     """
     if not data:
         return expected
-    handle = files.open_to_extend(path)
+    handle = files.opened(path, os.O_RDWR | os.O_APPEND)
     try:
         before = os.fstat(handle)
         if _signature_in(before) != expected:

@@ -168,36 +168,26 @@ def import_file(
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
     with files.open_regular(path) as first, files.open_regular(path) as second:
-        loaded = write.load(
-            memory,
-            items.entities(first),
-            items.relations(second),
-            provenance,
-            lambda _: progress and progress(first.tell() + second.tell(), of),
-        )
+        report = lambda _: progress and progress(first.tell() + second.tell(), of)  # noqa: E731
+        every = items.entities(first), items.relations(second)
+        loaded = write.load(memory, *every, provenance, report)
     if progress:
         progress(of, of)
     items.close()
-    return Imported(
-        loaded,
-        read=items.read,
-        others=items.others,
-        bad=tuple(items.bad),
-        set_aside=items.path if items.bad and (items.read or items.others) else "",
-    )
+    aside = items.path if items.bad and (items.read or items.others) else ""
+    return Imported(loaded, items.read, items.others, tuple(items.bad), aside)
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
     """Append bad lines, redacted as one text: a key may span several. Raises OSError."""
-    numbered, now = list(bad_lines), ids.timestamp()
+    numbered = list(bad_lines)
     texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in numbered])
-    files.append_lines(
-        path,
-        (
-            {"file": source, "number": bad.number, "at": now, "because": bad.because, "line": text}
-            for (bad, _), text in zip(numbered, texts, strict=True)
-        ),
+    origin = {"file": source, "at": ids.timestamp()}
+    lines = (
+        origin | {"number": bad.number, "because": bad.because, "line": text}
+        for (bad, _), text in zip(numbered, texts, strict=True)
     )
+    files.append_lines(path, lines)
 
 
 def _redacted(lines: Sequence[str]) -> list[str]:
@@ -247,13 +237,12 @@ class _FileItems:
                     raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
-                bad = BadLine(number, error.message)
                 # Adjacent bad lines are one text, which must not be split.
                 if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
                     self.close()
                 self._apart = False
-                self.bad.append(bad)
-                self._waiting.append((bad, line))
+                self.bad.append(BadLine(number, error.message))
+                self._waiting.append((self.bad[-1], line))
                 self._bytes += len(line)
                 continue
             self._apart = True

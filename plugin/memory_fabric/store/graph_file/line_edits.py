@@ -195,12 +195,11 @@ def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]
     """Return the spans of a line with its end, two at most; `mark` is its digest in the file."""
     places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
-        whole = line + b"\n"
-        places = {(0, len(whole))} if content.startswith(whole) else set()
-        at = content.find(b"\n" + whole) + 1
-        while at and len(places) < 2:
-            places.add((at, at + len(whole)))
-            at = content.find(b"\n" + whole, at) + 1
+        whole = b"\n" + line + b"\n"
+        at = 0 if content.startswith(whole[1:]) else content.find(whole) + 1 or -1
+        while at >= 0 and len(places) < 2:
+            places.add((at, at + len(whole) - 1))
+            at = content.find(whole, max(0, at)) + 1 or -1
         return places
     item = exchange.read(line)
     # The forms in which JSON writes the name, or the relation's first end.

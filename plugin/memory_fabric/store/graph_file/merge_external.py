@@ -141,7 +141,8 @@ def merge_changes(
             apply("delete_observations", {"deletions": deletions})
         for names in _chunks(list(removed.names)):
             apply("remove_orphans", {"entityNames": names})
-    new = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
+    relations_now = (item for item in stated if isinstance(item, Relation))
+    new = [r for r in relations_now if of_relation(r) not in ours.removed]
     ends = {name for r in new for name in (r.source, r.target)}
     remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
     entities = [entity for entity in remaining if entity is not None]
@@ -181,20 +182,11 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
     """Return the entity without parts that were removed here; None if nothing else is remaining."""
     if not ours.removed:
         return entity
-    texts = tuple(
-        text
-        for text in entity.observations
-        if of_observation(entity.name, text) not in ours.removed
-    )
-    if not texts and entity.name not in ends and _is_gone(entity, ours):
+    name, gone = entity.name, ours.removed
+    texts = tuple(t for t in entity.observations if of_observation(name, t) not in gone)
+    if not texts and name not in ends and of_entity(name, entity.type) in gone:
         return None
     return entity._replace(observations=texts)
-
-
-def _is_gone(item: Entity | Relation, ours: Ours) -> bool:
-    if isinstance(item, Entity):
-        return of_entity(item.name, item.type) in ours.removed
-    return of_relation(item) in ours.removed
 
 
 class _Parts:
@@ -227,13 +219,9 @@ class _Parts:
 
     def exclude_own(self, ours: Ours) -> bool:
         """Remove own additions; return True if there were any."""
-        names = [name for name, kind in self.names.items() if of_entity(name, kind) in ours.added]
-        texts = [
-            (name, text)
-            for name, texts in self.texts.items()
-            for text in texts
-            if of_observation(name, text) in ours.added
-        ]
+        pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
+        texts = [pair for pair in pairs if of_observation(*pair) in ours.added]
+        names = [pair[0] for pair in self.names.items() if of_entity(*pair) in ours.added]
         relations = [relation for relation in self.relations if of_relation(relation) in ours.added]
         for name in names:
             del self.names[name]
@@ -260,7 +248,8 @@ def _agree(
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
         return True
-    type_ = stored.type if _is_gone(stated, ours) else stated.type
+    is_gone = of_entity(stated.name, stated.type) in ours.removed
+    type_ = stored.type if is_gone else stated.type
     stated_texts = [text for text in stored.observations if text in set(stated.observations)]
     if stored.type == type_ and stated_texts == list(stated.observations):
         return type_ == stated.type
@@ -271,15 +260,10 @@ def _agree(
         relations = rows.relations(c, "s.name = ?1 OR t.name = ?1", (stated.name,))
     place = {text: number for number, text in enumerate(stated.observations)}
     observations.sort(key=lambda row: place.get(row["text"], len(place)))
+    again: dict[str, Any] = {"entities": [row | {"type": type_} for row in entities]}
+    again["observations"] = [row | {"id": None} for row in observations]
     apply("delete_entities", {"entityNames": [stated.name]})
-    apply(
-        "restore",
-        {
-            "entities": [row | {"type": type_} for row in entities],
-            "observations": [row | {"id": None} for row in observations],
-            "relations": relations,
-        },
-    )
+    apply("restore", again | {"relations": relations})
     return type_ == stated.type
 
 
@@ -320,9 +304,6 @@ def _is_young(times: Times, written_s: float) -> bool:
 def _renewed(
     some: Mapping[str, Times], added: set[str], removed: set[str], now_s: float
 ) -> dict[str, Times]:
-    young = {
-        part: times
-        for part, times in some.items()
-        if part not in removed and _is_young(times, now_s)
-    }
+    remaining = ((part, times) for part, times in some.items() if part not in removed)
+    young = {part: times for part, times in remaining if _is_young(times, now_s)}
     return young | {part: (young.get(part, (now_s, now_s))[0], now_s) for part in added}

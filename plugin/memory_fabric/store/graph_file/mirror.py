@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from memory_fabric import ids
@@ -286,40 +287,38 @@ class Mirror:
         """Apply what others changed; return the state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        if any(before.values()) and not any(now.values()):
-            self._save_first(db)
-        settings = memory.settings
-        by = Provenance(
-            source="import",
-            trust="tool",
-            author=settings.author,
-            origin=settings.origin,
-            at=ids.timestamp(),
-        )
+        # A retry after a failure makes no other copy, which would hold less.
+        if any(before.values()) and not any(now.values()) and not self._saved:
+            copy = backup.create(db.path)
+            self._saved = True
+            self._report(
+                f"{self.path} was removed or emptied by someone, so its graph is gone; "
+                f"its former content is in {copy}"
+            )
+        said_by = {"author": memory.settings.author, "origin": memory.settings.origin}
+        by = Provenance("import", trust="tool", at=ids.timestamp(), **said_by)
 
         def apply(kind: str, payload: dict[str, Any]) -> Mapping[str, Any]:
             # The payloads were redacted line by line, or come from the database.
             result = memory.apply_now(Operation(ids.new_id(), kind, payload, by, "user"))
             for name in result.get("forgotten", ()):
-                self._report_once(
-                    f"{self.path}: {name!r} was forgotten on request and is not added again"
-                )
+                what = f"{name!r} was forgotten on request and is not added again"
+                self._report_once(f"{self.path}: {what}")
             return result
 
         is_ahead = agreed.is_ahead(db, state)
         # The ends of a relation may have no lines of their own.
-        has_lost = any(
-            isinstance(exchange.read(line), Relation)
-            for mark, line in before.items()
-            if line and mark not in now
-        )
-        written_s = seen[1] / 1e9 if seen else time.time()
-        ours = merge_external.load(db).unknown_at(written_s)
-        differs = merge_external.merge_changes(
-            db, apply, before, now, lambda: agreed.clear(db), ours
-        )
+        lost = (line for mark, line in before.items() if line and mark not in now)
+        has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
+        ours = merge_external.load(db).unknown_at(seen[1] / 1e9 if seen else time.time())
+        clear = partial(agreed.clear, db)
+        differs = merge_external.merge_changes(db, apply, before, now, clear, ours)
         if bad:
-            self._set_aside(bad)
+            aside = os.path.join(self.home, exchange.SET_ASIDE)
+            exchange.set_aside(aside, self.path, bad)
+            named = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
+            more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
+            self._report(f"{self.path}: set aside in {aside}: {named}{more}")
         after = state or NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
@@ -330,10 +329,8 @@ class Mirror:
     def _mended(self, state: State, seen: Signature) -> bool:
         """Complete lines that a killed process began to append; True if there were any."""
         pending = agreed.pending(self.home, state)
-        if pending is None or seen is None or state.signature is None:
-            return False
-        size = state.signature[0]
-        if not 0 <= size < seen[0]:
+        size = state.signature[0] if state.signature else -1
+        if pending is None or seen is None or not 0 <= size < seen[0]:
             return False
         content = agreed.read(self.path)
         lacking = agreed.missing(content, size, pending[1])
@@ -347,34 +344,14 @@ class Mirror:
         now: Marked = {}
         bad = []
         for number, line in self._lines():
-            mark = mark_of(line)
-            if mark in before:
-                now[mark] = before[mark]
-                continue
+            mark, item = mark_of(line), None
             try:
-                item = exchange.read(line)
+                item = exchange.read(line) if mark not in before else None
             except BadInput as error:
                 bad.append((exchange.BadLine(number, error.message), line))
-                item = None
-            now[mark] = exchange.line_of(exchange.cleaned(item)) if item else b""
+            cleaned = exchange.line_of(exchange.cleaned(item)) if item else b""
+            now[mark] = before.get(mark, cleaned)
         return now, bad
-
-    def _set_aside(self, bad: list[tuple[exchange.BadLine, bytes]]) -> None:
-        aside = os.path.join(self.home, exchange.SET_ASIDE)
-        exchange.set_aside(aside, self.path, bad)
-        named = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
-        more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
-        self._report(f"{self.path}: set aside in {aside}: {named}{more}")
-
-    def _save_first(self, db: Database) -> None:
-        if self._saved:  # a retry after a failure: another copy would hold less
-            return
-        copy = backup.create(db.path)
-        self._saved = True
-        self._report(
-            f"{self.path} was removed or emptied by someone, so its graph is gone; "
-            f"its former content is in {copy}"
-        )
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         try:

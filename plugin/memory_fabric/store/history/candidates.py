@@ -123,10 +123,8 @@ def settle_for_everybody(
 ) -> Record:
     """Propose the record no more: `made` is the id of the global one, or it is for this project."""
     record, seen, kind = found
-    if made:
-        record = record._replace(evidence={**record.evidence, GLOBAL: made})
-    else:
-        record = record._replace(generalizable=False)
+    settled = {"evidence": {**record.evidence, GLOBAL: made}} if made else {"generalizable": False}
+    record = record._replace(**settled)
     payload = {"record": records.as_object(record), "seen_in": seen}
     memory.write("put_record", payload, by, store=kind)
     return record
@@ -145,10 +143,9 @@ def upgrade(memory: Memory, most: int) -> int:
         demoted += _demote(memory, database, _BY_PHRASES, ids.timestamp(), batch, most - demoted)
         is_done = demoted < most
         with database.transaction() as c:
-            if is_done:
-                c.execute("DELETE FROM meta WHERE key = ?", (UPGRADING,))
-            else:
-                c.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (UPGRADING, batch))
+            c.execute("DELETE FROM meta WHERE key = ?", (UPGRADING,))
+            if not is_done:
+                c.execute("INSERT INTO meta VALUES (?, ?)", (UPGRADING, batch))
         if is_done and (row[0] or demoted):
             steps = "SELECT id FROM operations WHERE instr(payload, ?) > 0"
             if of_batch := database.rows(steps, (batch,)):

@@ -95,18 +95,14 @@ def newest_first(changes: Iterable[Change]) -> list[Change]:
 def by_id(memory: Memory, text: str) -> Change:
     """Return the operation that an id or an end of it names. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
-    matches = []
-    if len(part) >= MIN_ID_CHARS:
-        matches = read_all(memory, "id LIKE ? OR id LIKE ?", (f"{part}%", f"%{part}"))
+    like, is_id = "id LIKE ? OR id LIKE ?", len(part) >= MIN_ID_CHARS
+    matches = read_all(memory, like, (f"{part}%", f"%{part}")) if is_id else []
     if not matches:
-        raise NotFound(
-            text, f"No change has the id {text!r}.", remedy="memory-fabric history shows ids."
-        )
+        problem = f"No change has the id {text!r}."
+        raise NotFound(text, problem, remedy="memory-fabric history shows ids.")
     if len(matches) > 1:
-        ids = ", ".join(change.id for change in matches)
-        raise BadInput(
-            "id", f"{text!r} fits several changes: {ids}.", remedy="Type more of the id."
-        )
+        problem = f"{text!r} fits several changes: {', '.join(c.id for c in matches)}."
+        raise BadInput("id", problem, remedy="Type more of the id.")
     return matches[0]
 
 

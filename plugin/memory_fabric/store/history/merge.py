@@ -122,9 +122,7 @@ def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
     for database, called in (*exact, *alike):
         if part := _part(database, called):
             return part, database
-    raise NotFound(
-        name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
-    )
+    raise resolve.no_such_entity(name)
 
 
 def _part(database: Database, name: str) -> Part | None:

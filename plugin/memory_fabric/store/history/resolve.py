@@ -46,9 +46,14 @@ def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
 
 def no_such_id(text: str) -> NotFound:
     """Return the error for an id that nothing has."""
-    return NotFound(
-        text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
-    )
+    problem = f"No memory has the id {text!r}."
+    return NotFound(text, problem, remedy="memory-fabric recall shows ids.")
+
+
+def no_such_entity(name: str) -> NotFound:
+    """Return the error for the name of no entity."""
+    problem = f"There is no entity {name!r}."
+    return NotFound(name, problem, remedy="memory-fabric recall finds names.")
 
 
 def several_ids(text: str, ids: Any) -> BadInput:
@@ -95,8 +100,8 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
         except OSError:
             continue  # a file that is too large is no queue
         payloads = [line.get("payload") for line in waiting]
-        waiting_records = [p.get("record") for p in payloads if isinstance(p, dict)]
-        if any(isinstance(r, dict) and r.get("id") == record_id for r in waiting_records):
+        changed = [p.get("record") for p in payloads if isinstance(p, dict)]
+        if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):
             tiers.append("queue")
     if memory.project is None:
         return tiers
@@ -106,15 +111,14 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
         if mine and not mine[-1].get("forgotten"):
             tiers.append(journal.DECISIONS)
             break
-    if record_id in memory_md.shown_ids(memory_md_file(memory)):
+    if record_id in memory_md.shown_lines(memory_md_file(memory)):
         tiers.append("MEMORY.md")
     return tiers
 
 
 def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
     """Return the MEMORY.md of this project."""
-    root = memory.project.root if memory.project else ""
-    settings = memory.settings
+    root, settings = memory.project.root if memory.project else "", memory.settings
     return memory_md.locate(settings.config_dir, root, settings.memory_md_off)
 
 

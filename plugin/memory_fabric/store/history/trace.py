@@ -112,11 +112,8 @@ def as_json(described: DescribedChange) -> dict[str, Any]:
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
     """Return changes of an entity or record, forgotten or not, or all; newest first."""
-    if name is None:
-        listed = changes.read_all(memory, limit=limit)
-    else:
-        listed = _concerning(memory, name)[:limit]
-    return [described(memory, change) for change in listed]
+    listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
+    return [described(memory, change) for change in listed[:limit]]
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
@@ -161,16 +158,13 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
     """Return own injections into main conversations: session, memory, channel, time."""
-    return [
-        (session, memory, channel, at)
-        for database in databases
-        for session, memory, channel, at in database.rows(
-            "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
-            "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
-            "AND i.created_at >= s.started_at ORDER BY i.created_at",
-            (since,),
-        )
-    ]
+    query = (
+        "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
+        "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
+        # Those that a forked session copied are older: another transcript has them.
+        "AND i.created_at >= s.started_at ORDER BY i.created_at"
+    )
+    return [row for database in databases for row in database.rows(query, (since,))]
 
 
 def sessions(databases: Iterable[Database]) -> set[str]:
@@ -188,12 +182,9 @@ def span(databases: Iterable[Database]) -> tuple[str, str]:
 
 def transcript_folders(databases: Iterable[Database]) -> list[str]:
     """Return folders in which the client keeps transcripts of these sessions, as it reported."""
-    paths = [
-        row[0]
-        for database in databases
-        for row in database.rows("SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''")
-    ]
-    return list(dict.fromkeys(os.path.dirname(path) for path in paths))
+    query = "SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''"
+    paths = [path for database in databases for (path,) in database.rows(query)]
+    return list(dict.fromkeys(map(os.path.dirname, paths)))
 
 
 def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) -> EntityTrace:
@@ -204,9 +195,7 @@ def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) 
         (id_,),
     ):
         statement = Statement(*fields)
-        mine = [
-            injection for injection in injections if injection.memory == f"graph:{name}#{number}"
-        ]
+        mine = [i for i in injections if i.memory == f"graph:{name}#{number}"]
         mine += _of_record(memory, statement.record) if statement.record else ()
         statements.append(statement._replace(injections=tuple(mine)))
     aliases = tuple(resolve.aliases_of(database, name))
@@ -246,9 +235,7 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
                     _of_entity(memory, name),
                     described(memory, change),
                 )
-    raise NotFound(
-        name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
-    )
+    raise resolve.no_such_entity(name)
 
 
 def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
@@ -271,14 +258,11 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
     while searched != names | ids:  # a merge adds former names of the entity
-        searched = names | ids
+        searched, endings = names | ids, tuple(ids)
         for change in _mentioning(memory, ids, names):
-            if change.id not in concerned and (
-                any(
-                    text in names or any(text.endswith(ending) for ending in ids)
-                    for part in (change.payload, *change.inverse)
-                    for text in _texts(part)
-                )
+            texts = (text for part in (change.payload, *change.inverse) for text in _texts(part))
+            if change.id not in concerned and any(
+                text in names or text.endswith(endings) for text in texts
             ):
                 concerned[change.id] = change
                 if change.kind == "merge" and change.payload["into"] in names:

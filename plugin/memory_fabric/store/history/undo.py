@@ -44,11 +44,9 @@ def of_session(memory: Memory, session: str) -> list[Change]:
     own = {change.id for change in listed}
     listed = [c for c in listed if c.kind != "undo" or c.payload.get("operation") not in own]
     if not session or not listed:
-        raise NotFound(
-            session,
-            f"No change was made in the session {session!r}.",
-            remedy="memory-fabric history --json names the session of each change.",
-        )
+        problem = f"No change was made in the session {session!r}."
+        remedy = "memory-fabric history --json names the session of each change."
+        raise NotFound(session, problem, remedy=remedy)
     return listed
 
 
@@ -56,11 +54,8 @@ def of_step(memory: Memory, name: str) -> list[Change]:
     """Return the changes of a named step that are not undone, newest first. Raises NotFound."""
     listed = [change for change in changes.of_batch(memory, name) if not change.undone]
     if not listed:
-        raise NotFound(
-            name,
-            f"No change was made with --step {name}, or it is undone already.",
-            remedy="memory-fabric history shows changes.",
-        )
+        problem = f"No change was made with --step {name}, or it is undone already."
+        raise NotFound(name, problem, remedy="memory-fabric history shows changes.")
     return listed
 
 

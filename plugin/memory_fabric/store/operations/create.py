@@ -183,10 +183,6 @@ def _derive_relations(payload: Payload) -> Steps:
     return [step("delete_relations", relations=relations), step("remove_orphans", entityNames=[])]
 
 
-def _derive_observations(payload: Payload) -> Steps:
-    return [_removal((item["entityName"], item["contents"]) for item in payload["observations"])]
-
-
 def _describe_entities(payload: Payload, inverse: Sequence[Payload]) -> str:
     new, added = set(kind.parts_of(inverse, "remove_orphans", "entityNames")), _added(inverse)
     parts = [
@@ -232,6 +228,8 @@ KINDS = {
         {"observations": [_CONTENTS], **_APART},
         add_observations,
         _describe_observations,
-        _derive_observations,
+        lambda payload: [
+            _removal((o["entityName"], o["contents"]) for o in payload["observations"])
+        ],
     ),
 }

@@ -28,17 +28,12 @@ def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
             continue
-        place, agent, project = (
-            str(item.get(name) or "") for name in ("place", "agent", "project")
-        )
+        optional = {name: str(item.get(name) or "") for name in ("place", "agent", "project")}
         cursor = c.execute(
             "INSERT OR IGNORE INTO episodes (uuid, session, role, text, extra, place, agent, "
-            "domain, project, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(item["id"], item["session"], item["role"], item["text"]),
-                *(index_extra(item["text"]), place, agent, by.domain, project),
-                item["created_at"],
-            ),
+            "domain, project, created_at) VALUES (:id, :session, :role, :text, :extra, :place, "
+            ":agent, :domain, :project, :created_at)",
+            item | optional | {"extra": index_extra(item["text"]), "domain": by.domain},
         )
         added += [item["id"]] if cursor.rowcount > 0 else []
     if payload.get("batch") and added:

@@ -24,11 +24,8 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
     refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
     if refused and len(refused) == len(set(payload["aliases"])):
         raise next(iter(refused.values()))
-    names = [
-        name_
-        for name_ in payload["aliases"]
-        if name_ not in refused and name_key(name_) != name_key(name)
-    ]
+    free = [name_ for name_ in payload["aliases"] if name_ not in refused]
+    names = [name_ for name_ in free if name_key(name_) != name_key(name)]
     result, inverse = put_aliases(c, {"entity": name, "aliases": names}, by)
     return result | {"refused": {name_: str(why) for name_, why in refused.items()}}, inverse
 
@@ -62,9 +59,10 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     names = [name for name in dict.fromkeys(payload["names"]) if name != into]
     for name in names:
         _existing(c, name)
+    texts = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
     groups = [
         _one_entity(c, into, names),
-        *_observations(c, into, names),
+        *_moved("observations", texts, lambda row: row | {"entity": into}, ("text",)),
         *_relations(c, into, names),
     ]
     lifted = _lift_tombstones(c, into, groups)
@@ -89,22 +87,16 @@ def _existing(c: Connection, name: str) -> int:
 def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
     if not other.strip():
         return BadInput("alias", "An alias is empty.", remedy="Give a name.")
-    for condition, problem, remedy in (
-        (
-            "e.key = ?",
-            "is the name of the entity",
-            "Use memory-fabric merge to make one entity of both.",
-        ),
-        (
-            "e.id IN (SELECT entity FROM aliases WHERE key = ?)",
-            "already means the entity",
-            "Remove it there first, with memory-fabric alias --remove.",
-        ),
-    ):
-        owner = rows.entities(c, f"{condition} AND e.id <> ?", (name_key(other), entity))
-        if owner:
-            problem = f"{other!r} {problem} {owner[0]['name']!r}."
-            return BadInput("alias", problem, remedy=remedy)
+    values = (name_key(other), entity)
+    if owner := rows.entities(c, "e.key = ? AND e.id <> ?", values):
+        problem = f"{other!r} is the name of the entity {owner[0]['name']!r}."
+        remedy = "Use memory-fabric merge to make one entity of both."
+        return BadInput("alias", problem, remedy=remedy)
+    of_alias = "e.id IN (SELECT entity FROM aliases WHERE key = ?) AND e.id <> ?"
+    if owner := rows.entities(c, of_alias, values):
+        problem = f"{other!r} already means the entity {owner[0]['name']!r}."
+        remedy = "Remove it there first, with memory-fabric alias --remove."
+        return BadInput("alias", problem, remedy=remedy)
     return None
 
 
@@ -118,11 +110,6 @@ def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
     single = out[0] | {"record": record, "said_by": said_by, "aliases": unique}
     return restore.group("entities", out, [single])
-
-
-def _observations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
-    observations = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
-    return _moved("observations", observations, lambda row: row | {"entity": into}, ("text",))
 
 
 def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:

@@ -58,11 +58,9 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     if missing:
         elsewhere = _held_elsewhere(c, place)
         deleted += sum(drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
-    sums_here = {id_: sum_ for id_, sum_ in before.items() if id_ in ids_here} | dict(
-        payload["sums"]
-    )
+    sums_here = {id_: sum_ for id_, sum_ in before.items() if id_ in ids_here}
     _note(c, STAMP + place, payload["stamp"])
-    _note(c, LINES + place, json.dumps(sums_here))
+    _note(c, LINES + place, json.dumps(sums_here | payload["sums"]))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
     if stored:
         note_any(c)
@@ -129,12 +127,8 @@ def claimed_record(
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
     """Link a replaced record with its successor, unless an own one: that would lend authority."""
-    if (
-        successor
-        and successor != record.id
-        and not record.superseded_by
-        and _is_others(c, successor)
-    ):
+    is_other = successor not in ("", record.id) and not record.superseded_by
+    if is_other and _is_others(c, successor):
         c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))
 
 

@@ -148,28 +148,27 @@ def reopen(c: Connection, deleted: Record) -> list[Link]:
 
 def links_back(links: Sequence[Link]) -> Steps:
     """Return the operation that sets these links back; empty if there are none."""
-    reversed_links = []
-    for link in reversed(links):
-        was, now = link["was"], {"by": link["by"], "at": link["at"]}
-        reversed_links.append({"id": link["id"], "by": was["by"], "at": was["at"], "was": now})
-    return [step("supersede", links=reversed_links)] if links else []
+    back = [
+        {"id": link["id"], **link["was"], "was": {"by": link["by"], "at": link["at"]}}
+        for link in reversed(links)
+    ]
+    return [step("supersede", links=back)] if back else []
 
 
 def _set(c: Connection, link: Link) -> bool:
     if link["by"] and not _exists(c, link["by"]):
         return False
-    was = link["was"]
-    updated = c.execute(
+    change = (
         "UPDATE records SET superseded_by = ?, valid_to = ? "
-        "WHERE id = ? AND superseded_by = ? AND valid_to = ?",
-        (link["by"], link["at"], link["id"], was["by"], was["at"]),
+        "WHERE id = ? AND superseded_by = ? AND valid_to = ?"
     )
-    return updated.rowcount > 0
+    was = link["was"]
+    values = (link["by"], link["at"], link["id"], was["by"], was["at"])
+    return c.execute(change, values).rowcount > 0
 
 
 def _exists(c: Connection, id_: str) -> bool:
-    row = id_ and c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone()
-    return bool(row)
+    return bool(id_ and c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone())
 
 
 class Change(NamedTuple):
@@ -228,8 +227,8 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
         id_ = entity_for(entity.name, entity.type)
         if id_ is None:
             continue
-        is_known = rows.text_id(c, id_, text) is not None
-        if not is_known and guard.refuse_text(rows.name_of(c, id_), text):
+        is_new = rows.text_id(c, id_, text) is None
+        if is_new and guard.refuse_text(rows.name_of(c, id_), text):
             continue
         rows.add_texts(c, id_, (text,), by, record.id)
         rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
@@ -370,8 +369,7 @@ def is_forgotten(c: Connection, new: Record) -> bool:
 
 def key_sum(record: Record) -> int:
     """Return a number for the record's text: a tombstone must not keep the words themselves."""
-    key = f"{record.scope}\n{record.domain}\n{same_form(record.what)}"
-    return _OF_TEXTS + checksum(key)
+    return _OF_TEXTS + checksum(f"{record.scope}\n{record.domain}\n{same_form(record.what)}")
 
 
 def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
@@ -400,9 +398,7 @@ def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
     if old is None:
         moved = payload.get("moved_from")
         return (
-            f"moved from scope {moved} to {new['scope']}: {phrase}"
-            if moved
-            else (f"stored {phrase}")
+            f"moved from scope {moved} to {new['scope']}: {phrase}" if moved else f"stored {phrase}"
         )
     if new.get("what") != old.get("what"):
         return f"reworded {phrase}; before: {old['what']}"

@@ -34,9 +34,8 @@ _INSERT: dict[str, Callable[..., Any]] = {
 def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Restore deleted rows as they were: the inverse of a deletion."""
     new, changed = put_back(c, payload, by)
-    deletions = [
-        {"entityName": r["entity"], "observations": [r["text"]]} for r in new["observations"]
-    ]
+    texts = ((row["entity"], row["text"]) for row in new["observations"])
+    deletions = [{"entityName": name, "observations": [text]} for name, text in texts]
     inverse = [
         step("delete_relations", relations=new["relations"]),
         step("delete_observations", deletions=deletions),
@@ -104,9 +103,7 @@ def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Gr
             for side, some in change.items():
                 for table in _ENDS:
                     undo[side][table] = undo[side][table] + some[table]
-    return [
-        group for group in reversed(back) if any(group["out"].values()) or any(group["in"].values())
-    ]
+    return [u for u in reversed(back) if any(some for side in u.values() for some in side.values())]
 
 
 def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
@@ -221,7 +218,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Complete a row's provenance, without missing records; None if only forgotten ones stated it."""
+    """Complete a row, without missing records; None if only forgotten ones stated it."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None

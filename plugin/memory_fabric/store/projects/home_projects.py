@@ -18,7 +18,6 @@ from memory_fabric.store.database import Database, is_lost, open_to_look, open_t
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, registry_file
 
-REMOTE = "remote:"
 Stamp = tuple[tuple[int, int], ...]
 
 
@@ -61,13 +60,10 @@ class ShownMemory(Memory):
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
         """Return None: views are made as usual. Raises StoreUnavailable for an old release."""
-        old = [database for database in self.databases() if database.is_copy]
-        if old:
-            raise StoreUnavailable(
-                old[0].path,
-                "This memory is of an older release.",
-                remedy="Start a session in its project once.",
-            )
+        for database in self.databases():
+            if database.is_copy:
+                problem, remedy = "an older release.", "Start a session in its project once."
+                raise StoreUnavailable(database.path, f"This memory is of {problem}", remedy=remedy)
         return None
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
@@ -81,11 +77,8 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
     """Return the memory of a project of this home. Raises NotFound."""
     registry = registry_file.read_registry(settings.home)
     if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
-        raise NotFound(
-            "project",
-            f"There is no project {project_id[:40]!r} in this home.",
-            remedy="memory-fabric project list shows all.",
-        )
+        problem = f"There is no project {project_id[:40]!r} in this home."
+        raise NotFound("project", problem, remedy="memory-fabric project list shows all.")
     project = _project(settings, registry, project_id)
     folder = project.root if os.path.isdir(project.root) else ""
     memory = ShownMemory(settings._replace(project_dir=folder), project)
@@ -119,22 +112,17 @@ def _project(settings: Settings, registry: Registry, id_: str) -> Project:
 
 def _folders(registry: Registry, id_: str) -> list[str]:
     """Return the folders that a project has or had, as its keys name them."""
-    keys = [key for key, owner in registry.keys.items() if owner == id_]
-    folders = [registry_file.folder_in(key) for key in keys if not key.startswith(REMOTE)]
-    return list(filter(os.path.isabs, dict.fromkeys(folders)))
+    return registry_file.folders_in(key for key, owner in registry.keys.items() if owner == id_)
 
 
 def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
-    path = os.path.join(identity.folder_of(home, id_), "graph.db")
     name = str(registry_file.read_card(home, id_).get("name") or id_)
     folder = next(iter(_folders(registry, id_)), "")
     try:
-        counted = _counted(path, domain)
+        counted = _counted(os.path.join(identity.folder_of(home, id_), "graph.db"), domain)
     except (FabricError, sqlite3.Error):
         return None if domain else Summary(id_, name, folder, readable=False)
-    if counted is None:
-        return None
-    return Summary(id_, name, folder, *counted)
+    return Summary(id_, name, folder, *counted) if counted else None
 
 
 def _counted(path: str, domain: str) -> tuple[int, str] | None:
@@ -143,7 +131,7 @@ def _counted(path: str, domain: str) -> tuple[int, str] | None:
         return None
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
     try:
-        rows = database.row(
+        [(records, entities, stated_at, changed_at)] = database.rows(
             f"SELECT (SELECT count(*) FROM records WHERE status <> 'candidate' AND {where}), "
             f"(SELECT count(*) FROM entities WHERE {where}), "
             f"(SELECT max(created_at) FROM records WHERE {where}), "
@@ -152,10 +140,8 @@ def _counted(path: str, domain: str) -> tuple[int, str] | None:
         )
     finally:
         database.close()
-    if rows is None or not any(rows[:2]):
-        return None
-    records, _, stated_at, changed_at = rows
-    return int(records), str((stated_at if domain else changed_at) or "")
+    changed_at = stated_at if domain else changed_at
+    return (records, changed_at or "") if records or entities else None
 
 
 def _stamp(path: str) -> Stamp:

@@ -104,9 +104,8 @@ def _unproved(
     nowhere: it belongs to the first folder that names it. All others get their own projects.
     """
     key = _key("git", common)
-    is_apart = not (
-        os.path.basename(common) == ".git" or MODULES in common or stated["bare"] == "true"
-    )
+    is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
+    is_apart = not is_whole and MODULES not in common
     is_git = os.path.isfile(os.path.join(common, "HEAD"))
     claims: tuple[str, ...] = (key,) if is_apart and is_git else ()
     name = os.path.basename(top)
@@ -205,10 +204,9 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Return the text of a git file; empty if there is none or it is not text."""
     try:
         text = files.read_text(path, max_bytes) or ""
-    except files.Refused as error:
-        files.note_refused(error)
-        return ""
-    except OSError:
+    except OSError as error:
+        if isinstance(error, files.Refused):
+            files.note_refused(error)
         return ""
     return "" if "\0" in text else text
 

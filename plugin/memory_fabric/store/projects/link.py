@@ -26,7 +26,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 from memory_fabric.store.projects import identity, registry_file
 
-REMOTE = "remote:"
 CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
@@ -72,9 +71,8 @@ def list_projects(home: str) -> list[KnownProject]:
     """Return all projects of this home, by name."""
     registry = registry_file.read_registry(home)
     ids = dict.fromkeys([*registry.keys.values(), *registry_file.project_ids(home)])
-    return sorted(
-        (_known_project(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id)
-    )
+    projects = (_known_project(home, registry, id_) for id_ in ids)
+    return sorted(projects, key=lambda project: (project.name, project.id))
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
@@ -82,15 +80,16 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     if action == "link":
         registry, place = _registry_and_identity(memory)
         old, own = _id(memory), _own(place)
-        new = (
-            _named(memory.settings.home, registry, wanted) if wanted else _claimed(registry, place)
-        )
+        home = memory.settings.home
+        new = _named(home, registry, wanted) if wanted else _claimed(registry, place)
         if old == new and all(registry.keys.get(key) == new for key in place.keys):
             raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
         other_keys = [
             key
             for key, id_ in registry.keys.items()
-            if id_ == old and not key.startswith(REMOTE) and key not in (*own, *place.claims)
+            if id_ == old
+            and not key.startswith(registry_file.REMOTE)
+            and key not in (*own, *place.claims)
         ]
         moved = own
         if not other_keys and old != new:  # no other folder belongs to it: its claims come along
@@ -106,9 +105,8 @@ def pending_question(memory: Memory) -> str:
     registry, place = _registry_and_identity(memory)
     if not any(key in registry.asked for key in place.own):
         return ""
-    return registry_file.question(
-        registry, place, registry_file.first_claimed(memory.settings.home, registry, place)
-    )
+    other = registry_file.first_claimed(memory.settings.home, registry, place)
+    return registry_file.question(registry, place, other)
 
 
 def _plan_split(memory: Memory) -> Plan:
@@ -156,9 +154,8 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
     with registry_file.registry_lock(home):
         registry, found = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
-            raise BadInput(
-                "project", "Another process changed the links meanwhile.", remedy="Try again."
-            )
+            problem = "Another process changed the links meanwhile."
+            raise BadInput("project", problem, remedy="Try again.")
         changed = _undone(registry, plan) if plan.undoes else _linked(registry, plan, _own(found))
         owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
         names = {id_: "" for id_ in owners if id_}
@@ -197,11 +194,9 @@ def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
     last |= {"asked": asked_keys} if asked_keys else {}
     if own[0] in registry.undo:
         last["before"] = registry.undo[own[0]]
-    keys = {**registry.keys, **dict.fromkeys(moved, plan.new.id)}
-    settled = tuple(sorted({*registry.settled, *own}))
     return registry._replace(
-        keys=keys,
-        settled=settled,
+        keys={**registry.keys, **dict.fromkeys(moved, plan.new.id)},
+        settled=tuple(sorted({*registry.settled, *own})),
         undo={**registry.undo, own[0]: last},
         asked=tuple(key for key in registry.asked if key not in own),
     )
@@ -282,11 +277,8 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     if ids_named:
         several = f"{wanted!r} is the name of several projects: {', '.join(ids_named)}."
         raise BadInput("KEY-OR-PATH", several, remedy="")
-    raise NotFound(
-        wanted,
-        f"No project is known by {wanted!r}.",
-        remedy="memory-fabric project list shows ids, keys and folders.",
-    )
+    remedy = "memory-fabric project list shows ids, keys and folders."
+    raise NotFound(wanted, f"No project is known by {wanted!r}.", remedy=remedy)
 
 
 def _keys_of(path: str) -> Sequence[str]:
@@ -300,14 +292,13 @@ def _keys_of(path: str) -> Sequence[str]:
 
 def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> KnownProject:
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
-    folders = [registry_file.folder_in(key) for key in keys if not key.startswith(REMOTE)]
-    path = os.path.join(identity.folder_of(home, id_), "graph.db")
+    folders = tuple(registry_file.folders_in(keys))
+    path = _database(home, id_)
     records, entities = _counts(path)
     stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
     size = sum(files.size_of(path + ending) for ending in ("", "-wal"))
-    folders = [folder for folder in dict.fromkeys(folders) if os.path.isabs(folder)]
     asked = any(key in registry.asked for key in keys)
-    return KnownProject(id_, stated, tuple(folders), keys, records, entities, size, asked)
+    return KnownProject(id_, stated, folders, keys, records, entities, size, asked)
 
 
 def _counts(path: str) -> tuple[int | None, int | None]:
@@ -318,8 +309,8 @@ def _counts(path: str) -> tuple[int | None, int | None]:
         try:
             connection.execute("PRAGMA query_only = 1")
             count = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
-            records, entities = connection.execute(count).fetchone()
-            return int(records), int(entities)
+            counts: tuple[int, int] = connection.execute(count).fetchone()
+            return counts
         finally:
             connection.close()
     except sqlite3.Error:
@@ -392,11 +383,8 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     copied = {record.id for record, _ in stored}
     for table, every in whole.items():
         # An entity has no records of its own that state it.
-        some = [
-            r
-            for r in every
-            if r["record"] not in copied and copied.isdisjoint(r.get("claims") or ())
-        ]
+        rest = (row for row in every if row["record"] not in copied)
+        some = [row for row in rest if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
             part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
             yield "restore", dict(part)

@@ -71,21 +71,13 @@ def save_stamp(memory: BaseMemory) -> None:
     if now == before or database is None or database.newer or database.read_only:
         return
     with database.transaction() as c:
-        c.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (STAMP + journal_of(memory), now),
-        )
-
-
-def path_in(folder: str) -> str:
-    """Return the path of the file in a local folder."""
-    return os.path.join(folder, NAME)
+        stamp = (STAMP + journal_of(memory), now)
+        c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", stamp)
 
 
 def exists(folder: str) -> bool:
     """Return True if the file exists, no matter who wrote it."""
-    return files.is_own_file(path_in(folder))
+    return files.is_own_file(os.path.join(folder, NAME))
 
 
 def header(home: str, folder: str) -> Header | None:
@@ -107,7 +99,9 @@ def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
     head = header(home, folder)
     if head is not None:
         key = signing.key_of(home)
-        files.append_lines(path_in(folder), [{"mac": _mark(head, line, key)} for line in lines])
+        files.append_lines(
+            os.path.join(folder, NAME), [{"mac": _mark(head, line, key)} for line in lines]
+        )
 
 
 def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -124,14 +118,14 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
     whole = [{**first, "signature": signing.signature(first, key)}]
     whole += [{"mac": _mark(head, line, key)} for line in lines]
     text = "".join(map(files.json_line, whole))
-    files.write_atomic(path_in(folder), text.encode("utf-8", "replace"))
+    files.write_atomic(os.path.join(folder, NAME), text.encode("utf-8", "replace"))
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the lines that this home wrote for the file's project and place."""
     key = signing.known_key(home)
     try:
-        marks = files.read_lines(path_in(folder))[0] if key else []
+        marks = files.read_lines(os.path.join(folder, NAME))[0] if key else []
     except OSError:
         marks = []
     head = _header(marks[0], key) if marks else None
@@ -157,7 +151,7 @@ def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:
 
 def _first(folder: str) -> dict[str, Any]:
     try:
-        text = files.read_text(path_in(folder)) or ""
+        text = files.read_text(os.path.join(folder, NAME)) or ""
     except OSError:
         return {}
     return files.parsed(text.partition("\n")[0]) or {}

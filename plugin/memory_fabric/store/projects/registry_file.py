@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from memory_fabric.ids import checksum, is_project_id
@@ -22,6 +23,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 
 Cards = Mapping[str, Mapping[str, Any]]
 
+REMOTE = "remote:"
 # Names of the file for all projects in home, and of the one in each project's folder.
 REGISTRY, CARD = "registry.json", "project.json"
 # Text before the checksum of a registry, which is its last field.
@@ -49,10 +51,9 @@ def read_registry(home: str) -> Registry:
     """Return the registry; a lost or damaged registry is rebuilt from the projects' cards."""
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
-    except files.Refused as error:
-        files.note_refused(error)
-        text = ""
-    except OSError:
+    except OSError as error:
+        if isinstance(error, files.Refused):
+            files.note_refused(error)
         text = ""
     head, mark, tail = (text or "").rpartition(SUM_MARK)
     if mark and tail == f'{_sum(head)}"\n}}':
@@ -165,9 +166,9 @@ def place_owner(registry: Registry, found: Identity) -> str:
     """Return the project of a known folder; '' for a new one, whatever it claims."""
     keys = registry.keys
     own = [key for key in found.own if key in keys]
-    for key in own:
-        if key in registry.settled:
-            return keys[key]
+    settled = next((key for key in own if key in registry.settled), "")
+    if settled:
+        return keys[settled]
     if own:
         return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
     pointed_key = found.pointer or (found.claims[-1] if found.claims else "")
@@ -316,8 +317,9 @@ def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) ->
     if {*now.asked} - {*known.asked}:
         text = question(now, found, first_claimed(home, now, found))
     elif missing:
-        moved_from = folder_in(missing[0])
-        text = f"This folder was {moved_from}: it is still that project, with its memory."
+        text = (
+            f"This folder was {folder_in(missing[0])}: it is still that project, with its memory."
+        )
     else:
         return
     log.add(home, text, place=place_owner(now, found))
@@ -328,9 +330,8 @@ def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
     other_id, name = other
     if not other_id:
         return ""
-    key = next(
-        (k for k in (*found.claims, found.pointer) if known.keys.get(k) == other_id), other_id
-    )
+    claims = (*found.claims, found.pointer)
+    key = next((k for k in claims if known.keys.get(k) == other_id), other_id)
     kind, _, stated = key.partition(":")
     says = "states the remote" if kind == "remote" else "points at the repository"
     return (
@@ -344,12 +345,8 @@ def new_id(key: str, name: str, taken: Collection[str]) -> str:
     """Return a readable id from the name and a checksum of the key; the same for the same key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
-    salt = 0
-    while True:
-        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
-        if id_ not in taken:
-            return id_
-        salt += 1
+    ids = (f"{slug}-{checksum(f'{key}{salt or str()}'):08x}" for salt in count())
+    return next(id_ for id_ in ids if id_ not in taken)
 
 
 def folder_in(key: str) -> str:
@@ -357,6 +354,12 @@ def folder_in(key: str) -> str:
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
+
+
+def folders_in(keys: Iterable[str]) -> list[str]:
+    """Return the folders that these keys name, each once."""
+    folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
+    return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
 def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:

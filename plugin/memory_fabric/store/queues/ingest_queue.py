@@ -116,21 +116,16 @@ def backlog(memory: BaseMemory) -> Backlog:
     database = _database(memory)
     if database is None:
         return Backlog()
-    counts = dict(
-        database.rows("SELECT state, count(*) FROM intake WHERE state <> 'done' GROUP BY state")
-    )
-    oldest = database.row(
-        "SELECT min(created_at) FROM intake WHERE state <> 'done' AND state IN (?, ?)",
-        (WAITING, WORKING),
-    )
-    error = database.row(
-        "SELECT error FROM intake WHERE state <> 'done' AND error <> '' "
-        "ORDER BY max(due_at, ended_at) DESC LIMIT 1"
-    )
+    open_ = "FROM intake WHERE state <> 'done'"
+    counts = dict(database.rows(f"SELECT state, count(*) {open_} GROUP BY state"))
     waiting, working, dead = (int(counts.get(state, 0)) for state in (WAITING, WORKING, DEAD))
-    oldest_at = str(oldest[0] or "") if oldest else ""
-    last_error = str(error[0]) if error else ""
-    return Backlog(waiting, working, dead, oldest_at, last_error)
+    oldest = database.row(
+        f"SELECT min(created_at) {open_} AND state IN (?, ?)", (WAITING, WORKING)
+    ) or ("",)
+    error = database.row(
+        f"SELECT error {open_} AND error <> '' ORDER BY max(due_at, ended_at) DESC LIMIT 1"
+    ) or ("",)
+    return Backlog(waiting, working, dead, oldest[0] or "", error[0])
 
 
 def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
@@ -147,19 +142,16 @@ def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
 def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
     """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
-    matches = []
-    if len(part) >= MIN_ID_CHARS:
-        like = "id LIKE ? OR id LIKE ?"
-        matches = _queued_texts(memory, like, (f"{part}%", f"%{part}"), 10)
+    like = "id LIKE ? OR id LIKE ?"
+    is_id = len(part) >= MIN_ID_CHARS
+    matches = _queued_texts(memory, like, (f"{part}%", f"%{part}"), 10) if is_id else []
     if not matches:
-        raise NotFound(
-            text, f"No text in the queue has the id {text!r}.", remedy="memory-fabric queue lists."
-        )
+        problem = f"No text in the queue has the id {text!r}."
+        raise NotFound(text, problem, remedy="memory-fabric queue lists.")
     if len(matches) > 1:
         several = ", ".join(text.id for text in matches)
-        raise BadInput(
-            "id", f"{text!r} matches several texts: {several}.", remedy="Type more of the id."
-        )
+        problem = f"{text!r} matches several texts: {several}."
+        raise BadInput("id", problem, remedy="Type more of the id.")
     return matches[0]
 
 
@@ -199,10 +191,8 @@ def save_progress(
 
 def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
     """Mark the text as done with this result; False if another worker has the lease."""
-    database = _database(memory)
-    if database is None:
-        return False
-    row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", (id_, worker))
+    database, lease = memory.session_database(), (id_, worker)
+    row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", lease)
     if row is None:
         return False
     ingest = _ingest(row[0])
@@ -211,7 +201,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any])
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
-        if c.execute(f"SELECT 1 FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone() is None:
+        if c.execute(f"SELECT 1 FROM intake WHERE {_OWN_LEASE}", lease).fetchone() is None:
             return False
         write.apply_within(c, operation)
     return True
@@ -219,22 +209,17 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any])
 
 def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
     """Schedule another attempt, or mark the text as dead; False if another worker has it now."""
-    database = _database(memory)
-    if database is None:
-        return False
-    text = _public_error(memory, error)
-    with database.transaction(durable=False) as c:
-        row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone()
+    text, lease = _public_error(memory, error), (id_, worker)
+    with memory.session_database().transaction(durable=False) as c:
+        row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", lease).fetchone()
         if row is None:
             return False
         if row[0] >= MAX_ATTEMPTS:
-            _mark_dead(c, _OWN_LEASE, (id_, worker), text, ids.timestamp(now))
+            _mark_dead(c, _OWN_LEASE, lease, text, ids.timestamp(now))
         else:
-            due_at = ids.timestamp(now + retry_s(row[0]))
             c.execute(
-                "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, "
-                f"error = ? WHERE {_OWN_LEASE}",
-                (WAITING, due_at, text, id_, worker),
+                f"UPDATE intake SET {_WAIT_AGAIN} WHERE {_OWN_LEASE}",
+                (WAITING, ids.timestamp(now + retry_s(row[0])), text, *lease),
             )
     return True
 
@@ -242,12 +227,8 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
     """Schedule an uncounted attempt: the store failed. False if another worker has the lease."""
     due_at = ids.timestamp(now + FIRST_RETRY_S)
-    return _changed(
-        memory,
-        "state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
-        "attempts = max(0, attempts - 1)",
-        (WAITING, due_at, _public_error(memory, error), id_, worker),
-    )
+    values = (WAITING, due_at, _public_error(memory, error), id_, worker)
+    return _changed(memory, f"{_WAIT_AGAIN}, attempts = max(0, attempts - 1)", values)
 
 
 def retry_s(attempts: int) -> float:
@@ -258,14 +239,12 @@ def retry_s(attempts: int) -> float:
 def next_due_s(memory: BaseMemory, now: float) -> float | None:
     """Return the seconds until a text or an expired lease is due; None if nothing waits."""
     database = _database(memory)
-    if database is None:
-        return None
-    row = database.row(
+    row = database and database.row(
         "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake "
         "WHERE state <> 'done' AND state IN (?1, ?2)",
         (WAITING, WORKING),
     )
-    if row is None or row[0] is None:
+    if not row or row[0] is None:
         return None
     is_due = row[0] <= ids.timestamp(now)
     return 0.0 if is_due else datetime.fromisoformat(row[0]).timestamp() - now
@@ -302,18 +281,16 @@ def expire(c: sqlite3.Connection, before: str) -> int:
         "AND json_extract(body, '$.session_summary') <> ''",
         (DONE, before),
     ).fetchall()
+    logged = "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'"
     for seq, id_, body in old:
         remaining = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
         c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(remaining), seq))
-        payload = {"id": id_, "ingest": remaining, "batch": id_}
-        c.execute(
-            "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'",
-            (_json(payload), id_),
-        )
+        c.execute(logged, (_json({"id": id_, "ingest": remaining, "batch": id_}), id_))
     return len(old)
 
 
 _OWN_LEASE = "id = ? AND worker = ? AND state = 'working'"
+_WAIT_AGAIN = "state = ?, worker = '', leased_until = '', due_at = ?, error = ?"
 
 
 def _operation(memory: BaseMemory, ingest: Ingest, by: Provenance) -> Operation:
@@ -349,10 +326,7 @@ def _database(memory: BaseMemory) -> Database | None:
 
 
 def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
-    database = _database(memory)
-    if database is None:
-        return False
-    with database.transaction(durable=False) as c:
+    with memory.session_database().transaction(durable=False) as c:
         return c.execute(f"UPDATE intake SET {change} WHERE {_OWN_LEASE}", values).rowcount > 0
 
 
@@ -369,12 +343,10 @@ def _public_error(memory: BaseMemory, error: str) -> str:
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
     of_state = "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? AND"
-    expired = c.execute(f"{of_state} leased_until <= ? ORDER BY seq LIMIT 1", (WORKING, at))
-    row: tuple[int, int] | None = expired.fetchone()
-    if row is None:
-        due = f"{of_state} due_at <= ? ORDER BY due_at, seq LIMIT 1"
-        row = c.execute(due, (WAITING, at)).fetchone()
-    return row
+    expired = f"{of_state} leased_until <= ? ORDER BY seq LIMIT 1"
+    due = f"{of_state} due_at <= ? ORDER BY due_at, seq LIMIT 1"
+    row: tuple[int, int] | None = c.execute(expired, (WORKING, at)).fetchone()
+    return row or c.execute(due, (WAITING, at)).fetchone()
 
 
 def _mark_dead(
@@ -394,8 +366,8 @@ def _queued_texts(
     if database is None:
         return []
     texts = []
-    for id_, state, body, attempts, error, created_at, ended_at, result in database.rows(
-        "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
+    for id_, state, *rest, body, result in database.rows(
+        "SELECT id, state, attempts, error, created_at, ended_at, body, result FROM intake "
         f"WHERE {where} ORDER BY {order} LIMIT ?",
         (*values, limit),
     ):
@@ -403,10 +375,7 @@ def _queued_texts(
         # The words of a text that is done may have expired.
         length = len(ingest.session_summary) or int(outcome.get("length", 0))
         records = tuple(map(str, outcome.get("records", ())))
-        times = (created_at, ended_at)
-        texts.append(
-            QueuedText(id_, state, ingest.domain, length, attempts, error, *times, records)
-        )
+        texts.append(QueuedText._make((id_, state, ingest.domain, length, *rest, records)))
     return texts
 
 

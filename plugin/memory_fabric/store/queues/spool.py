@@ -85,8 +85,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
     """Add an item; False if its key is known. Raises SpoolFull, OSError, TimeoutError."""
     key = str(body["idempotency_key"])
     with _locked(home):
-        items = waiting(home)
-        refused = rejected(home)
+        items, refused = waiting(home), rejected(home)
         if key in _sent(home) or any(i.key == key for i in (*items, *refused)):
             return False
         data = encoded({"to": to, "place": place, "body": body})
@@ -113,9 +112,8 @@ def encoded(value: Mapping[str, Any]) -> bytes:
 def mark_sent(home: str, item: Item, now_s: float) -> None:
     """Delete an accepted item, and remember its key. Raises OSError, TimeoutError."""
     with _locked(home):
-        keys = [*_sent(home), item.key][-KEPT_KEYS:]
+        keys, at = [*_sent(home), item.key][-KEPT_KEYS:], ids.timestamp(now_s)
         try:
-            at = ids.timestamp(now_s)
             _change(home, last_success=at, failures=0, told_full=False, sent=keys)
         finally:
             files.remove(item.path)

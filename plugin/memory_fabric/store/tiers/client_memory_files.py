@@ -53,16 +53,10 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
         is_before = not filters.before or changed_at < filters.before
         if not (is_after and is_before) or (filters.as_of and changed_at > filters.as_of):
             continue
-        notes += [
-            Candidate(
-                id=f"{SOURCE}:{name}#{number}",
-                source=SOURCE,
-                text=note,
-                timestamp=changed_at,
-                metadata={"type": "note", "trust": TRUST, "scope": "team", "place": name},
-            )
-            for number, note in enumerate(split(text), start=1)
-        ]
+        about = {"type": "note", "trust": TRUST, "scope": "team", "place": name}
+        for number, note in enumerate(split(text), start=1):
+            id_ = f"{SOURCE}:{name}#{number}"
+            notes.append(Candidate(id_, SOURCE, note, timestamp=changed_at, metadata=about))
     return notes, failures
 
 

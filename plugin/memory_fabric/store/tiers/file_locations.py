@@ -77,12 +77,8 @@ def logs_of_client(memory: BaseMemory) -> list[str]:
 def client_memory_files(found: Sequence[Location]) -> list[str]:
     """Return every MEMORY.md of these locations and the client memory files in the same folders."""
     folders = dict.fromkeys(os.path.dirname(path) for location in found for path in location.notes)
-    return [
-        os.path.join(folder, name)
-        for folder in folders
-        for name in files.names_in(folder)
-        if name.endswith(".md") and os.path.isfile(os.path.join(folder, name))
-    ]
+    paths = (os.path.join(folder, name) for folder in folders for name in files.names_in(folder))
+    return [path for path in paths if path.endswith(".md") and os.path.isfile(path)]
 
 
 def own_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
@@ -123,12 +119,10 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
 def _location(memory: BaseMemory, id_: str) -> Location:
     folder = os.path.join(memory.settings.home, "projects", id_)
     project_roots = [root for owner, root in roots(memory.settings.home) if owner == id_]
-    if memory.project and memory.project.id == id_:
-        project_roots.insert(0, memory.project.root)
+    own = memory.project if memory.project and memory.project.id == id_ else None
+    project_roots = [*([own.root] if own else []), *project_roots]
     folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
-    folders.append(os.path.join(folder, "local"))
-    if memory.project and memory.project.id == id_:
-        folders.append(memory.project.local)
+    folders += [os.path.join(folder, "local"), *([own.local] if own else [])]
     notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
     return Location(
         os.path.join(folder, DATABASE),

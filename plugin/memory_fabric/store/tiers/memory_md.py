@@ -66,21 +66,15 @@ class Parts(NamedTuple):
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
     """Return a project's MEMORY.md by the client's rules; `off_by` is a variable that hides it."""
     own = os.path.join(project_root, ".claude")
-    settings = [
-        files.read_json(os.path.join(folder, name), MAX_SETTINGS_BYTES)
-        for folder, name in (
-            (config_dir, "settings.json"),
-            (own, "settings.json"),
-            (own, "settings.local.json"),
-        )
-    ]
+    paths = [os.path.join(folder, "settings.json") for folder in (config_dir, own)]
+    paths.append(os.path.join(own, "settings.local.json"))
+    settings = [files.read_json(path, MAX_SETTINGS_BYTES) for path in paths]
     slug = slug_of(project_root)
     folder = os.path.join(config_dir, "projects", slug, "memory")
     # Only the user's settings: a repository must not choose where this package writes.
     stated = settings[0].get("autoMemoryDirectory")
     stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
-    if os.path.isabs(stated):
-        folder = stated
+    folder = stated if os.path.isabs(stated) else folder
     path = os.path.join(folder, "MEMORY.md")
     if off_by:
         return MemoryFile(path, f"{off_by} is set")
@@ -93,9 +87,8 @@ def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
 
 def slug_of(path: str) -> str:
     """Return the client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
-    return "".join(
-        c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path
-    )
+    plain = (c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path)
+    return "".join(plain)
 
 
 def promote(
@@ -119,11 +112,6 @@ def promote(
     raise StoreUnavailable(notes.path, f"{notes.path} keeps being changed by others.")
 
 
-def shown_ids(notes: MemoryFile) -> tuple[str, ...]:
-    """Return the ids of the records that are in the block now."""
-    return tuple(shown_lines(notes))
-
-
 def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
     """Return the lines that are in the block now by their ids."""
     return parse(_read(notes.path)).lines
@@ -134,9 +122,8 @@ def rewritten(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text with a new block of these records, and the ids of the records in it."""
     parts = parse(text)
-    other_lines = dict(parts.lines)
-    for record in records:
-        other_lines.pop(record.id, None)
+    ids_given = {record.id for record in records}
+    other_lines = {id_: line for id_, line in parts.lines.items() if id_ not in ids_given}
     staying = keeps(other_lines) if keeps and other_lines else ()
     lacked = [(line, id_) for id_, line in other_lines.items() if id_ in staying]
     lines, ids = _chosen(records, lacked, parts.before + parts.after)

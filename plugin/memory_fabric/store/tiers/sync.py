@@ -161,7 +161,7 @@ def confirm_shown(memory: BaseMemory) -> None:
         return
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
-        ids_in_file = () if notes.off_because else memory_md.shown_ids(notes)
+        ids_in_file = () if notes.off_because else tuple(memory_md.shown_lines(notes))
     except OSError as error:  # a file that cannot be read shows nothing
         memory.fail(f"MEMORY.md: {error}")
         ids_in_file = ()
