@@ -447,9 +447,8 @@ class Project(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-# The state of the registry as it was read: as written, in the form of releases without a checksum,
-# missing, or altered.
-SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
+# The state of the registry as it was read: as written, missing, or altered.
+SOUND, LOST, DAMAGED = "", "lost", "damaged"
 
 
 class Registry(NamedTuple):
@@ -457,16 +456,14 @@ class Registry(NamedTuple):
 
     `undo` holds, by a folder's own key, the changes of its last project link or split. `asked` are
     keys of folders that got a project of their own because their claims prove nothing; they count
-    as settled, too, until the user says otherwise. `earlier` are keys from before claims were
-    distinguished from proofs: they keep their project. `state` is SOUND, OLD, LOST or DAMAGED; in
-    all but the first the keys were read from the projects' cards.
+    as settled, too, until the user says otherwise. `state` is SOUND, LOST or DAMAGED; in all but
+    the first the keys were read from the projects' cards.
     """
 
     keys: Mapping[str, str]
     settled: tuple[str, ...] = ()
     undo: Mapping[str, Any] = {}
     asked: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
     state: str = SOUND
 
 

@@ -35,8 +35,7 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
         os.replace(copy + ".tmp", copy)
     except (OSError, sqlite3.Error, KeyboardInterrupt):
         for ending in (".tmp", ".tmp-journal"):
-            if os.path.exists(copy + ending):
-                os.unlink(copy + ending)
+            files.remove(copy + ending)
         raise
     for old in list_backups(path)[KEPT:]:
         os.unlink(old)
@@ -46,12 +45,9 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
 def list_backups(path: str) -> list[str]:
     """Return the paths of all backups of a database, newest first."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    mine = [n for n in names if n.startswith(stem + "-") and n.endswith(SUFFIX)]
-    return [os.path.join(folder, name) for name in sorted(mine, reverse=True)]
+    names = files.names_in(folder)[::-1]
+    mine = (name for name in names if name.startswith(f"{stem}-") and name.endswith(SUFFIX))
+    return [os.path.join(folder, name) for name in mine]
 
 
 def age_s(path: str) -> float | None:

@@ -236,11 +236,9 @@ class BaseMemory:
         if is_lost(path, self.journal_of(kind)):
             if self._repair:
                 return self._rebuilt(path, kind)
-            raise StoreUnavailable(
-                path,
-                f"{path} was removed or emptied; its journal and backups are there.",
-                remedy="The next session start builds it again, or memory-fabric repair.",
-            )
+            problem = f"{path} was removed or emptied; its journal and backups are there."
+            remedy = "The next session start builds it again, or memory-fabric repair."
+            raise StoreUnavailable(path, problem, remedy=remedy)
         try:
             return open_database(path, kind, create=create)
         except StoreCorrupt:

@@ -182,18 +182,13 @@ class Transaction:
 
     def __enter__(self) -> sqlite3.Connection:
         if not self.database.is_current():
-            raise StoreUnavailable(
-                self.database.path,
-                f"{self.database.path} was removed or replaced.",
-                remedy="Run memory-fabric repair.",
-            )
+            problem = f"{self.database.path} was removed or replaced."
+            raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
         # the connection may be to a copy, and changes of it would be lost
         if self.database.read_only:
-            raise StoreReadOnly(
-                self.database.path,
-                self.database.stopgap or f"{self.database.path} cannot be written.",
-                remedy="" if self.database.stopgap else "Check its permissions.",
-            )
+            problem = self.database.stopgap or f"{self.database.path} cannot be written."
+            remedy = "" if self.database.stopgap else "Check its permissions."
+            raise StoreReadOnly(self.database.path, problem, remedy=remedy)
         connection = self.database.connection
         try:
             self.is_part = self.database.held and connection.in_transaction
@@ -213,11 +208,9 @@ class Transaction:
         except sqlite3.Error as error:
             raise translated(self.database.path, error) from error
         if self.database.newer:
-            raise StoreNewer(
-                self.database.path,
-                "A newer memory-fabric has changed this memory.",
-                remedy="Restart Claude Code so that every process runs the same release.",
-            )
+            problem = "A newer memory-fabric has changed this memory."
+            remedy = "Restart Claude Code so that every process runs the same release."
+            raise StoreNewer(self.database.path, problem, remedy=remedy)
         return connection
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
@@ -447,17 +440,13 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _migrate(database: Database, version: int) -> None:
     if 0 < version < schema.OLDEST:
-        raise StoreUnavailable(
-            database.path,
-            f"{database.path} was written by a version from before the first release.",
-            remedy="Export it with that version, move it away, and import the export.",
-        )
+        problem = f"{database.path} was written by a version from before the first release."
+        remedy = "Export it with that version, move it away, and import the export."
+        raise StoreUnavailable(database.path, problem, remedy=remedy)
     if version and deadline.current().hurried:
-        raise StoreUnavailable(
-            database.path,
-            "This memory is of an older release and has not been brought up to date yet.",
-            remedy="The next session start does it, or memory-fabric status.",
-        )
+        problem = "This memory is of an older release and has not been brought up to date yet."
+        remedy = "The next session start does it, or memory-fabric status."
+        raise StoreUnavailable(database.path, problem, remedy=remedy)
     if database.read_only:  # a copy in memory can be migrated
         copy = sqlite3.connect(":memory:", check_same_thread=False)
         copy.isolation_level = None

@@ -75,19 +75,13 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *others]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
-    ranked = [
-        (
-            (
-                number not in by_name,
-                ALL_WORDS if number in full else -matches.shares.get(number, 0.0),
-                number not in in_name,
-                -matches.scores.get(number, 0.0),
-                number,
-            ),
-            name,
-        )
-        for number, name in {**matches.names, **full}.items()
-    ]
+
+    def rank(number: int) -> Rank:
+        share = ALL_WORDS if number in full else -matches.shares.get(number, 0.0)
+        score = -matches.scores.get(number, 0.0)
+        return number not in by_name, share, number not in in_name, score, number
+
+    ranked = ((rank(number), name) for number, name in {**matches.names, **full}.items())
     is_cut = max(len(in_names), len(texts), len(matches.whole)) >= POOL_ROWS
     return Found(tuple(sorted(ranked)), is_cut)
 

@@ -151,12 +151,7 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def _database(memory: BaseMemory) -> Database | None:
-    """Return the project's database if it holds states; one of an older release may not."""
-    database = memory.database("project", create=False) if memory.project is not None else None
-    if database is None or not database.read_only:
-        return database
-    has_states = database.row("SELECT 1 FROM sqlite_master WHERE name = 'file_states'")
-    return database if has_states else None
+    return memory.database("project", create=False) if memory.project is not None else None
 
 
 def _folders(memory: BaseMemory) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from memory_fabric.models import OLD, SOUND, Progress
+from memory_fabric.models import SOUND, Progress
 from memory_fabric.store import backup, files, graph, journal, repair
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
@@ -95,7 +95,7 @@ def _registered(home: str) -> Iterator[Finding]:
     """Yield differences between registry and cards, and projects whose folder is gone."""
     path = os.path.join(home, registry_file.REGISTRY)
     known = registry_file.read_registry(home)
-    if known.state not in (SOUND, OLD) and known.keys:
+    if known.state != SOUND and known.keys:
         text = f"The registry of projects is {known.state}; the cards replace it."
         yield Finding("registry", path, text, "The next session or command rewrites it.")
         return

@@ -111,16 +111,14 @@ def note_place(home: str, folder: str, project_id: str) -> None:
     """Note the project of a launch folder for the launcher, if its path is one that it looks up."""
     if not is_plain(folder):
         return
-    path = place_path(home, folder)
+    path, line = place_path(home, folder), f"{project_id}\n"
     try:
-        if files.read_text(path) == project_id + "\n":
-            return
+        is_noted = files.read_text(path) == line
     except (OSError, ValueError):
-        pass
+        is_noted = False
     try:
-        if os.path.isdir(home):
-            files.make_folder(os.path.dirname(path))
-            files.write_atomic(path, f"{project_id}\n".encode())
+        if not is_noted and os.path.isdir(home):
+            files.write_atomic(path, line.encode())
     except (OSError, ValueError):
         return
 
@@ -143,11 +141,10 @@ def is_plain(folder: str) -> bool:
 def forget_places(home: str) -> None:
     """Remove the notes on launch folders, as after a switch; the next hook notes each again."""
     top = os.path.join(home, LAUNCH)
-    for folder, folders, names in os.walk(top, topdown=False):
+    for folder, _, names in os.walk(top, topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))
-        for name in folders:
-            _remove(os.path.join(folder, name), os.rmdir)
+        _remove(folder, os.rmdir)
 
 
 def _remove(path: str, remove: Callable[[str], None] = os.unlink) -> None:

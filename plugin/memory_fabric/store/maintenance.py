@@ -27,14 +27,11 @@ CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
 # A note of the assistant alone is told for this many days or sessions, whichever is longer.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
-# At most this many records of earlier releases are turned into candidates by one run.
-MAX_UPGRADED = 100_000
 
 
 def is_due(memory: Memory) -> bool:
     """Return True if a database has a backup due, or nothing has expired in it for a day."""
-    paths = [database.path for database in memory.databases()]
-    return any(backup.is_due(path) or not _ran_today(path) for path in paths)
+    return any(backup.is_due(db.path) or not _ran_today(db.path) for db in memory.databases())
 
 
 def _ran_today(path: str) -> bool:
@@ -74,14 +71,12 @@ def run(memory: Memory, keep_days: int) -> None:
     sync.expire(memory, "texts", _ago(keep_days))
     sync.expire(memory, "sessions", _ago(SESSIONS_KEPT_DAYS))
     sync.expire(memory, "candidates", _ago(CANDIDATES_KEPT_DAYS))
-    candidates.upgrade(memory, most=MAX_UPGRADED)
     candidates.distrust_without_words(memory)
     candidates.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
     for database in memory.databases():
         os.utime(files.backups_of(database.path))
     folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
-    killed = filesystem.leftovers(filesystem.all_paths(folders), time.time())
-    filesystem.delete(killed)
+    filesystem.delete(filesystem.leftovers(filesystem.all_paths(folders), time.time()))
     memory.close()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import Operation, Progress
 from memory_fabric.store import backup, files, journal, write
-from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
+from memory_fabric.store.database import SUSPECT, Database, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 
 FULL_TEXT = (
@@ -108,14 +108,13 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
     operations: list[dict[str, Any]] = []
     if not aside:
         return operations
+    waiting = "SELECT id, kind, payload, provenance FROM operations WHERE journaled = 0"
     try:
         connection = sqlite3.connect(aside)
         try:
-            for id_, kind, payload, provenance in connection.execute(
-                "SELECT id, kind, payload, provenance FROM operations WHERE journaled = 0 "
-                "ORDER BY seq"
-            ):
-                parts = {"payload": files.parsed(payload), "provenance": files.parsed(provenance)}
+            for id_, kind, *texts in connection.execute(f"{waiting} ORDER BY seq"):
+                payload, provenance = map(files.parsed, texts)
+                parts = {"payload": payload, "provenance": provenance}
                 operations.append({"id": id_, "kind": kind} | parts)
         finally:
             connection.close()
@@ -129,22 +128,17 @@ def _is_intact(path: str) -> bool:
     if not files.size_of(path):
         return False
     try:
-        db = open_database(path, "", create=False)
-    except FabricError:
-        return False
-    if db is None:
-        return False
-    try:
-        sound = db.rows("PRAGMA quick_check") == [("ok",)]
-        if sound:
+        db = _open(path, "")
+        try:
+            if db.rows("PRAGMA quick_check") != [("ok",)]:
+                return False
             repair_indexes(db)
+        finally:
+            db.close()
     except FabricError:
-        sound = False
-    finally:
-        db.close()
-    if sound and is_suspect(path):
-        os.unlink(path + SUSPECT)
-    return sound
+        return False
+    files.remove(path + SUSPECT)
+    return True
 
 
 def repair_indexes(db: Database) -> list[str]:
@@ -179,6 +173,5 @@ def _set_aside(path: str) -> str:
             os.replace(path + ending, aside + ending)
     if not lost:
         os.replace(path, aside)
-    if is_suspect(path):
-        os.unlink(path + SUSPECT)
+    files.remove(path + SUSPECT)
     return "" if lost else aside

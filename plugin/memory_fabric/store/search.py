@@ -67,16 +67,23 @@ def observations_of(
     if not entities:
         return []
     wanted = conditions.of_observations(db, filters)
+    where = f"o.entity IN ({marks(entities)}) AND o.record = ''"
     return [
-        _observation_candidate(db, row)
+        candidate
         for part, most in conditions.shares(db, wanted, limit, "o")
-        for row in db.rows(
-            f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
-            f"ON e.id = o.entity WHERE o.entity IN ({marks(entities)}) AND o.record = '' "
-            f"{part.sql} ORDER BY o.id DESC LIMIT ?",
-            [*entities, *part.values, most],
-        )
+        for candidate in _newest_observations(db, where, entities, part, most)
     ]
+
+
+def _newest_observations(
+    db: Database, where: str, values: Sequence[Any], wanted: conditions.Condition, limit: int
+) -> list[Candidate]:
+    rows = db.rows(
+        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+        f"ON e.id = o.entity WHERE {where} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
+        [*values, *wanted.values, limit],
+    )
+    return [_observation_candidate(db, row) for row in rows]
 
 
 def records(
@@ -187,6 +194,9 @@ def _episode_candidate(
     _, before, after, uuid, session, role, text, place, agent, domain, project, at, score = row
     before_uuid, before_text = turns.get(before, (None, ""))
     after_uuid, after_text = turns.get(after, (None, ""))
+    trust = "tool" if place == INGEST else "user" if role == "user" else "assistant"
+    metadata = {"type": "episode", "role": role, "session": session, "place": place, "agent": agent}
+    metadata |= {"domain": domain, "project": project, "trust": trust}
     return Candidate(
         id=f"episode:{uuid}",
         source="episodes",
@@ -197,17 +207,7 @@ def _episode_candidate(
         after_id=f"episode:{after_uuid}",
         timestamp=at,
         bm25=-score,
-        metadata={
-            "type": "episode",
-            "role": role,
-            "session": session,
-            "place": place,
-            "agent": agent,
-            "domain": domain,
-            "project": project,
-            "trust": "tool" if place == INGEST else "user" if role == "user" else "assistant",
-            "scope": conditions.TURNS_SCOPE,
-        },
+        metadata=metadata | {"scope": conditions.TURNS_SCOPE},
         store=db.kind,
     )
 
@@ -258,13 +258,8 @@ def recent(
     candidates = [_record_candidate(db, (*row, 0.0)) for row in rows]
     if len(rows) < limit:
         condition = conditions.of_observations(db, filters)
-        own = "" if filters.types else "AND o.record = ''"
-        observed = db.rows(
-            f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
-            f"ON e.id = o.entity WHERE 1 {own} {condition.sql} ORDER BY o.id DESC LIMIT ?",
-            [*condition.values, limit - len(rows)],
-        )
-        candidates += [_observation_candidate(db, row) for row in observed]
+        own = "1" if filters.types else "o.record = ''"
+        candidates += _newest_observations(db, own, (), condition, limit - len(rows))
     return candidates
 
 
@@ -378,16 +373,15 @@ def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
         bm25=-score,
         metadata=value
         | {
+            name: body[name]
+            for name in ("relations", "alternatives", "outcome", "author", "project")
+        }
+        | {
             "record": value["id"],
             "pinned": bool(value["pinned"]),
             "entities": [e[0] for e in body["entities"]],
-            "relations": body["relations"],
-            "alternatives": body["alternatives"],
-            "outcome": body["outcome"],
             "category": body.get("category", ""),
-            "author": body["author"],
             "is_member": body.get("origin") == SHARED_LOG,
-            "project": body["project"],
             "stated_at": body.get("valid_from", ""),
         }
         | {key: evidence[key] for key in shown if evidence.get(key)},

@@ -9,6 +9,7 @@ the lock and an undo step stays small.
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
@@ -24,7 +25,7 @@ Report = Callable[[int], object]
 # The limits of one operation of many that load a graph.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
 # For each kind: the list in its payload, and the fields of an item that name entities.
-_ITEMS: dict[str, tuple[str, tuple[str, ...]]] = {
+_ITEMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "create_entities": ("entities", ("name",)),
     "create_relations": ("relations", ("from", "to")),
     "add_observations": ("observations", ("entityName",)),
@@ -88,17 +89,15 @@ def apply_within(
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
     if is_logged(operation) and not is_idle:
+        by = operation.provenance
         connection.execute(
             "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                operation.id,
-                operation.kind,
+                *(operation.id, operation.kind),
                 json.dumps(operation.payload, ensure_ascii=False),
                 kinds.stored_inverse(operation.kind, operation.payload, inverse),
-                json.dumps(operation.provenance._asdict(), ensure_ascii=False),
-                operation.provenance.session,
-                operation.provenance.at,
+                *(json.dumps(by._asdict(), ensure_ascii=False), by.session, by.at),
             ),
         )
     return result
@@ -170,13 +169,9 @@ def from_object(value: Mapping[str, Any]) -> Operation | None:
     if kinds.problem(kind, payload) or not isinstance(stated.get("source"), str):
         return None
     fields = {k: v for k, v in stated.items() if k in Provenance._fields and isinstance(v, str)}
-    return Operation(
-        id=encodable(id_),
-        kind=kind,
-        payload=cleaned(payload),
-        provenance=cleaned_provenance(Provenance(**fields)),
-        store="user" if value.get("store") == "user" else "project",
-    )
+    store = "user" if value.get("store") == "user" else "project"
+    by = cleaned_provenance(Provenance(**fields))
+    return Operation(encodable(id_), kind, cleaned(payload), by, store)
 
 
 def _harmless(value: Any) -> Any:
@@ -293,13 +288,13 @@ class Loaded(NamedTuple):
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]
         return Loaded(
-            entities=self.entities + len(new),
-            observations=self.observations + sum(len(e["observations"]) for e in stated),
-            relations=self.relations + len(result.get("relations", ())),
-            ends=self.ends + len(result.get("created_ends", ())),
-            queued=self.queued or bool(result.get("queued")),
-            variants={**self.variants, **result.get("variants", {})},
-            forgotten=tuple(dict.fromkeys((*self.forgotten, *result.get("forgotten", ())))),
+            self.entities + len(new),
+            self.observations + sum(len(e["observations"]) for e in stated),
+            self.relations + len(result.get("relations", ())),
+            self.ends + len(result.get("created_ends", ())),
+            self.queued or bool(result.get("queued")),
+            {**self.variants, **result.get("variants", {})},
+            tuple(dict.fromkeys((*self.forgotten, *result.get("forgotten", ())))),
         )
 
 
@@ -328,37 +323,27 @@ def load(
 
 def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield operations (kind, payload) that create these items in order, each of bounded size."""
-    for kind, batch in _batches(items):
-        if kind is Entity:
-            yield "create_entities", {"entities": [entity_object(e) for e in batch]}
-        else:
-            yield "create_relations", {"relations": [relation_object(r) for r in batch]}
+    batch: list[Any] = []
+    chars = 0
+    for item in chain(items, (None,)):
+        full = len(batch) >= BATCH_ITEMS or chars >= BATCH_CHARS
+        if batch and (full or type(item) is not type(batch[0])):
+            if isinstance(batch[0], Entity):
+                yield "create_entities", {"entities": list(map(entity_object, batch))}
+            else:
+                yield "create_relations", {"relations": list(map(relation_object, batch))}
+            batch, chars = [], 0
+        batch.append(item)
+        texts = (item.name, *item.observations) if isinstance(item, Entity) else item or ()
+        chars += sum(map(len, texts))
 
 
 def entity_object(entity: Entity) -> dict[str, Any]:
     """Return the entity as an item of `create_entities`."""
-    return {
-        "name": entity.name,
-        "entityType": entity.type,
-        "observations": list(entity.observations),
-    }
+    texts = list(entity.observations)
+    return {"name": entity.name, "entityType": entity.type, "observations": texts}
 
 
 def relation_object(relation: Relation) -> dict[str, Any]:
     """Return the relation as an item of `create_relations`."""
     return {"from": relation.source, "to": relation.target, "relationType": relation.type}
-
-
-def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
-    batch: list[Item] = []
-    chars = 0
-    for item in items:
-        full = len(batch) >= BATCH_ITEMS or chars >= BATCH_CHARS
-        if batch and (full or type(item) is not type(batch[0])):
-            yield type(batch[0]), batch
-            batch, chars = [], 0
-        batch.append(item)
-        texts = (item.name, *item.observations) if isinstance(item, Entity) else item
-        chars += sum(map(len, texts))
-    if batch:
-        yield type(batch[0]), batch

@@ -9,8 +9,7 @@ import pytest
 from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.deadline import Deadline
 from memory_fabric.hooks import dispatcher
-from memory_fabric.models import Provenance, Record
-from memory_fabric.store.history import candidates
+from memory_fabric.models import Record
 from simulated_client import SimulatedClient
 
 RULE = "Never start the dev server, since the user runs it himself"
@@ -432,26 +431,6 @@ def test_notes_of_a_compaction_are_told_at_the_next_stop(client: SimulatedClient
     assert silent == {}
     assert only(client).trust == "user"
     assert "Never start the dev server" in stop(client, "Done.")
-
-
-def test_an_upgrade_makes_candidates_of_what_phrases_made_in_one_step(
-    client: SimulatedClient,
-) -> None:
-    memory = client.memory()
-    for n in range(3):
-        by = Provenance("assistant", session="old", at="2026-01-01T00:00:00.000Z")
-        memory.remember(Record("decision", f"Part {n} will be dropped", confidence=0.6), by)
-    by = Provenance("cli", trust="user", session="old", at="2026-01-01T00:00:00.000Z")
-    memory.remember(Record("decision", "Orders are kept in Postgres", confidence=0.9), by)
-    with memory.session_database().transaction() as c:
-        c.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (candidates.UPGRADING,))
-    memory.close()
-    told = str(client.fire("SessionStart", source="startup").get("systemMessage", ""))
-
-    assert sorted(r.status for r in client.records("1")) == ["active"] + ["candidate"] * 3
-    assert "3 memories" in told and "memory-fabric undo" in told
-    assert client.command("undo", "--last", "--yes").returncode == 0
-    assert [r.status for r in client.records("1")] == ["active"] * 4
 
 
 class Limited(Deadline):

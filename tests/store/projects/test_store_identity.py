@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memory_fabric.models import DAMAGED, SOUND, Project, Trust
+from memory_fabric.models import DAMAGED, SOUND, Project, Registry, Trust
 from memory_fabric.store import log
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.projects.identity import normalised_remote
@@ -102,22 +103,6 @@ def test_a_second_clone_that_is_trusted_joins_at_once(
     assert inside is not None and beside is not None
     assert inside.id == one.id
     assert (beside.id == one.id) == trust.everywhere
-
-
-def test_places_known_to_an_earlier_release_stay_what_they_were(home: str, tmp_path: Path) -> None:
-    """An earlier release took the remote for a proof, also where the folder was another project."""
-    keys = {
-        "remote:github.com/acme/billing": "billing-1",
-        f"git:{tmp_path}/a/.git": "billing-1",
-        f"git:{tmp_path}/b/.git": "billing-1",
-        f"git:{tmp_path}/c/.git": "c-2",
-    }
-    os.makedirs(home)
-    (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": keys}))
-    for name in "abcd":
-        git_folder(tmp_path / name, REMOTE)
-    found = [project(home, tmp_path / name).id for name in ("d", "a", "b", "c", "c")]
-    assert found[1:] == ["billing-1"] * 4 and found[0] not in keys.values()
 
 
 def test_git_init_in_a_known_folder_and_its_removal_change_nothing(
@@ -365,24 +350,12 @@ def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path
     assert registry_file.read_registry(home).state == SOUND
 
 
-@pytest.mark.parametrize("damage", ["key", "owner"])
-def test_a_registry_without_a_checksum_is_read_beside_the_cards(
-    home: str, tmp_path: Path, damage: str
-) -> None:
-    main = git_folder(tmp_path / "main")
-    found = project(home, main)
-    key, owner = found.keys[0], found.id
-    page = {key.replace("main", "maim"): owner} if damage == "key" else {key: owner + "x"}
-    (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": page}))
-    assert project(home, main).id == found.id
-
-
 def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
-    os.makedirs(home)
     key = f"git:{main}/.git"
-    for bad in ("../../etc", "", 3, None, "a/b"):
-        (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": {key: bad}}))
+    keys: Any
+    for keys in ({key: bad} for bad in ("../../etc", "", 3, None, "a/b")):
+        registry_file.write_registry(home, Registry(keys), {})
         assert project(home, main).id.startswith("main-")
 
 

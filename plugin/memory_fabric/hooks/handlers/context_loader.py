@@ -22,14 +22,11 @@ from memory_fabric.store import counts, log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
 from memory_fabric.store.files import open_regular
-from memory_fabric.store.history import candidates
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import own_lines, registry_file
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
-# Records of earlier releases that become candidates at one start; maintenance does the rest.
-MAX_UPGRADED = 100
 # The prefix of the ledger's names for fixes: one that was told here is told again where its command
 # fails or a prompt is about it.
 FIX = "fix:"
@@ -145,7 +142,6 @@ def _maintain(event: Event, context: RequestContext) -> None:
         launch = launched(memory.settings, event.agent_type, notes)
         sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
-    candidates.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         from memory_fabric.sharing.git import shared_journal  # late: few projects share one
 

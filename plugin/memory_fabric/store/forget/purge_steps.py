@@ -189,11 +189,9 @@ def verify(
         sizes[path] += sought.bytes_in(purge_files.memory_block(path))
     if sizes := +sizes:
         listed = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in sizes.items())
-        raise NotErased(
-            next(iter(sizes)),
-            f"Not erased: it is still in {listed}.",
-            remedy="Close other sessions, repeat the command, and delete what still holds it.",
-        )
+        problem = f"Not erased: it is still in {listed}."
+        remedy = "Close other sessions, repeat the command, and delete what still holds it."
+        raise NotErased(next(iter(sizes)), problem, remedy=remedy)
     outside += elsewhere(memory, where, sought, plan_path)
     shared = len(plan["texts"]) - len(target.texts)
     return Verification(tuple(dict.fromkeys(outside)), shared, inside)

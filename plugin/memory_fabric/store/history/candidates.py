@@ -1,6 +1,6 @@
 """Candidates: sentences that were heard and not noted, and what could hold for everybody.
 
-Records become candidates, too: those of releases without notes, and unconfirmed old ones.
+Unconfirmed old records become candidates, too.
 """
 
 from __future__ import annotations
@@ -29,21 +29,10 @@ _GENERALIZABLE = (
     "IS NULL"
 )
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
-# The row of `meta` that the migration leaves where there are records of an earlier release. Its
-# value is the id of the undoable step, once that has begun; it is deleted at the end.
-UPGRADING = "upgrade to notes"
 _UNPINNED = f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 "
 _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
     "AND i.channel = 'pull') "
-)
-# Captured by phrases: from the prompt or the assistant's prose, and no note. A fix with its command
-# has evidence of its own.
-_BY_PHRASES = (
-    f"{_UNPINNED} {_UNUSED} AND scope <> 'local' AND type <> 'session' "
-    "AND source IN ('prompt', 'assistant', 'subagent', 'compaction') AND created_at < ? "
-    "AND json_extract(body, '$.evidence.noted') IS NULL "
-    "AND json_extract(body, '$.evidence.command') IS NULL"
 )
 # Notes of earlier releases with the user's trust, but no words of theirs, that no act of theirs
 # ever stated or kept.
@@ -90,11 +79,9 @@ def named(memory: Memory, text: str) -> Record:
 
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":
-        raise BadInput(
-            "id",
-            f"{ids.short_id(record.id)} is no candidate.",
-            remedy="memory-fabric candidates lists them; edit, pin and forget take any memory.",
-        )
+        problem = f"{ids.short_id(record.id)} is no candidate."
+        remedy = "memory-fabric candidates lists them; edit, pin and forget take any memory."
+        raise BadInput("id", problem, remedy=remedy)
     return record
 
 
@@ -130,33 +117,6 @@ def settle_for_everybody(
     return record
 
 
-def upgrade(memory: Memory, most: int) -> int:
-    """Demote records that earlier releases took from prose, as one step; return how many."""
-    demoted = 0
-    for database in memory.databases():
-        if database.read_only or database.newer:
-            continue
-        row = database.row("SELECT value FROM meta WHERE key = ?", (UPGRADING,))
-        if row is None:
-            continue
-        batch = row[0] or ids.new_id()
-        demoted += _demote(memory, database, _BY_PHRASES, ids.timestamp(), batch, most - demoted)
-        is_done = demoted < most
-        with database.transaction() as c:
-            c.execute("DELETE FROM meta WHERE key = ?", (UPGRADING,))
-            if not is_done:
-                c.execute("INSERT INTO meta VALUES (?, ?)", (UPGRADING, batch))
-        if is_done and (row[0] or demoted):
-            steps = "SELECT id FROM operations WHERE instr(payload, ?) > 0"
-            if of_batch := database.rows(steps, (batch,)):
-                memory.messages.append(
-                    f"{len(of_batch)} memories that an earlier release took from prose, and that "
-                    "nobody confirmed, are candidates now: `memory-fabric candidates` lists them, "
-                    f"`memory-fabric undo {ids.short_id(of_batch[0][0])}` takes this back"
-                )
-    return demoted
-
-
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
     """Demote the assistant's own old statements, told in enough sessions; return how many."""
     demoted = 0
@@ -166,19 +126,14 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
             (least_sessions - 1,),
         )
         if row and not database.read_only:
-            demoted += _demote(
-                memory, database, _UNCONFIRMED, min(before, row[0]), ids.new_id(), most=1000
-            )
+            demoted += _demote(memory, database, _UNCONFIRMED, min(before, row[0]))
     return demoted
 
 
 def distrust_without_words(memory: Memory) -> int:
     """Lower user trust without the user's words to the assistant's; return the number of notes."""
-    return sum(
-        _demote(memory, db, _WITHOUT_WORDS, "", ids.new_id(), 1000, {"trust": "assistant"})
-        for db in memory.databases()
-        if not db.read_only
-    )
+    writable = (db for db in memory.databases() if not db.read_only)
+    return sum(_demote(memory, db, _WITHOUT_WORDS, "", {"trust": "assistant"}) for db in writable)
 
 
 def _demote(
@@ -186,13 +141,11 @@ def _demote(
     database: Database,
     where: str,
     before: str,
-    batch: str,
-    most: int,
     change: Mapping[str, str] = MappingProxyType({"status": "candidate"}),
 ) -> int:
     try:
-        values = (before,) if before else ()
-        matches = records.find(database.connection, where, values, max(0, most))
+        values, batch = (before,) if before else (), ids.new_id()
+        matches = records.find(database.connection, where, values)
     except sqlite3.Error:
         return 0  # a damaged database is reported and rebuilt elsewhere
     for record, seen in matches:

@@ -87,11 +87,9 @@ def remove_aliases(
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in keys for name in names):
-        raise NotFound(
-            names[0] if names else "",
-            f"{part.name!r} is not called {' or '.join(map(repr, names))}.",
-            remedy="memory-fabric alias shows all names.",
-        )
+        problem = f"{part.name!r} is not called {' or '.join(map(repr, names))}."
+        remedy = "memory-fabric alias shows all names."
+        raise NotFound(names[0] if names else "", problem, remedy=remedy)
     payload = {"entity": part.name, "aliases": list(names)}
     _require_applied(memory.write("unalias", payload, provenance, store=part.store))
     return _aliases_of(database, part.name)
@@ -141,8 +139,5 @@ def _aliases_of(database: Database, name: str) -> Aliases:
 
 def _require_applied(result: Mapping[str, object]) -> None:
     if result.get("queued"):
-        raise StoreUnavailable(
-            "",
-            f"The change waits in the queue: {result.get('because')}",
-            remedy="memory-fabric sync applies it.",
-        )
+        problem = f"The change waits in the queue: {result.get('because')}"
+        raise StoreUnavailable("", problem, remedy="memory-fabric sync applies it.")

@@ -6,7 +6,7 @@ An undo is itself an operation that holds all its steps: a journal replays it, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import NotFound
@@ -14,7 +14,6 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations.kind import step
 
 # Excludes operations without a visible effect, and operations that cannot be undone.
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
@@ -81,7 +80,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
     for change in chosen:
         because = prospect(change)
         if not because:
-            payload = {"operation": change.id, "steps": _steps(memory, change), **batch}
+            payload = {"operation": change.id, "steps": list(change.inverse), **batch}
             # The undo is visible wherever the change is.
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
@@ -89,18 +88,6 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
         results.append(Undone(change, "" if because else _newest_undo(memory, change), because))
     memory.flush()
     return results
-
-
-def _steps(memory: Memory, change: Change) -> list[Any]:
-    steps = list(change.inverse)
-    database = memory.database(change.store, create=False)
-    logs_tombstones = any(step["kind"] == "tombstones" for step in steps)
-    if change.kind != "forget" or logs_tombstones or database is None:
-        return steps
-    # Release 0.1.0 did not log which tombstones `forget` had set.
-    query = "SELECT * FROM tombstones WHERE id = ?"
-    buried = [list(row) for id_ in change.payload["ids"] for row in database.rows(query, (id_,))]
-    return [step("tombstones", add=[], remove=[r for r in buried if r[2] == change.at]), *steps]
 
 
 def _newest_undo(memory: Memory, change: Change) -> str:

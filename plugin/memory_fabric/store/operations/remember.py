@@ -26,7 +26,7 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Above every CRC-32, so that sums of whole texts differ from the older sums of stems.
+# Above every CRC-32: a tombstone without a text has the key 0.
 _OF_TEXTS = 1 << 32
 # The parts of a record that people change; the others follow from them.
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
@@ -358,13 +358,10 @@ def is_forgotten(c: Connection, new: Record) -> bool:
     """True if the record or its words were forgotten and this statement may not bring them back."""
     if tombstones.is_set(c, new.id):
         return True
-    # Tombstones of earlier releases hold the sum of the stems, which other texts share.
-    former_sum = checksum(f"{new.scope}\n{new.domain}\n{records.key_of(new.what)}")
-    row = c.execute(
-        "SELECT max(created_at) FROM tombstones WHERE key IN (?, ?)", (key_sum(new), former_sum)
-    ).fetchone()
+    last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
+    (at,) = c.execute(last, (key_sum(new),)).fetchone()
     # A statement read late may have been made before it was forgotten.
-    return row[0] is not None and (new.trust != "user" or stated_at(new) <= row[0])
+    return at is not None and (new.trust != "user" or stated_at(new) <= at)
 
 
 def key_sum(record: Record) -> int:

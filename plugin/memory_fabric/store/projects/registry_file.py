@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 
 from memory_fabric.ids import checksum, is_project_id
-from memory_fabric.models import DAMAGED, LOST, OLD, SOUND, Identity, Project, Registry, Trust
+from memory_fabric.models import DAMAGED, LOST, SOUND, Identity, Project, Registry, Trust
 from memory_fabric.store import files
 from memory_fabric.store.projects import identity
 from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
@@ -30,8 +30,6 @@ REGISTRY, CARD = "registry.json", "project.json"
 SUM_MARK = ',\n "sum": "'
 # A prime below 2^30: flipping a single bit always changes the remainder.
 SUM_PRIME = 1_073_741_789
-# The fields in files of releases without a checksum.
-OLD_FIELDS = frozenset(("keys", "settled", "undo"))
 _NO_TRUST = Trust()
 
 
@@ -55,18 +53,17 @@ def read_registry(home: str) -> Registry:
         if isinstance(error, files.Refused):
             files.note_refused(error)
         text = ""
+    page = files.parsed(text or "") or {}
+    keys, undo = page.get("keys"), page.get("undo")
+    listed = keys if isinstance(keys, dict) else {}
+    owned = {str(key): str(id_) for key, id_ in listed.items() if is_project_id(id_)}
     head, mark, tail = (text or "").rpartition(SUM_MARK)
-    if mark and tail == f'{_sum(head)}"\n}}':
-        page = files.parsed(text or "") or {}
-        keys, undo = page.get("keys") or {}, page.get("undo")
-        owned = {str(key): str(id_) for key, id_ in keys.items() if is_project_id(id_)}
-        if owned:
-            settled, asked, earlier = (
-                files.text_list(page.get(name)) for name in ("settled", "asked", "earlier")
-            )
-            undo = undo if isinstance(undo, dict) else {}
-            return Registry(owned, settled, undo, asked, earlier)
-    return _rebuilt(read_cards(home), text)
+    if owned and mark and tail == f'{_sum(head)}"\n}}':
+        settled, asked = (files.text_list(page.get(name)) for name in ("settled", "asked"))
+        return Registry(owned, settled, undo if isinstance(undo, dict) else {}, asked)
+    on_cards = _read(read_cards(home))
+    state = LOST if text is None else DAMAGED
+    return on_cards._replace(keys=on_cards.keys or owned, state=state)
 
 
 def _sum(text: str) -> int:
@@ -84,7 +81,7 @@ def registry_stamp(home: str) -> tuple[int, int]:
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
     """Write registry and cards of `names` by id ('' keeps one), under the lock. Raises OSError."""
-    lists = {"settled": registry.settled, "asked": registry.asked, "earlier": registry.earlier}
+    lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
     page |= {"undo": dict(registry.undo)} if registry.undo else {}
@@ -170,7 +167,7 @@ def place_owner(registry: Registry, found: Identity) -> str:
     if settled:
         return keys[settled]
     if own:
-        return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
+        return keys[own[0]]
     pointed_key = found.pointer or (found.claims[-1] if found.claims else "")
     if found.place and keys.get(found.place) == keys.get(pointed_key, "none"):
         return keys[found.place]  # a worktree that its repository no longer lists
@@ -185,11 +182,6 @@ def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Reg
     new = {key: id_ for key in found.keys if key not in known.keys}
     if found.place and found.own[-1].startswith("git:"):
         new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
-    earlier = [key for key in found.own if key in known.earlier]
-    if earlier:
-        new |= dict.fromkeys(found.own, id_)
-        remaining = tuple(key for key in known.earlier if key not in earlier)
-        known = known._replace(earlier=remaining)
     return known._replace(keys={**known.keys, **new}) if new else known
 
 
@@ -214,36 +206,6 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
 def project_ids(home: str) -> list[str]:
     """Return the names of the projects' folders in home."""
     return files.names_in(os.path.join(home, "projects"))
-
-
-def _rebuilt(cards: Cards, text: str | None) -> Registry:
-    """Return the registry from the cards and the text of a registry that is lost, damaged or old.
-
-    None as text means that there is no file. A file without a checksum that is otherwise complete
-    comes from an earlier release: it is used, and the cards add what it lacks.
-    """
-    page = files.parsed(text or "") or {}
-    keys = page.get("keys")
-    listed = keys if isinstance(keys, dict) else {}
-    owned = {str(key): str(id_) for key, id_ in listed.items() if is_project_id(id_)}
-    on_cards = _read(cards)
-    if text is None:
-        return on_cards._replace(state=LOST)
-    if not ({*page} <= OLD_FIELDS and owned and len(owned) == len(listed)):
-        return on_cards._replace(keys=on_cards.keys or owned, state=DAMAGED)
-    # A card of a project that the file does not name is there because the file was damaged.
-    owners = {*on_cards.keys.values()}
-    missing = {key: id_ for key, id_ in on_cards.keys.items() if owned.get(key) not in owners}
-    settled = files.text_list(page.get("settled"))
-    undo = page.get("undo")
-    return Registry(
-        {**owned, **missing},
-        tuple(sorted({*settled, *on_cards.settled})),
-        undo if isinstance(undo, dict) else {},
-        on_cards.asked,
-        tuple(key for key in owned if key.startswith("git:") and key not in settled),
-        state=OLD,
-    )
 
 
 def _read(cards: Cards) -> Registry:
@@ -384,15 +346,12 @@ def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] 
         and kind != "remote"
         and f"{path}{os.sep}".startswith(f"{head.root}{os.sep}")
     }
-    settled, asked, earlier = (
-        tuple(sorted(names.get(key, key) for key in keys))
-        for keys in (known.settled, known.asked, known.earlier)
+    settled, asked = (
+        tuple(sorted(names.get(key, key) for key in keys)) for keys in (known.settled, known.asked)
     )
     keys = {names.get(key, key): owner for key, owner in known.keys.items()}
     undo = _with_names(known.undo, names)
-    return known._replace(
-        keys=keys, settled=settled, asked=asked, earlier=earlier, undo=undo
-    ), head.project
+    return known._replace(keys=keys, settled=settled, asked=asked, undo=undo), head.project
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:
