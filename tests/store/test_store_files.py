@@ -27,6 +27,7 @@ for i in range(25):
 
 
 def test_a_file_refused_in_one_thread_is_no_matter_of_another(tmp_path: Path) -> None:
+    files.take_refused_files()  # those of tests before
     (tmp_path / "folder").mkdir()
     thread = threading.Thread(target=files.read_json, args=(str(tmp_path / "folder"),))
     thread.start()

@@ -1,7 +1,5 @@
 """Backups of a database: copied with SQLite's backup API, verified, rotated."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

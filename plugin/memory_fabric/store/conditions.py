@@ -85,11 +85,7 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
     """Return the condition on active records `r`; local ones are only for their session."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
-    condition = _said_by(own, filters, "r").among("r.type", filters.types)
-    condition = condition.among("r.scope", filters.scopes)
-    condition = condition.among(_CATEGORY.format(table="r"), filters.categories)
-    condition = _tagged(db, condition, filters, "json_extract(r.body, '$.project')")
-    return _timed(condition, filters, "r")
+    return _timed(_of_record(db, own, filters, "r"), filters, "r")
 
 
 def of_observations(db: Database, filters: Filters) -> Condition:
@@ -125,10 +121,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
     the scope and project of its database.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
-    record = _said_by(Condition(), filters, "x").among("x.type", filters.types)
-    record = record.among("x.scope", filters.scopes)
-    record = record.among(_CATEGORY.format(table="x"), filters.categories)
-    record = _tagged(db, record, filters, "json_extract(x.body, '$.project')")
+    record = _of_record(db, Condition(), filters, "x")
     if not record.sql:
         return times
     stated = (
@@ -158,6 +151,13 @@ def marks(values: Sequence[object]) -> str:
 def _said_by(so_far: Condition, filters: Filters, table: str) -> Condition:
     said = so_far.among(f"{table}.agent", filters.agents)
     return said.among(f"{table}.session", filters.sessions)
+
+
+def _of_record(db: Database, so_far: Condition, filters: Filters, table: str) -> Condition:
+    condition = _said_by(so_far, filters, table).among(f"{table}.type", filters.types)
+    condition = condition.among(f"{table}.scope", filters.scopes)
+    condition = condition.among(_CATEGORY.format(table=table), filters.categories)
+    return _tagged(db, condition, filters, f"json_extract({table}.body, '$.project')")
 
 
 def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> Condition:

@@ -296,9 +296,13 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     database = memory.database("project", create=False) if memory.project else None
     if database is None or not _is_week_due(database, since, timestamp(now_s - DAY_S)):
         return Week()
-    row = database.rows(_WEEK, (since,))[0]
-    week = Week(*row)
-    return week if any(row) and _take_week(memory, since, timestamp(now_s)) else Week()
+    week = Week(*database.rows(_WEEK, (since,))[0])
+    whole = memory.whole.session_database()
+    if not any(week) or whole.read_only or whole.newer:
+        return Week()
+    with whole.transaction() as c:  # another session may be faster
+        is_taken = c.execute(_TAKE_WEEK, (WEEK_TOLD_AT, timestamp(now_s), since)).rowcount > 0
+    return week if is_taken else Week()
 
 
 def _is_week_due(database: Database, since: str, yesterday: str) -> bool:
@@ -308,12 +312,3 @@ def _is_week_due(database: Database, since: str, yesterday: str) -> bool:
         return False
     oldest = database.row(_OLDEST)
     return bool(oldest and oldest[0] < yesterday and database.row(_ANY_OWN, (since,)))
-
-
-def _take_week(memory: Memory, since: str, now: str) -> bool:
-    """Note that the week is told; False if another session was faster or nothing can be written."""
-    database = memory.whole.session_database()
-    if database.read_only or database.newer:
-        return False
-    with database.transaction() as connection:
-        return connection.execute(_TAKE_WEEK, (WEEK_TOLD_AT, now, since)).rowcount > 0

@@ -5,8 +5,6 @@ of those are found here, too. Trigram indexes (without positions) give the rows 
 and each is checked. Only for one or two letters the graph itself is read, until enough is found.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -264,24 +262,19 @@ def _rows_with_part(
 
 def _parts(needle: str) -> list[str]:
     """Return trigrams of the needle, quoted for FTS5; fewer only find more rows to check."""
-    whole = [
-        run
+    runs = (
+        piece[start : start + PART_CHARS]
         for piece in _certain_parts(needle)
         for start in range(len(piece) - PART_CHARS + 1)
-        # FTS5 cannot look up the first, and may have stored another form of the second.
-        if "\0" not in (run := piece[start : start + PART_CHARS])
-        and not any("\u0300" <= c <= "\u036f" for c in run)
-    ]
-    whole = list(dict.fromkeys(whole))
+    )
+    # FTS5 cannot look up `\0`, and may have stored another form of accents.
+    plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
+    whole = list(dict.fromkeys(plain))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
     spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
     last = needle[-PART_CHARS:]
-    return [
-        f"({_quoted(run)} OR {_quoted(run[:-1] + DOTTED)})"
-        if run == last and run.endswith("i")
-        else _quoted(run)
-        for run in spread
-    ]
+    dotted = f"({_quoted(last)} OR {_quoted(last[:-1] + DOTTED)})"
+    return [dotted if run == last and run.endswith("i") else _quoted(run) for run in spread]
 
 
 def _certain_parts(needle: str) -> list[str]:

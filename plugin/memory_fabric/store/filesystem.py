@@ -1,7 +1,5 @@
 """Checks of the folders of memory: permissions, owners, leftovers, disk space, file system."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -58,13 +56,8 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
     """Return temporary files of killed writers, but no files that the user named so."""
-    return [
-        path
-        for path in paths
-        if _is_temporary(path)
-        and (status := _status(path))
-        and now_s - status.st_mtime > LEFT_AFTER_S
-    ]
+    temporary = ((path, _status(path)) for path in paths if _is_temporary(path))
+    return [path for path, s in temporary if s and now_s - s.st_mtime > LEFT_AFTER_S]
 
 
 def delete(paths: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from memory_fabric.models import OTHERS, Entity, Graph, Relation
 from memory_fabric.store.conditions import Condition, marks
 from memory_fabric.store.database import Database
+from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
 # The oldest builds of SQLite allow 999 bound values.
@@ -177,15 +178,8 @@ def relations_by_key(
 
 def orphans(db: Database, limit: int = 100) -> list[str]:
     """Return entities with neither observations nor relations, oldest first."""
-    rows = db.rows(
-        "SELECT e.name FROM entities AS e WHERE "
-        "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
-        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
-        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id) "
-        "ORDER BY e.id LIMIT ?",
-        (limit,),
-    )
-    return [row[0] for row in rows]
+    query = f"SELECT e.name FROM entities AS e WHERE {IS_ORPHAN} ORDER BY e.id LIMIT ?"
+    return [name for (name,) in db.rows(query, (limit,))]
 
 
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
@@ -199,16 +193,12 @@ def left_alone(db: Database, deletions: int = 100) -> list[str]:
         for step in json.loads(inverse):
             for row in step["payload"].get("relations", ()):
                 ends |= dict.fromkeys((row["from"], row["to"]))
-    return [
-        name
-        for name in ends
-        if db.row(
-            "SELECT 1 FROM entities AS e WHERE e.name = ?1 "
-            "AND EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
-            "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE e.id IN (r.source, r.target))",
-            (name,),
-        )
-    ]
+    described = (
+        "SELECT 1 FROM entities AS e WHERE e.name = ? "
+        "AND EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE e.id IN (r.source, r.target))"
+    )
+    return [name for name in ends if db.row(described, (name,))]
 
 
 def shown(name: str) -> str:

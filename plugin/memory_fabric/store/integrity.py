@@ -1,7 +1,5 @@
 """Integrity checks of what is stored: each problem with its place and remedy."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -82,7 +80,7 @@ def findings(
 
 
 def _parts_of(database: Database, *, full: bool) -> Iterator[Part]:
-    yield from (partial(check, database) for check in (_damage, _links))
+    yield partial(_damage, database)
     if not database.newer and not database.read_only:
         yield from (partial(_index, database, table, full) for table in repair.FULL_TEXT)
         if not full:
@@ -99,8 +97,7 @@ def _registered(home: str) -> Iterator[Finding]:
         text = f"The registry of projects is {known.state}; the cards replace it."
         yield Finding("registry", path, text, "The next session or command rewrites it.")
         return
-    hidden = registry_file.missing_keys(registry_file.read_cards(home), known)
-    if hidden:
+    if hidden := registry_file.missing_keys(registry_file.read_cards(home), known):
         text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
         remedy = "memory-fabric project link assigns them."
         yield Finding("registry", path, text, remedy)
@@ -116,13 +113,8 @@ def _damage(database: Database) -> Iterator[Finding]:
     for (text,) in database.rows("PRAGMA quick_check(5)"):
         if text != "ok":
             yield Finding("damage", database.path, str(text), remedy)
-
-
-def _links(database: Database) -> Iterator[Finding]:
-    broken = database.rows("PRAGMA foreign_key_check")
-    if broken:
+    if broken := database.rows("PRAGMA foreign_key_check"):
         text = f"{len(broken)} rows have broken references, first in {broken[0][0]}."
-        remedy = "memory-fabric repair rebuilds it from backup and journal."
         yield Finding("links", database.path, text, remedy)
 
 
@@ -134,22 +126,19 @@ def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
 
 def _sampled(database: Database) -> Iterator[Finding]:
     """Yield a note if indexes are so large that only their rows and samples were compared."""
-    large = [table for table in repair.FULL_TEXT if is_large(database, table)]
-    if large:
+    if large := [table for table in repair.FULL_TEXT if is_large(database, table)]:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
         yield Finding("sampled", database.path, text, remedy, harms=False)
 
 
 def _names(database: Database) -> Iterator[Finding]:
-    alone = graph.orphans(database, MAX_ORPHANS)
-    if alone:
+    if alone := graph.orphans(database, MAX_ORPHANS):
         names = first_of(map(graph.shown, alone), MAX_SHOWN)
         text = f"Entities without observations and relations: {names}."
         remedy = "memory-fabric repair --orphans deletes them."
         yield Finding("orphans", database.path, text, remedy, harms=False)
-    left = graph.left_alone(database)
-    if left:
+    if left := graph.left_alone(database):
         names = first_of(map(graph.shown, left), MAX_SHOWN)
         text = f"Entities that a deletion left without relations: {names}."
         remedy = "memory-fabric forget NAME removes one, if it is not needed."

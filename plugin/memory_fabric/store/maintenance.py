@@ -3,8 +3,6 @@
 Runs as a detached process, one at a time, and ends by itself.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

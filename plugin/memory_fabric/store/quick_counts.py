@@ -1,7 +1,5 @@
 """Counts of databases for a line that is shown all the time: without writing or waiting."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

@@ -91,20 +91,14 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     found_by = [str(record.evidence.get(key) or "") for key in FOUND_BY]
     about = " ".join([*(e.name for e in record.entities), *record.alternatives, *found_by]).strip()
     extra = index_extra(f"{record.what} {record.why} {about}")
+    searched = (key_of(record.what), about, extra)
     encoded, sightings = json.dumps(body, ensure_ascii=False), max(1, len(sessions))
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
     connection.execute(
         f"INSERT INTO records ({', '.join(columns)}) VALUES ({marks(columns)}) "
         f"ON CONFLICT (id) DO UPDATE SET {changes}",
-        [
-            *(whole[name] for name in COLUMNS),
-            key_of(whole["what"]),
-            about,
-            extra,
-            encoded,
-            sightings,
-        ],
+        [*(whole[name] for name in COLUMNS), *searched, encoded, sightings],
     )
 
 

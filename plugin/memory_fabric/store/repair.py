@@ -1,7 +1,5 @@
 """Repair of a damaged database: set aside, and rebuilt from backup and journal."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

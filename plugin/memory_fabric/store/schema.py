@@ -25,6 +25,12 @@ TEAM_SPACE = "team space"
 # Conditions on records that have not ended and were not replaced, and of these the active ones.
 CURRENT = "superseded_by = '' AND valid_to = ''"
 ACTIVE_CURRENT = f"status = 'active' AND {CURRENT}"
+# The condition on entities `e` that have neither observations nor relations.
+IS_ORPHAN = (
+    "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
+    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id)"
+)
 
 
 def whole() -> str:

@@ -220,25 +220,15 @@ def entities_named(
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
     texts = _first_observations(db, [row[0] for row in rows], filters)
-    return [
-        Candidate(
-            id=f"graph:{name}",
-            source="graph",
-            entity=name,
-            text=texts.get(id_) or f"{name} ({kind})",
-            timestamp=at,
-            bm25=-score,
-            metadata={
-                "entityType": kind,
-                "domain": domain,
-                "scope": scope or conditions.scope_of(db),
-                "whole_entity": True,
-            }
-            | ({"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}),
-            store=db.kind,
-        )
-        for id_, name, kind, domain, at, said_by, scope, score in rows
-    ]
+    candidates = []
+    for id_, name, kind, domain, at, said_by, scope, score in rows:
+        text = texts.get(id_) or f"{name} ({kind})"
+        about = {"entityType": kind, "domain": domain, "scope": scope or conditions.scope_of(db)}
+        about |= {"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}
+        common = {"timestamp": at, "bm25": -score, "metadata": about | {"whole_entity": True}}
+        id_of = f"graph:{name}"
+        candidates.append(Candidate(id_of, "graph", text, name, store=db.kind, **common))
+    return candidates
 
 
 def recent(
@@ -271,6 +261,9 @@ _RECORD_NAMES = (
     "id type what why confidence trust said_in scope domain session agent pinned created_at "
     "valid_to superseded_by promoted_at"
 ).split()
+
+
+_OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
 class _Source(NamedTuple):
@@ -372,10 +365,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
         timestamp=value.pop("created_at"),
         bm25=-score,
         metadata=value
-        | {
-            name: body[name]
-            for name in ("relations", "alternatives", "outcome", "author", "project")
-        }
+        | {name: body[name] for name in _OF_BODY}
         | {
             "record": value["id"],
             "pinned": bool(value["pinned"]),

@@ -57,10 +57,8 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
     settings = read_settings(environ, file.table)
     if not file.error:
         return settings
-    return settings._replace(
-        complaints=(*settings.complaints, file.complaint),
-        closed=file.complaint if file.closed else "",
-    )
+    complaints = (*settings.complaints, file.complaint)
+    return settings._replace(complaints=complaints, closed=file.complaint if file.closed else "")
 
 
 def follow(settings: Settings, home: str) -> Settings:
@@ -117,9 +115,8 @@ def off_error(settings: Settings) -> StoreUnavailable:
     """Return the error for memory that is switched off, with the remedy."""
     if settings.closed:
         return StoreUnavailable("", f"{settings.closed}.", remedy="Correct config.toml.")
-    return StoreUnavailable(
-        "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
-    )
+    problem = "Memory is switched off here."
+    return StoreUnavailable("", problem, remedy="Turn it on with memory-fabric on.")
 
 
 def own(home: str, place: str) -> dict[str, bool]:
@@ -136,11 +133,8 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
         switches = files.read_json(path)
         own = switches.get(place)
         own = dict(own) if isinstance(own, dict) else {}
-        for part in parts:
-            if on:
-                own.pop(part, None)
-            else:
-                own[part] = False
+        own = {part: value for part, value in own.items() if part not in parts}
+        own |= {} if on else dict.fromkeys(parts, False)
         if NOTES in parts:
             spans = [[since, until] for since, until in own.get(OFF_TIMES, ())]
             is_off = bool(spans) and spans[-1][1] > now

@@ -17,6 +17,9 @@ MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 
 
+_OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
+
+
 class Prompt(NamedTuple):
     """One prompt: its number, time (ISO 8601), text without secrets and pastes, and origin."""
 
@@ -57,21 +60,13 @@ def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
 
 def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
     """Return the session's prompts up to a time (ISO 8601; '' for all), newest first."""
-    rows = db.rows(
-        "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1 "
-        "AND (?2 = '' OR created_at <= ?2) ORDER BY created_at DESC, seq DESC",
-        (session, until),
-    )
-    return [Prompt(*row) for row in rows]
+    wanted = "(?2 = '' OR created_at <= ?2) ORDER BY created_at DESC, seq DESC"
+    return [Prompt(*row) for row in db.rows(f"{_OF_SESSION} AND {wanted}", (session, until))]
 
 
 def unanswered(db: Database, session: str) -> list[Prompt]:
     """Return the session's prompts whose turn has not ended yet, oldest first."""
-    rows = db.rows(
-        "SELECT seq, created_at, text, origin FROM prompts "
-        "WHERE session = ? AND answered = 0 ORDER BY seq",
-        (session,),
-    )
+    rows = db.rows(f"{_OF_SESSION} AND answered = 0 ORDER BY seq", (session,))
     return [Prompt(*row) for row in rows]
 
 

@@ -354,14 +354,12 @@ def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return tasks (id, prompt, agents that were offered it) of a type since then, oldest first."""
-    return [
-        (id_, prompt, tuple(offered.split()))
-        for id_, prompt, offered in db.rows(
-            "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
-            "AND created_at >= ? ORDER BY created_at, id",
-            (session, agent_type, since),
-        )
-    ]
+    rows = db.rows(
+        "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
+        "AND created_at >= ? ORDER BY created_at, id",
+        (session, agent_type, since),
+    )
+    return [(id_, prompt, tuple(offered.split())) for id_, prompt, offered in rows]
 
 
 def offer_tasks(

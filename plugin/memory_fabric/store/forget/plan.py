@@ -3,8 +3,6 @@
 The plan of a purge is kept on disk until all of it is erased: words, names, ids and texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -157,14 +155,9 @@ def by_id(memory: Memory, text: str) -> Found:
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
     except NotFound:
-        turns = [
-            FoundTurn(uuid, role, content, at, database.kind)
-            for database in memory.databases()
-            for uuid, role, content, at in database.rows(
-                "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?",
-                (f"%{ending}",),
-            )
-        ]
+        query = "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?"
+        found = ((db, row) for db in memory.databases() for row in db.rows(query, (f"%{ending}",)))
+        turns = [FoundTurn(id_, role, said, at, db.kind) for db, (id_, role, said, at) in found]
         if not turns or len(ending) < MIN_ID_CHARS:
             raise
     if len(turns) > 1:
@@ -265,12 +258,9 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
 
 def target_of(plan: PurgePlan) -> PurgeTarget:
     """Return what a plan removes from every database and file."""
-    return PurgeTarget(
-        texts=tuple(plan["texts"]),
-        words=tuple(plan.get("words", ())),
-        exact=bool(plan.get("exact")),
-        inside=bool(plan.get("inside")),
-    )
+    words, texts = tuple(plan.get("words", ())), tuple(plan["texts"])
+    exact, inside = bool(plan.get("exact")), bool(plan.get("inside"))
+    return PurgeTarget(texts=texts, words=words, exact=exact, inside=inside)
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:

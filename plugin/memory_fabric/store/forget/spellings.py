@@ -88,7 +88,7 @@ class Sought:
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        folded = b""
+        folded, mark = b"", MARK.encode()
         for needle in self._needles:
             run = _longest_run(needle.text)
             if run:
@@ -99,7 +99,8 @@ class Sought:
             for match in _expression(needle).finditer(data):
                 start, end = match.span()
                 is_part = needle.whole and _is_inside(data, start, end, needle.text)
-                if not is_part and not _is_own_mark(data, start, end):
+                around = data[max(0, end - len(mark)) : start + len(mark)]
+                if not is_part and mark not in around:  # memory's own mark is no match
                     yield start, end
 
 
@@ -137,11 +138,6 @@ def _spellings(c: str, exact: bool) -> bytes:
 
 def _any_case(digits: str) -> bytes:
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in digits).encode()
-
-
-def _is_own_mark(data: bytes, start: int, end: int) -> bool:
-    mark = MARK.encode()
-    return data.find(mark, max(0, end - len(mark)), start + len(mark)) >= 0
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:

@@ -4,8 +4,6 @@ From the state each side's later changes can be determined. It is in the databas
 lines are in a separate file, named after the digest of the content.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@
 lists `entities` and `relations`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -5,8 +5,6 @@ deletes lines looks for them in the file. Whatever is not plain (another order o
 that is there twice, an operation of another kind) is left to the writer of the whole file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

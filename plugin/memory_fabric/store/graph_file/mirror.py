@@ -5,8 +5,6 @@ it and the file equal: the file is updated after each change, and changes by oth
 merged before the next answer. Lines whose content did not change are kept byte for byte.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3

@@ -3,8 +3,6 @@
 Unconfirmed old records become candidates, too.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

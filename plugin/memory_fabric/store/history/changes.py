@@ -1,7 +1,5 @@
 """The log of operations for reading: author, time, a phrase for each, and whether it was undone."""
 
-from __future__ import annotations
-
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

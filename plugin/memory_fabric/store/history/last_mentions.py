@@ -112,15 +112,14 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 
 def reread(db: Database, shown: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
     """Return each memory as it is now, without text; None if it is gone, closed or pinned."""
-    rows: dict[tuple[str, int], AgedMemory] = {}
     numbers = {kind: json.dumps([a.row for a in shown if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"
-    for row in db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],)):
-        rows[ENTITY, row[0]] = _linked(db, _entity(db.kind, row))
+    entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))
     query = f"{_RECORDS} WHERE {_PRUNABLE} AND seq {of_shown}"
-    for row in db.rows(query, (now, numbers[RECORD])):
-        rows[RECORD, row[0]] = _record(db.kind, row)
-    return [rows.get((a.kind, a.row)) for a in shown]
+    current = [_linked(db, _entity(db.kind, row)) for row in entities]
+    current += [_record(db.kind, row) for row in db.rows(query, (now, numbers[RECORD]))]
+    by_row = {(item.kind, item.row): item for item in current}
+    return [by_row.get((a.kind, a.row)) for a in shown]
 
 
 def _linked(db: Database, item: AgedMemory) -> AgedMemory:

@@ -100,24 +100,16 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
     if entity:
         part, database = _find_entity(memory, entity)
         return [_aliases_of(database, part.name)]
-    return [
-        _aliases_of(database, row[0])
-        for database in memory.databases()
-        for row in database.rows(
-            "SELECT name FROM entities WHERE id IN (SELECT entity FROM aliases) ORDER BY name"
-        )
-    ]
+    query = "SELECT name FROM entities WHERE id IN (SELECT entity FROM aliases) ORDER BY name"
+    databases = memory.databases()
+    return [_aliases_of(db, name) for db in databases for (name,) in db.rows(query)]
 
 
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
     databases = memory.databases()
-    exact = ((database, name) for database in databases)
-    alike = (
-        (database, entity.name)
-        for database in databases
-        for entity in graph.entities_by_key(database, [name]).values()
-    )
-    for database, called in (*exact, *alike):
+    meant = ((db, graph.entities_by_key(db, [name]).values()) for db in databases)
+    alike = ((db, entity.name) for db, entities in meant for entity in entities)
+    for database, called in (*((db, name) for db in databases), *alike):
         if part := _part(database, called):
             return part, database
     raise resolve.no_such_entity(name)

@@ -1,7 +1,5 @@
 """Find records and entities by the names and ids that people type; pin a record; its JSON form."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -2,8 +2,6 @@
 injected into.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +27,11 @@ _ONLY_LEARNED = (
     "AND json_extract(value, '$[1]') = -1))"
 )
 _SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
+# The records that state something about the entity of a name.
+_STATING = (
+    "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
+    "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
+)
 _STATEMENT_FIELDS = "text trust source session agent domain record created_at".split()
 
 
@@ -253,8 +256,8 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     if resolve.looks_like_id(name):
         ids, names = {resolve.id_part(name)}, {name}
     else:
-        names = resolve.names_of(memory, name)
-        ids = _records_about(memory, names)
+        names, databases = resolve.names_of(memory, name), memory.databases()
+        ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
     while searched != names | ids:  # a merge adds former names of the entity
@@ -294,15 +297,6 @@ def _texts(value: Any) -> list[str]:
         return [value]
     parts = value.values() if isinstance(value, Mapping) else value
     return [t for p in parts for t in _texts(p)] if isinstance(parts, Iterable) else []
-
-
-def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
-    query = (
-        "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
-        "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
-    )
-    databases = memory.databases()
-    return {row[0] for db in databases for name in names for row in db.rows(query, (name,))}
 
 
 def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:

@@ -3,8 +3,6 @@
 An undo is itself an operation that holds all its steps: a journal replays it, and it can be undone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -103,11 +103,12 @@ class _Statement:
         if entity in self.new.pending:  # kind.named twice
             self.new.insert()
         self.detach(entity, texts)
-        wanted = [
-            text
-            for text in texts
-            if rows.text_id(c, entity, text) is not None or not self.guard.refuse_text(name, text)
-        ]
+
+        def may_stand(text: str) -> bool:
+            is_there = rows.text_id(c, entity, text) is not None
+            return is_there or not self.guard.refuse_text(name, text)
+
+        wanted = filter(may_stand, texts)
         added = rows.new_texts(c, entity, wanted, self._by, apart=self.only is not None)
         self.new.add_texts(entity, name, added)
         return added
@@ -211,8 +212,8 @@ def _additions(counts: Mapping[str, int]) -> list[str]:
     return [f"added {many(n, 'observation')} to {name}" for name, n in counts.items() if n]
 
 
-_APART = {"apart": kind.optional(bool)}
-_ENTITY = {"name": str, "entityType": str, "observations": kind.optional([str])}
+_APART = kind.options(apart=bool)
+_ENTITY = {"name": str, "entityType": str, **kind.options(observations=[str])}
 _CONTENTS = {"entityName": str, "contents": [str]}
 KINDS = {
     "create_entities": Kind(

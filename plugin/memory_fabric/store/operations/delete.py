@@ -74,11 +74,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     deletions, names = payload.get("deletions") or (), payload.get("entityNames") or ()
     if not deletions and not names:
         return result, inverse
-    buried = [
-        tombstones.of_observation(item["entityName"], text)
-        for item in deletions
-        for text in item["observations"]
-    ]
+    texts = ((item["entityName"], text) for item in deletions for text in item["observations"])
+    buried = [tombstones.of_observation(*pair) for pair in texts]
     for name in names:
         for entity in rows.entities(c, "e.name = ?", (name,)) or [{"aliases": ()}]:
             called = (name, *(pair[1] for pair in entity["aliases"]))
@@ -197,7 +194,10 @@ def _describe_forget(payload: Payload, inverse: Sequence[Payload]) -> str:
     return f"forgot {kind.joined(parts) or 'nothing'}"
 
 
-_ONLY = {"only": kind.optional([str])}
+_ONLY = kind.options(only=[str])
+_FORGOTTEN = kind.options(
+    bury=bool, batch=str, entityNames=[str], deletions=[kind.TEXTS], turns=[str], only=[str]
+)
 KINDS = {
     "delete_entities": Kind({"entityNames": [str], **_ONLY}, delete_entities, _describe_entities),
     "delete_observations": Kind(
@@ -208,17 +208,5 @@ KINDS = {
         delete_relations,
         lambda payload, _: f"deleted the relation {kind.relation_phrases(payload['relations'])}",
     ),
-    "forget": Kind(
-        {
-            "ids": [str],
-            "bury": kind.optional(bool),
-            "batch": kind.optional(str),
-            "entityNames": kind.optional([str]),
-            "deletions": kind.optional([kind.TEXTS]),
-            "turns": kind.optional([str]),
-            **_ONLY,
-        },
-        forget,
-        _describe_forget,
-    ),
+    "forget": Kind({"ids": [str], **_FORGOTTEN}, forget, _describe_forget),
 }

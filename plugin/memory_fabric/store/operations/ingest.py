@@ -30,35 +30,33 @@ def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
-    content_digest, outcome = digest(value), payload.get("outcome")
+    id_, content_digest, outcome = payload["id"], digest(value), payload.get("outcome")
     query = "SELECT id, digest, body, result FROM intake WHERE key = ?"
     earlier = c.execute(query, (key,)).fetchone() if key else None
-    if earlier and earlier[0] != payload["id"]:
+    if earlier and earlier[0] != id_:
         result = {"id": earlier[0], "repeated": True, "ingest": json.loads(earlier[2])}
         result |= {"length": json.loads(earlier[3]).get("length", 0)} if earlier[3] else {}
         return result | ({} if earlier[1] == content_digest else {"conflict": True}), []
+    ended = (DONE, json.dumps(outcome), by.at) if outcome else (WAITING, "", "")
     added = c.execute(
-        "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, created_at, "
-        "ended_at) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)",
-        (
-            *(payload["id"], key, content_digest, body, DONE if outcome else WAITING),
-            *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
-        ),
+        "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, ended_at, "
+        "created_at) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)",
+        (id_, key, content_digest, body, *ended, by.at),
     ).rowcount
-    result = {"id": payload["id"], "ingest": dict(value)}
-    if not added:
-        return result | {"repeated": True}, []
-    return result, [step("drop_ingests", ids=[payload["id"]])]
+    result = {"id": id_, "ingest": dict(value)}
+    return (
+        (result, [step("drop_ingests", ids=[id_])]) if added else (result | {"repeated": True}, [])
+    )
 
 
 def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Mark a text as processed, so that a replay does not process it again."""
     changed = c.execute(
-        "UPDATE intake SET state = ?, worker = '', leased_until = '', error = '', result = ?, "
-        "ended_at = ? WHERE id = ? AND state <> ?",
-        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"], DONE),
-    ).rowcount
-    return {"done": changed > 0}, []
+        "UPDATE intake SET state = ?1, worker = '', leased_until = '', error = '', result = ?2, "
+        "ended_at = ?3 WHERE id = ?4 AND state <> ?1",
+        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"]),
+    )
+    return {"done": changed.rowcount > 0}, []
 
 
 def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -96,13 +94,11 @@ def _describe_ingested(payload: Payload, _: Sequence[Payload]) -> str:
     return f"processed the text {short_id(payload['id'])}: {many(number, 'record')}"
 
 
-_OPTIONAL_FIELDS = "domain source_model project session_id idempotency_key created_at".split()
-_TEXT = {"session_summary": str, "key_decisions": kind.optional([str])} | {
-    name: kind.optional(str) for name in _OPTIONAL_FIELDS
-}
+_FIELDS = "domain source_model project session_id idempotency_key created_at".split()
+_TEXT = kind.options(key_decisions=[str], **dict.fromkeys(_FIELDS, str)) | {"session_summary": str}
 KINDS = {
     "ingest": Kind(
-        {"id": str, "ingest": _TEXT, "outcome": kind.optional(dict), "batch": kind.optional(str)},
+        {"id": str, "ingest": _TEXT, **kind.options(outcome=dict, batch=str)},
         ingest,
         _describe_ingest,
     ),

@@ -5,6 +5,7 @@ Queues and journals are files that anyone can edit, so a payload is checked befo
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id
@@ -54,9 +55,13 @@ def fits(value: Any, shape: Any) -> bool:
     return bool(shape(value))
 
 
-def optional(shape: Any) -> Check:
-    """Return the check for a value that may be missing."""
-    return lambda value: value is None or fits(value, shape)
+def options(**shapes: Any) -> dict[str, Check]:
+    """Return the checks of fields that may be missing."""
+    return {name: partial(_is_missing_or, shape) for name, shape in shapes.items()}
+
+
+def _is_missing_or(shape: Any, value: Any) -> bool:
+    return value is None or fits(value, shape)
 
 
 RECORD = {"type": str, "what": str, "id": str}

@@ -23,7 +23,7 @@ from memory_fabric.store.operations import (
     restore,
     tombstones,
 )
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, fits, optional
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, fits, options
 
 # In place of an inverse that takes back all of its payload. It holds no letter that a purge erases.
 FOLLOWS = "[[]]"
@@ -65,11 +65,6 @@ def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
     return summary, back
 
 
-def _purged(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Do nothing: the content of this operation was erased and must not be applied again."""
-    return {}, []
-
-
 def _is_step(value: Any) -> bool:
     """Return True for a step of an inverse. An undo is no step: undos would nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
@@ -78,19 +73,13 @@ def _is_step(value: Any) -> bool:
 
 
 KINDS: dict[str, Kind] = {
-    **create.KINDS,
-    **delete.KINDS,
-    **restore.KINDS,
-    **remember.KINDS,
-    **tombstones.KINDS,
-    **merge.KINDS,
-    **ingest.KINDS,
-    **learn.KINDS,
-    **others.KINDS,
+    **(create.KINDS | delete.KINDS | restore.KINDS | remember.KINDS | tombstones.KINDS),
+    **(merge.KINDS | ingest.KINDS | learn.KINDS | others.KINDS),
     "undo": Kind(
-        {"operation": str, "steps": [_is_step], "batch": optional(str)},
+        {"operation": str, "steps": [_is_step], **options(batch=str)},
         _undo,
         lambda *_: "undid a change",
     ),
-    "purged": Kind({}, _purged, lambda *_: "a change that was purged"),
+    # Its content was erased and must not be applied again.
+    "purged": Kind({}, lambda *_: ({}, []), lambda *_: "a change that was purged"),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_fabric.models import ERASED, Provenance
 from memory_fabric.store.operations import tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, optional, step
+from memory_fabric.store.operations.kind import Kind, Payload, Result, options, step
 from memory_fabric.text import index_extra
 
 TURNS, SESSION = "turns", "session"
@@ -99,12 +99,10 @@ def _key(batch: str, *parts: str) -> str:
     return " ".join(("learned", batch, *parts))
 
 
+_TURN = ("id", "session", "role", "text", "created_at")
 KINDS = {
     "add_episodes": Kind(
-        {
-            "episodes": [{"id": str, "session": str, "role": str, "text": str, "created_at": str}],
-            "batch": optional(str),
-        },
+        {"episodes": [dict.fromkeys(_TURN, str)], **options(batch=str)},
         add_episodes,
         lambda *_: "add_episodes",
         is_logged=False,

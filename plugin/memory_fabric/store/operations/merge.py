@@ -177,7 +177,7 @@ def _describe_names(payload: Payload, _: Sequence[Payload]) -> str:
 
 _NAMES = {"entity": str, "aliases": [str]}
 KINDS = {
-    "alias": Kind({**_NAMES, "batch": kind.optional(str)}, alias, _describe_names),
+    "alias": Kind({**_NAMES, **kind.options(batch=str)}, alias, _describe_names),
     "put_aliases": Kind(_NAMES, put_aliases, _describe_names),
     "unalias": Kind(
         _NAMES,

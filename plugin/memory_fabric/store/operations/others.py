@@ -175,21 +175,9 @@ def _note(c: Connection, key: str, value: str) -> None:
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
 
 
+_TAKEN: dict[str, Any] = {"place": str, "project": str, "stamp": str, "records": [RECORD]}
+_TAKEN |= {"forgotten": [str], "here": [str], "sums": dict, "unreadable": int}
 KINDS = {
-    "take_in": Kind(
-        {
-            "place": str,
-            "project": str,
-            "stamp": str,
-            "records": [RECORD],
-            "forgotten": [str],
-            "here": [str],
-            "sums": dict,
-            "unreadable": int,
-        },
-        store_others,
-        lambda *_: "take_in",
-        is_logged=False,
-    ),
+    "take_in": Kind(_TAKEN, store_others, lambda *_: "take_in", is_logged=False),
     "let_go": Kind({}, drop_others, lambda *_: "let_go", is_logged=False),
 }

@@ -415,29 +415,11 @@ def _describe_links(payload: Payload, _: Sequence[Payload]) -> str:
     return kind.joined(parts + ([f"closed {kind.named(closed)}"] if closed else []))
 
 
+_SAID = kind.options(supersedes=[str], echo=bool, past=bool, batch=str)
+_PUT = {"seen_in": [str], **kind.options(rows=kind.ROWS, batch=str, told=bool)}
 KINDS = {
-    "remember": Kind(
-        {
-            "record": kind.RECORD,
-            "supersedes": kind.optional([str]),
-            "echo": kind.optional(bool),
-            "past": kind.optional(bool),
-            "batch": kind.optional(str),
-        },
-        remember,
-        _describe_remember,
-    ),
-    "put_record": Kind(
-        {
-            "record": kind.RECORD,
-            "seen_in": [str],
-            "rows": kind.optional(kind.ROWS),
-            "batch": kind.optional(str),
-            "told": kind.optional(bool),
-        },
-        put_record,
-        _describe_put,
-    ),
+    "remember": Kind({"record": kind.RECORD, **_SAID}, remember, _describe_remember),
+    "put_record": Kind({"record": kind.RECORD, **_PUT}, put_record, _describe_put),
     "supersede": Kind(
         {"links": [{"id": str, "by": str, "at": str, "was": {"by": str, "at": str}}]},
         supersede,

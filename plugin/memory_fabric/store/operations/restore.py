@@ -262,7 +262,7 @@ def _describe_orphans(_: Payload, inverse: Sequence[Payload]) -> str:
 
 
 KINDS = {
-    "restore": Kind({**kind.ROWS, "batch": kind.optional(str)}, restore, _describe_restore),
+    "restore": Kind({**kind.ROWS, **kind.options(batch=str)}, restore, _describe_restore),
     "remove_orphans": Kind({"entityNames": [str]}, remove_orphans, _describe_orphans),
     "replace_rows": Kind(
         {"groups": [{"out": kind.ROWS, "in": kind.ROWS}]},

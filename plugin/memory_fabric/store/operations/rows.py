@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.conditions import marks
+from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import index_extra, name_key
 
 Row = dict[str, Any]
@@ -25,11 +26,6 @@ UNKNOWN_TYPE = "unknown"
 _ENTITY = "id name type domain record said_by created_at updated_at".split()
 _OBSERVATION = "id entity text record trust source session agent domain created_at".split()
 _RELATION = "id from relationType to record said_by domain created_at".split()
-_IS_ORPHAN = (
-    "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
-    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
-    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id)"
-)
 
 
 def nothing() -> Rows:
@@ -163,7 +159,7 @@ def aliases_of(c: Connection, entity: int) -> list[list[str]]:
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
     """Return the named entities that have neither observations nor relations, as whole rows."""
-    where = f"e.name = ? AND {_IS_ORPHAN}"
+    where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
 

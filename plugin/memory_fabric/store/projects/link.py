@@ -6,8 +6,6 @@ it leaves, its memory is copied along in its current state; it also stays where 
 inserted as an undo would restore them, so that they can be removed again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -81,7 +79,15 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
         registry, place = _registry_and_identity(memory)
         old, own = _id(memory), _own(place)
         home = memory.settings.home
-        new = _named(home, registry, wanted) if wanted else _claimed(registry, place)
+        if wanted:
+            new = _named(home, registry, wanted)
+        else:
+            new, *others = registry_file.claimed(registry, place) or ("",)
+            if others or not new:
+                several = f"This folder claims several projects: {', '.join((new, *others))}."
+                problem = several if others else "This folder claims no other project."
+                remedy = "memory-fabric project list shows all."
+                raise BadInput("KEY-OR-PATH", problem, remedy=remedy)
         if old == new and all(registry.keys.get(key) == new for key in place.keys):
             raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
         other_keys = [
@@ -252,15 +258,6 @@ def _id(memory: Memory) -> str:
     return memory.project.id
 
 
-def _claimed(registry: Registry, found: Identity) -> str:
-    claimed_ids = registry_file.claimed(registry, found)
-    if len(claimed_ids) == 1:
-        return claimed_ids[0]
-    several = f"This folder claims several projects: {', '.join(claimed_ids)}."
-    text = several if claimed_ids else "This folder claims no other project."
-    raise BadInput("KEY-OR-PATH", text, remedy="memory-fabric project list shows all.")
-
-
 def _named(home: str, registry: Registry, wanted: str) -> str:
     """Return the id of a project by id, key, path of a folder, or a name that only one has."""
     ids = {*registry.keys.values(), *registry_file.project_ids(home)}
@@ -268,7 +265,12 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
         return wanted
     if wanted in registry.keys:
         return registry.keys[wanted]
-    owner = registry_file.owner_of(registry, _keys_of(wanted))
+    keys: Sequence[str] = ()
+    if os.path.isdir(wanted):
+        keys = identity.identify(os.path.realpath(wanted)).keys
+    elif os.path.isabs(wanted):  # what a folder that was deleted may have had
+        keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
+    owner = registry_file.owner_of(registry, keys)
     if owner:
         return owner
     ids_named = [project.id for project in list_projects(home) if project.name == wanted]
@@ -279,15 +281,6 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
         raise BadInput("KEY-OR-PATH", several, remedy="")
     remedy = "memory-fabric project list shows ids, keys and folders."
     raise NotFound(wanted, f"No project is known by {wanted!r}.", remedy=remedy)
-
-
-def _keys_of(path: str) -> Sequence[str]:
-    """Return the keys of a folder; of a deleted folder the keys that it may have had."""
-    if os.path.isdir(path):
-        return identity.identify(os.path.realpath(path)).keys
-    if not os.path.isabs(path):
-        return ()
-    return f"git:{os.path.join(path, '.git')}", f"folder:{path}", f"worktree:{path}"
 
 
 def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> KnownProject:

@@ -4,8 +4,6 @@ A worker claims a text with a lease; after the lease ends, another worker may cl
 passed as seconds of `time.time()`.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -255,15 +253,13 @@ def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
     database = _database(memory)
     if database is None:
         return 0
+    again = (
+        "UPDATE intake SET state = ?1, attempts = 0, worker = '', leased_until = '', "
+        "due_at = ?2, ended_at = '' WHERE id = ?3 AND state IN (?1, ?4)"
+    )
+    values = [(WAITING, ids.timestamp(now), id_, DEAD) for id_ in chosen]
     with database.transaction() as c:
-        return sum(
-            c.execute(
-                "UPDATE intake SET state = ?1, attempts = 0, worker = '', leased_until = '', "
-                "due_at = ?2, ended_at = '' WHERE id = ?3 AND state IN (?1, ?4)",
-                (WAITING, ids.timestamp(now), id_, DEAD),
-            ).rowcount
-            for id_ in chosen
-        )
+        return sum(c.execute(again, row).rowcount for row in values)
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:

@@ -8,8 +8,6 @@ An item is `{"to": address, "place": project id, "body": {…}}`; `body` is sent
 address: another project may have another receiver.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

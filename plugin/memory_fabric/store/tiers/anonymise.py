@@ -5,12 +5,11 @@ its owners, the machine, the user, and people, companies and places of the graph
 handled by capture.people.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from memory_fabric.models import Record
 from memory_fabric.store import files
@@ -98,31 +97,20 @@ _ACCOUNT = re.compile(
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
     """Return the record without project, paths, people and hosts, nor entities that name them."""
-    names = identifying_names(memory)
-
-    clean = partial(cleaned, names=names)
-
-    def is_telling(name: str) -> bool:
-        return clean(name) != name
-
+    clean = partial(cleaned, names=identifying_names(memory))
+    things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
+    texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
+    for name in ("alternatives", "constraints", "tradeoffs"):
+        texts[name] = tuple(map(clean, getattr(record, name)))
+    texts |= dict.fromkeys(("project", "author", "origin", "session", "agent"), "")
     return record._replace(
-        what=clean(record.what),
-        why=clean(record.why),
-        alternatives=tuple(clean(a) for a in record.alternatives),
-        constraints=tuple(clean(c) for c in record.constraints),
-        tradeoffs=tuple(clean(t) for t in record.tradeoffs),
-        category=clean(record.category),
-        entities=tuple(
-            e for e in record.entities if e.type not in IDENTIFYING_TYPES and not is_telling(e.name)
-        ),
+        **texts,
+        entities=tuple(e for e in things if clean(e.name) == e.name),
         relations=tuple(
-            r for r in record.relations if not is_telling(r.source) and not is_telling(r.target)
+            r
+            for r in record.relations
+            if (clean(r.source), clean(r.target)) == (r.source, r.target)
         ),
-        project="",
-        author="",
-        origin="",
-        session="",
-        agent="",
         evidence={},
     )
 

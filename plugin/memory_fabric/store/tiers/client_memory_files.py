@@ -5,8 +5,6 @@ search: they are small, and nothing reports their changes. Nothing of them is st
 not captured, they are redacted and their tags made harmless here, before any other use.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 

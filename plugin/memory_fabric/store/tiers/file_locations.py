@@ -1,7 +1,5 @@
 """Locations of everything that may hold a memory: databases, folders, MEMORY.md blocks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
