@@ -328,7 +328,7 @@ def histories(scoped: Memory, ids: list[str]) -> Iterable[Any]:
 
 
 def pictures(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
-    yield overview(scoped)
+    yield overview(scoped, NOW)
     yield picture(scoped, NOW)
     yield status.tiers(scoped, 0.0)[0]
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_fabric.models import Entity
 from memory_fabric.store.database import Database
+from memory_fabric.store.history import changes
 from memory_fabric.store.history.undo import undo
 from memory_fabric.viewer import picture as module
 from memory_fabric.viewer.picture import overview
 from store.support import TOOL, USER, World, create, decision, entity, pagination, relation
+
+NOW = "2026-03-01T12:00:00.000Z"
 
 
 def test_entities_come_in_creation_order_with_their_observations(tmp_path: Path) -> None:
@@ -21,15 +25,20 @@ def test_entities_come_in_creation_order_with_their_observations(tmp_path: Path)
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     memory.write("alias", {"entity": "Redis", "aliases": ["the cache"]}, TOOL, store="project")
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    redis, api = seen.nodes
-    assert (redis.name, redis.type, redis.aliases) == ("Redis", "technology", ("the cache",))
-    assert [remark.text for remark in redis.remarks] == ["caches sessions", "runs on port 6379"]
-    assert (redis.remarks[0].trust, redis.remarks[0].source) == ("tool", "mcp")
-    assert api.remarks == ()
-    assert [(e.source, e.type, e.target) for e in seen.edges] == [(1, "uses", 0)]
-    assert set(seen.left_out.values()) == {0}
+    redis, api = seen["entities"]
+    said = redis["observations"]
+    assert (redis["name"], redis["type"], redis["aliases"]) == (
+        "Redis",
+        "technology",
+        ["the cache"],
+    )
+    assert [one["text"] for one in said] == ["caches sessions", "runs on port 6379"]
+    assert (said[0]["trust"], said[0]["source"]) == ("tool", "mcp")
+    assert api["observations"] == []
+    assert [(r["from"], r["type"], r["to"]) for r in seen["relations"]] == [(1, "uses", 0)]
+    assert set(seen["left_out"].values()) == {0}
 
 
 def test_an_entity_in_both_databases_is_one_with_the_remarks_of_both(tmp_path: Path) -> None:
@@ -40,17 +49,17 @@ def test_an_entity_in_both_databases_is_one_with_the_remarks_of_both(tmp_path: P
         edges = {"relations": [relation("api", "uses", "Redis")]}
         memory.write("create_relations", edges, TOOL, store=store)
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    redis = seen.nodes[0]
-    assert redis.stores == ("project", "user")
-    assert [(r.text, r.scope) for r in redis.remarks] == [
+    redis = seen["entities"][0]
+    assert redis["scope"] == "both"
+    assert [(one["text"], one["scope"]) for one in redis["observations"]] == [
         ("of the project", "team"),
         ("of the user", "user"),
     ]
-    assert len(seen.nodes) == 2
-    assert len(seen.edges) == 1
-    assert set(seen.left_out.values()) == {0}
+    assert len(seen["entities"]) == 2
+    assert len(seen["relations"]) == 1
+    assert set(seen["left_out"].values()) == {0}
 
 
 def test_records_name_their_entities_and_candidates_are_left_out(tmp_path: Path) -> None:
@@ -59,27 +68,24 @@ def test_records_name_their_entities_and_candidates_are_left_out(tmp_path: Path)
     memory.remember(decision("Perhaps use GraphQL", confidence=0.35), USER)
     assert known is not None
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    assert [record.id for record in seen.records] == [known.id]
-    assert [seen.nodes[n].name for n in seen.about[known.id]] == [
-        "cursor-pagination",
-        "list-endpoints",
-        "billing",
-    ]
-    assert seen.left_out["records"] == 0
+    (record,) = seen["records"]
+    assert record["id"] == known.id
+    assert names(seen, record) == ["cursor-pagination", "list-endpoints", "billing"]
+    assert seen["left_out"]["records"] == 0
 
 
 def test_a_record_finds_its_entity_under_the_name_it_has_after_a_merge(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
-    known = memory.remember(decision(entities=(Entity("k8s", "technology"),)), USER)
+    memory.remember(decision(entities=(Entity("k8s", "technology"),)), USER)
     create(memory, entity("Kubernetes"))
     memory.write("merge", {"into": "Kubernetes", "names": ["k8s"]}, TOOL, store="project")
-    assert known is not None
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    assert [seen.nodes[n].name for n in seen.about[known.id]] == ["Kubernetes"]
+    (record,) = seen["records"]
+    assert names(seen, record) == ["Kubernetes"]
 
 
 def test_changes_come_newest_first_with_their_entities_and_records(tmp_path: Path) -> None:
@@ -88,13 +94,13 @@ def test_changes_come_newest_first_with_their_entities_and_records(tmp_path: Pat
     known = memory.remember(pagination(), USER)
     assert known is not None
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    remembered, created = seen.steps
-    assert created.what == "created Redis (component) with 1 observation"
-    assert [seen.nodes[n].name for n in created.nodes] == ["Redis"]
-    assert remembered.records == (known.id,)
-    assert "cursor-pagination" in [seen.nodes[n].name for n in remembered.nodes]
+    remembered, created = seen["changes"]
+    assert created["what"] == "created Redis (component) with 1 observation"
+    assert names(seen, created) == ["Redis"]
+    assert remembered["records"] == [known.id]
+    assert "cursor-pagination" in names(seen, remembered)
 
 
 def test_a_merge_and_its_undo_tell_the_entities_that_are_there_now(tmp_path: Path) -> None:
@@ -102,14 +108,14 @@ def test_a_merge_and_its_undo_tell_the_entities_that_are_there_now(tmp_path: Pat
     create(memory, entity("Kubernetes", "runs"), entity("k8s", "runs too"))
     memory.write("merge", {"into": "Kubernetes", "names": ["k8s"]}, TOOL, store="project")
 
-    merged = overview(memory)
-    undo(memory, [merged.steps[0].change], USER)
-    apart = overview(memory)
+    merged = overview(memory, NOW)
+    undo(memory, changes.read_all(memory, limit=1), USER)
+    apart = overview(memory, NOW)
 
-    assert [merged.nodes[n].name for n in merged.steps[0].nodes] == ["Kubernetes"]
-    assert apart.steps[0].what.startswith("undid: merged k8s into Kubernetes")
-    assert apart.steps[1].change.undone
-    assert {apart.nodes[n].name for n in apart.steps[1].nodes} == {"Kubernetes", "k8s"}
+    assert names(merged, merged["changes"][0]) == ["Kubernetes"]
+    assert apart["changes"][0]["what"].startswith("undid: merged k8s into Kubernetes")
+    assert apart["changes"][1]["undone"]
+    assert set(names(apart, apart["changes"][1])) == {"Kubernetes", "k8s"}
 
 
 def test_over_the_limits_the_most_connected_and_the_newest_stay_and_the_rest_is_counted(
@@ -125,14 +131,15 @@ def test_over_the_limits_the_most_connected_and_the_newest_stay_and_the_rest_is_
     for name, limit in limits.items():
         monkeypatch.setattr(module, f"MAX_{name}", limit)
 
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    assert [node.name for node in seen.nodes] == ["e0", "e1", "e5"]
-    assert [r.text for node in seen.nodes for r in node.remarks] == ["first 5", "second 5"]
-    assert [record.what for record in seen.records] == [
+    assert [one["name"] for one in seen["entities"]] == ["e0", "e1", "e5"]
+    said = [observation["text"] for one in seen["entities"] for observation in one["observations"]]
+    assert said == ["first 5", "second 5"]
+    assert [record["what"] for record in seen["records"]] == [
         f"Use library number {number} for the parser" for number in (3, 2)
     ]
-    assert seen.left_out == {
+    assert seen["left_out"] == {
         "entities": 3,
         "observations": 10,
         "relations": 2,
@@ -155,7 +162,7 @@ def test_a_large_memory_takes_no_more_queries_than_a_small_one(
     memory = World(tmp_path).memory()
     create(memory, entity("one"))
     asked.clear()
-    overview(memory)
+    overview(memory, NOW)
     few = len(asked)
     create(memory, *(entity(f"e{n}", f"said of {n}") for n in range(200)))
     edges = [relation(f"e{n}", "uses", "one") for n in range(200)]
@@ -164,17 +171,18 @@ def test_a_large_memory_takes_no_more_queries_than_a_small_one(
         memory.remember(decision(f"Use library number {number} for the parser"), USER)
 
     asked.clear()
-    seen = overview(memory)
+    seen = overview(memory, NOW)
 
-    assert len(seen.nodes) == 201
+    assert len(seen["entities"]) == 201
     assert len(asked) == few
 
 
 def test_nothing_remembered_is_an_empty_overview(tmp_path: Path) -> None:
-    seen = overview(World(tmp_path).memory())
+    seen = overview(World(tmp_path).memory(), NOW)
 
-    assert (seen.nodes, seen.edges, seen.records, seen.steps) == ((), (), (), ())
-    assert set(seen.left_out.values()) == {0}
+    left_out = seen.pop("left_out")
+    assert seen == {"entities": [], "relations": [], "records": [], "changes": []}
+    assert set(left_out.values()) == {0}
 
 
 def test_an_entity_that_is_asked_for_and_its_neighbours_come_before_more_connected_ones(
@@ -187,12 +195,12 @@ def test_an_entity_that_is_asked_for_and_its_neighbours_come_before_more_connect
     memory.write("create_relations", {"relations": relations}, TOOL)
     monkeypatch.setattr(module, "MAX_ENTITIES", 3)
 
-    most = overview(memory)
-    asked = overview(memory, name="far")
+    most = overview(memory, NOW)
+    asked = overview(memory, NOW, name="far")
 
-    assert {node.name for node in most.nodes} >= {"hub"}
-    assert {node.name for node in asked.nodes} == {"far", "near", "hub"}
-    assert asked.left_out["entities"] == 3
+    assert {one["name"] for one in most["entities"]} >= {"hub"}
+    assert {one["name"] for one in asked["entities"]} == {"far", "near", "hub"}
+    assert asked["left_out"]["entities"] == 3
 
 
 def test_a_drawing_reads_the_graph_only(tmp_path: Path) -> None:
@@ -200,7 +208,12 @@ def test_a_drawing_reads_the_graph_only(tmp_path: Path) -> None:
     create(memory, entity("one", "a text"))
     memory.remember(decision(), USER)
 
-    seen = overview(memory, only_graph=True)
+    seen = overview(memory, NOW, only_graph=True)
 
-    assert [node.remarks for node in seen.nodes if node.name == "one"] == [()]
-    assert (seen.records, seen.steps) == ((), ())
+    assert [e["observations"] for e in seen["entities"] if e["name"] == "one"] == [[]]
+    assert (seen["records"], seen["changes"]) == ([], [])
+
+
+def names(seen: dict[str, Any], subject: dict[str, Any]) -> list[str]:
+    """Return the names of the entities that a record or a change is about."""
+    return [seen["entities"][number]["name"] for number in subject["entities"]]
