@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from http import HTTPStatus
@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -255,9 +254,10 @@ class McpEndpoint:
         if scope["method"] == "POST" and kind != JSON_TYPE:
             message = f"An MCP message must be {JSON_TYPE}."
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
-        if self._opening is None or _has_failed(self._opening):
-            self._opening = asyncio.create_task(self._open())
-        manager = await asyncio.shield(self._opening)
+        opening = self._opening
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = self._opening = asyncio.create_task(self._open())
+        manager = await asyncio.shield(opening)
         if self._end.is_set():
             raise StoreUnavailable("", "The server is shutting down.")
         await manager.handle_request(scope, receive, send)
@@ -283,10 +283,6 @@ class McpEndpoint:
         return manager
 
 
-def _has_failed(task: asyncio.Task[Any]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
-
-
 @cache
 def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
     """Return the OpenAPI description as JSON; anyone may request it, so it is built only once."""
@@ -304,17 +300,12 @@ def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str,
     }
     if not keys_are_needed:
         for path, methods in described["paths"].items():
-            if path.startswith(ingest_protocol.PATH):
-                for operation in methods.values():
-                    operation["security"] = [{}, {"key": []}]
+            for operation in methods.values() if path.startswith(ingest_protocol.PATH) else ():
+                operation["security"] = [{}, {"key": []}]
     for model in (IngestBody, ChangeBody):
-        described["components"]["schemas"] |= _schemas(model)
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        described["components"]["schemas"] |= {**schema.pop("$defs", {}), model.__name__: schema}
     return described
-
-
-def _schemas(model: type[BaseModel]) -> Mapping[str, Any]:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {**schema.pop("$defs", {}), model.__name__: schema}
 
 
 def _is_id(text: str) -> bool:

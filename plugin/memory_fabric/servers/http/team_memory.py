@@ -198,17 +198,15 @@ def undo_last(memory: TeamMemory) -> int:
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
     )
-    before = _values_before(memory, [str(op_id) for _, _, base in last for op_id in base])
+    replaced = [str(op_id) for _, _, base in last for op_id in base]
+    values = memory.query(
+        "SELECT key, payload -> 'value' FROM memory_fabric.operations "
+        "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id",
+        (memory.space, replaced),
+    )
+    before = dict(values)
     append(memory, [Statement(kind, key, before.get(key)) for key, kind, _ in last], UNDOING)
     return len(last)
-
-
-def _values_before(memory: TeamMemory, op_ids: Sequence[str]) -> dict[str, Any]:
-    sql = (
-        "SELECT key, payload -> 'value' FROM memory_fabric.operations "
-        "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id"
-    )
-    return dict(memory.query(sql, (memory.space, op_ids)))
 
 
 def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
@@ -292,9 +290,13 @@ def _remember(memory: TeamMemory, operation: Operation) -> Result:
     """Store a record, unless the member said it before; close those it supersedes."""
     stated = operation.payload["record"]
     record = records.from_object(stated)
-    repeated = _same_record(memory, record)
-    if repeated is not None:
-        return {"record": repeated, "repeated": True}
+    wanted = (record.type, record.domain, same_form(record.what))
+    for row in memory.reader.own_records_with(record.what):
+        value, own = row.value, row.value.get("own")
+        form = (value.get("type"), value.get("domain"), same_form(str(value.get("what"))))
+        if form == wanted and not value.get("superseded_by"):
+            known = {**value, **(own if isinstance(own, dict) else {})}
+            return {"record": known, "repeated": True}
     statements = [Statement(wire.RECORD, wire.key_of_record(record.id), value_of(record))]
     superseded = map(wire.key_of_record, operation.payload.get("supersedes", ()))
     for row in memory.reader.own(list(superseded)):
@@ -322,18 +324,6 @@ _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
     "remember": _remember,
     "forget": _withdraw,
 }
-
-
-def _same_record(memory: TeamMemory, record: Record) -> dict[str, Any] | None:
-    """Return the member's own standing record with the same text, type and domain."""
-    wanted = same_form(record.what)
-    for row in memory.reader.own_records_with(record.what):
-        value = row.value
-        same = (value.get("type"), value.get("domain")) == (record.type, record.domain)
-        if same and same_form(str(value.get("what"))) == wanted and not value.get("superseded_by"):
-            own = value.get("own")
-            return {**value, **(own if isinstance(own, dict) else {})}
-    return None
 
 
 def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:

@@ -7,18 +7,17 @@ a TeamMemory.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.exceptions import MCPError
 
 from memory_fabric import __version__, ids
 from memory_fabric.capture.remember import state
-from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http import team_memory as writes
@@ -27,12 +26,9 @@ from memory_fabric.servers.http.guard import HOLDER
 from memory_fabric.servers.http.team_access import Access
 from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.http.team_rows import Row
-from memory_fabric.servers.mcp import graph_view, memory_tools, protocol
+from memory_fabric.servers.mcp import graph_view, memory_tools, protocol, sdk_server
 from memory_fabric.servers.mcp import tools as local_tools
-from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, failure, within
-from memory_fabric.servers.mcp.jsonrpc import wire as on_wire
-from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.schema import TOOLS, listed
+from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
 from memory_fabric.sharing.replica import wire
 from memory_fabric.store.history.resolve import id_part, looks_like_id
 from memory_fabric.text import cut, neutralised, one_line
@@ -71,15 +67,18 @@ def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
 
 def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
     """Preview which of the caller's statements would be withdrawn; with the code, withdraw them."""
-    rows = _meant(team, arguments["what"])
+    what = arguments["what"]
+    # An id, the name of an entity, or the words of a record.
+    rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
+    rows = rows or team.reader.own_records_with(what)
     mine = [row for row in rows if row.author == team.member]
     authors = sorted({row.author for row in rows if row.author != team.member})
     note = SAID_BY_OTHERS.format(authors=", ".join(authors)) if authors else ""
     if not mine:
-        raise NotFound(
-            arguments["what"], f"You said nothing like {arguments['what']!r}.", remedy=note
-        )
-    code, confirmed = _code(mine), arguments.get("confirm", "")
+        raise NotFound(what, f"You said nothing like {what!r}.", remedy=note)
+    matches = "\n".join(sorted(row.op_id for row in mine))
+    code = hashlib.sha256(matches.encode()).hexdigest()[:6]
+    confirmed = arguments.get("confirm", "")
     if not confirmed:
         lines = [f"- {_line(row)}" for row in mine]
         preview = within([*lines, *([note] if note else [])], "All of these would be forgotten.")
@@ -112,7 +111,10 @@ def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
 
 def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """A page of the graph in the order in which entities were stated."""
-    places = team.reader.names_after(_place(arguments), PAGE_ENTITIES + 1)
+    cursor = str(arguments.get("cursor") or "0")
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
+    places = team.reader.names_after(int(cursor), PAGE_ENTITIES + 1)
     page = places[:PAGE_ENTITIES]
     following = page[-1][0] if len(places) > len(page) else 0
     return _answer(team, [name for _, name in page], following, outgoing=True)
@@ -183,13 +185,6 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
     return Graph(tuple(entities), tuple(relations))
 
 
-def _place(arguments: Arguments) -> int:
-    cursor = str(arguments.get("cursor") or "0")
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
-    return int(cursor)
-
-
 def _named(memory: TeamMemory, text: str) -> list[Row]:
     """Return the record of an id or its end; none for other texts. Raises NotFound, BadInput."""
     name = text.strip().strip("[]`.'\"")
@@ -202,17 +197,6 @@ def _named(memory: TeamMemory, text: str) -> list[Row]:
         several = ", ".join(row.key[2:] for row in rows)
         raise BadInput("id", f"{name!r} fits several ids: {several}.", remedy="Type more of it.")
     return rows
-
-
-def _meant(memory: TeamMemory, what: str) -> list[Row]:
-    """Return what an id, the name of an entity, or the words of a record mean."""
-    rows = _named(memory, what) or memory.reader.about([what], MAX_FORGOTTEN)
-    return rows or memory.reader.own_records_with(what)
-
-
-def _code(found: Iterable[Row]) -> str:
-    whole = "\n".join(sorted(row.op_id for row in found))
-    return hashlib.sha256(whole.encode()).hexdigest()[:6]
 
 
 def _line(row: Row) -> str:
@@ -242,55 +226,36 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
     There are no sessions and no subscriptions, which would be state of one process.
     """
 
-    async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
-
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        if params.arguments is None and "arguments" in params.model_fields_set:
-            raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
-        name, arguments = params.name, params.arguments or {}
+        async def answer(name: str, arguments: dict[str, Any]) -> Outcome:
+            def job(memory: TeamMemory) -> Outcome:
+                outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
+                if memory.failed is not None:
+                    raise memory.failed
+                if outcome.failed:
+                    raise _Failed(outcome)  # nothing of a failed call is kept
+                return outcome
 
-        def job(memory: TeamMemory) -> Outcome:
-            outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
-            if memory.failed is not None:
-                raise memory.failed
-            if outcome.failed:
-                raise _Failed(outcome)  # nothing of a failed call is kept
-            return outcome
-
-        outcome = local_tools.complaint(name, arguments)
-        if outcome is None:
             try:
-                outcome = await access.ask(_holder(context), job)
+                return await access.ask(_holder(context), job)
             except _Failed as failed:
-                outcome = failed.outcome
-            except FabricError as error:
-                outcome = failure(str(error))
-        return {**on_wire(outcome), "resultType": "complete"}
+                return failed.outcome
 
-    async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
+        return await sdk_server.called(params, answer)
 
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        if str(params.uri) != GRAPH_URI:
-            missing = protocol.not_found(str(params.uri))
-            raise MCPError(missing.code, missing.message)
-        try:
-            whole = await access.ask(_holder(context), whole_graph)
-        except FabricError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
-        text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
-        return types.ReadResourceResult(contents=[text])
+        holder = _holder(context)
+        return await sdk_server.resource_read(params, lambda: access.ask(holder, whole_graph))
 
     server: Server[Any] = Server(
         protocol.NAME,
         version=__version__,
         title=protocol.TITLE,
         instructions=protocol.INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_list_resources=list_resources,
+        on_list_tools=sdk_server.list_tools,
+        on_list_resources=sdk_server.list_resources,
         on_read_resource=read_resource,
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)

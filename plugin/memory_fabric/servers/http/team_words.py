@@ -120,15 +120,10 @@ def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, flo
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
-    return WordQuery(
-        tuple(group.query for group in groups), tuple(_weight(group, rows) for group in groups)
-    )
-
-
-def _weight(group: _Group, rows: int) -> float:
-    """Return the inverse document frequency, as bm25 has it."""
-    holding = max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows
-    return math.log(1 + (rows - holding + 0.5) / (holding + 0.5)) if holding < rows else 0.1
+    """Return the query of no rows, with the inverse document frequency of each group as bm25's."""
+    counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
+    weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
+    return WordQuery(tuple(group.query for group in groups), tuple(weights))
 
 
 def _group(words: Sequence[str], known: Mapping[str, Word]) -> _Group | None:
@@ -144,12 +139,8 @@ def _any_of(groups: Sequence[_Group]) -> str:
 
 
 def _all_of(word: Word) -> str:
-    return " & ".join(map(_quoted, word.lexemes))
-
-
-def _quoted(lexeme: str) -> str:
-    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
+    quoted = (lexeme.replace("\\", "\\\\").replace("'", "''") for lexeme in word.lexemes)
+    return " & ".join(f"'{lexeme}'" for lexeme in quoted)
 
 
 class Vocabulary:

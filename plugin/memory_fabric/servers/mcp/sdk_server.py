@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types as types
@@ -30,6 +31,55 @@ from memory_fabric.servers.store_thread import Mark, StoreThread, Watch, mark_of
 Context = ServerRequestContext[Any]
 
 
+async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
+    """Answer `tools/list`."""
+    return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
+
+
+async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
+    """Answer `resources/list`: the graph."""
+    return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
+
+
+async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
+    """Answer `resources/templates/list`: there are none."""
+    return types.ListResourceTemplatesResult(resource_templates=[])
+
+
+async def called(
+    params: types.CallToolRequestParams,
+    answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]],
+) -> dict[str, Any]:
+    """Return the result of `tools/call`, whose outcome `answer` gives for valid arguments.
+
+    It is a plain mapping, so that no large graph is copied into models.
+    """
+    if params.arguments is None and "arguments" in params.model_fields_set:
+        raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
+    name, arguments = params.name, params.arguments or {}
+    try:
+        outcome = tools.complaint(name, arguments) or await answer(name, arguments)
+    except FabricError as error:
+        # The memory itself could not be opened; the next call tries again.
+        outcome = failure(str(error))
+    return {**wire(outcome), "resultType": "complete"}
+
+
+async def resource_read(
+    params: types.ReadResourceRequestParams, whole_graph: Callable[[], Awaitable[str]]
+) -> types.ReadResourceResult:
+    """Return the graph as a resource. Raises MCPError for another one, or if it cannot be read."""
+    if str(params.uri) != GRAPH_URI:
+        missing = protocol.not_found(str(params.uri))
+        raise MCPError(missing.code, missing.message)
+    try:
+        whole = await whole_graph()
+    except FabricError as error:
+        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+    text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
+    return types.ReadResourceResult(contents=[text])
+
+
 class MemoryServer:
     """The handlers of clients' connections over one memory; `server` is what the SDK runs.
 
@@ -50,46 +100,33 @@ class MemoryServer:
             version=__version__,
             title=protocol.TITLE,
             instructions=protocol.INSTRUCTIONS,
-            on_list_tools=self._list_tools,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
+            on_list_tools=list_tools,
+            on_list_resources=list_resources,
+            on_list_resource_templates=list_templates,
             on_read_resource=self._read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
         )
-        # Registered apart because its answer is a plain mapping: a large graph is not copied
-        # into models on its way out.
         self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
-
-    async def _list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> dict[str, Any]:
-        if params.arguments is None and "arguments" in params.model_fields_set:
-            raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
-        arguments = params.arguments or {}
-        outcome = tools.complaint(params.name, arguments)
-        if outcome is None:
-            greeting = context.session.client_params
-            client = greeting.client_info.name if greeting else ""
-            origin = tools.origin_of(params.meta, client)
-            outcome = await self._answer(params.name, arguments, origin)
-            if outcome.changed:
-                await self._tell()
-        return {**wire(outcome), "resultType": "complete"}
+        greeting = context.session.client_params
+        client = greeting.client_info.name if greeting else ""
+        origin = tools.origin_of(params.meta, client)
 
-    async def _answer(self, name: str, arguments: dict[str, Any], origin: tools.Origin) -> Outcome:
-        try:
-            return await self._store.ask(
+        async def answer(name: str, arguments: dict[str, Any]) -> Outcome:
+            outcome = await self._store.ask(
                 lambda memory: self._handler.call(memory, name, arguments, origin),
                 changes=name not in tools.READERS,
             )
-        except FabricError as error:
-            # The memory itself could not be opened; the next call tries again.
-            return failure(str(error))
+            if outcome.changed:
+                await self._tell()
+            return outcome
+
+        return await called(params, answer)
 
     async def _tell(self) -> None:
         """Tell subscribers of both protocol eras that the graph has changed (MEM-16)."""
@@ -107,26 +144,10 @@ class MemoryServer:
         except RuntimeError:  # the loop has ended: nobody is there to be told
             is_told.close()
 
-    async def _list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
-
-    async def _list_templates(
-        self, _context: Context, _params: Any
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[])
-
     async def _read_resource(
         self, _context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        if str(params.uri) != GRAPH_URI:
-            missing = protocol.not_found(str(params.uri))
-            raise MCPError(missing.code, missing.message)
-        try:
-            whole = await self._store.ask(self._handler.whole_graph)
-        except FabricError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
-        text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
-        return types.ReadResourceResult(contents=[text])
+        return await resource_read(params, lambda: self._store.ask(self._handler.whole_graph))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
