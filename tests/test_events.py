@@ -31,16 +31,16 @@ READERS: dict[str, Callable[[Event], Any]] = {
     "agent_type": lambda e: e.agent_type,
     "source": events.source,
     "prompt": events.prompt,
-    "command_name": events.command_name,
-    "command_args": events.command_args,
+    "command_name": lambda e: e.text("command_name"),
+    "command_args": lambda e: e.text("command_args"),
     "tool_name": events.tool_name,
     "tool_input": events.tool_input,
-    "tool_use_id": events.tool_use_id,
-    "error": events.tool_error,
+    "tool_use_id": lambda e: e.text("tool_use_id"),
+    "error": lambda e: e.text("error"),
     "stop_hook_active": events.stop_active,
-    "last_assistant_message": events.last_message,
-    "compact_summary": events.compact_summary,
-    "reason": events.reason,
+    "last_assistant_message": lambda e: e.text("last_assistant_message"),
+    "compact_summary": lambda e: e.text("compact_summary"),
+    "reason": lambda e: e.text("reason"),
 }
 
 # Fields that the client sends and no handler asks for.

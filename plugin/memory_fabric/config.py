@@ -204,7 +204,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
-    domains = _domains(file, complaints)
+    domains = read_domains(file, complaints)
     return Settings(
         home=home_path(environ),
         config_dir=config_path(environ),
@@ -255,15 +255,12 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return a long-lived process's settings, with the switches and domains read again.
-
-    Everything else keeps its value from the start of the process.
-    """
+    """Return the settings of a long-lived process; only switches and domains are read again."""
     read = _Reading({}, file, [])  # complaints are reported at a start and by status instead
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
         writes=read.flag("write") and not settings.muted,
-        domains=_domains(file, read.complaints),
+        domains=read_domains(file, read.complaints),
         closed=closed,
     )
 
@@ -406,10 +403,7 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Resolve a path that is relative or begins with `~` from the user's home.
-
-    A hook's working directory changes with `cd`.
-    """
+    """Resolve a path that is relative, or begins with `~`, from the user's home: hooks `cd`."""
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
@@ -424,15 +418,6 @@ def switches_in(text: str) -> dict[str, bool]:
 
 
 def may_isolate(text: str) -> bool:
-    """Return True if an unreadable config.toml may isolate a domain or an agent.
-
-    It does if it says `isolate` with any value but false.
-    """
+    """Return True if an unreadable config.toml says `isolate` with any value but false."""
     lines_after = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
     return any(not re.match(r"=[ \t]*false(?![^\W_])", part) for part in lines_after)
-
-
-def _domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig:
-    return (
-        read_domains(file, complaints) if "domains" in file or "agents" in file else DomainConfig()
-    )

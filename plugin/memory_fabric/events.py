@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.errors import BadInput
-from memory_fabric.text import encodable, one_line
+from memory_fabric.text import each_text, encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
 # Removed by hand, since the codec `utf-8-sig` would have to be imported.
@@ -52,12 +52,13 @@ class Event(NamedTuple):
     raw: Mapping[str, Any] = {}
     client: Client = CLAUDE_CODE
 
+    def text(self, field: str) -> str:
+        """Return a field of the event; '' if it is missing or no text."""
+        return _text(self.raw, field)
+
 
 def parse_event(data: bytes) -> Event:
-    """Parse the bytes of one JSON object into an event.
-
-    Raises BadInput unless they are one JSON object with a name in `hook_event_name`.
-    """
+    """Parse one JSON object into an event. Raises BadInput if it is none, or has no name."""
     event = event_of(load_object(data))
     if not event.name:
         raise BadInput("hook_event_name", "The event has no name.")
@@ -81,15 +82,12 @@ def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """Parse the bytes of one JSON object; all its texts can be encoded as UTF-8.
-
-    A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
-    """
+    """Parse one JSON object, whose texts UTF-8 can encode afterwards. Raises BadInput."""
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
         # Only an escape `\ud...` can produce a lone surrogate, and almost no event has one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
-            value = _whole_characters(value)
+            value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
         raise BadInput("json", f"Not readable as JSON: {error}") from error
     if not isinstance(value, dict):
@@ -102,34 +100,14 @@ def prompt(event: Event) -> str:
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
-def command_name(event: Event) -> str:
-    """Return the name of a typed command or skill, e.g. `memory-fabric:project`."""
-    return _text(event.raw, "command_name")
-
-
-def command_args(event: Event) -> str:
-    """Return the words typed after a command's name, at most 64 Ki characters."""
-    return _text(event.raw, "command_args")[:MAX_PROMPT_CHARS]
-
-
 def source(event: Event) -> str:
     """Return the reason for a session's start: startup, resume, clear, compact or fork."""
     return _text(event.raw, "source")
 
 
-def reason(event: Event) -> str:
-    """Return the reason for a session's end: other, clear, prompt_input_exit, …"""
-    return _text(event.raw, "reason")
-
-
 def tool_name(event: Event) -> str:
     """Return the tool's name, for MCP tools `mcp__<server>__<tool>`."""
     return _text(event.raw, "tool_name")
-
-
-def tool_use_id(event: Event) -> str:
-    """Return the id that joins a tool's call to its result."""
-    return _text(event.raw, "tool_use_id")
 
 
 def tool_input(event: Event) -> Mapping[str, Any]:
@@ -168,25 +146,10 @@ def scheduled_prompts(event: Event) -> list[str]:
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
-def tool_error(event: Event) -> str:
-    """Return the error of a tool that failed."""
-    return _text(event.raw, "error")
-
-
 def mcp_server(event: Event) -> str:
     """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
     server = event.raw.get("mcp_server")
     return _text(server, "name") if isinstance(server, dict) else ""
-
-
-def last_message(event: Event) -> str:
-    """Return the assistant's last text of the turn."""
-    return _text(event.raw, "last_assistant_message")
-
-
-def compact_summary(event: Event) -> str:
-    """Return the summary of a compaction, raw, with its tags `<analysis>` and `<summary>`."""
-    return _text(event.raw, "compact_summary")
 
 
 def stop_active(event: Event) -> bool:
@@ -228,13 +191,3 @@ def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     value = table.get(key)
     values = value.values() if isinstance(value, dict) else value
     return [item for item in values if isinstance(item, dict)] if values else []
-
-
-def _whole_characters(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, list):
-        return [_whole_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {encodable(key): _whole_characters(item) for key, item in value.items()}
-    return value

@@ -15,9 +15,8 @@ BYTES = 64
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Take the lock of an open file if the lock is free; False if another process has it.
-
-    Raises OSError where the file system has no locks.
+    """Take a free lock of an open file; False if another has it. Raises OSError where there are
+    none.
     """
     try:
         _take(handle, shared)

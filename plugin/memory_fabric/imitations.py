@@ -35,16 +35,9 @@ class Guarded(NamedTuple):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Remove the invisible characters from the text, and let tags of fences begin with `‹`."""
-    text = _visible(text, guarded.hidden)
-    return "".join(
-        "‹" if c in OPENERS and _opens_fence(text, at + 1, guarded) else c
-        for at, c in enumerate(text)
-    )
-
-
-def _visible(text: str, hidden: frozenset[str]) -> str:
-    """Remove invisible characters, but keep joiners and selectors that a script or emoji needs."""
+    """Remove invisible characters that no script or emoji needs, and let tags of fences begin with
+    `‹`.
+    """
     visible: list[str] = []
     for at, c in enumerate(text):
         if c in JOINERS:
@@ -52,10 +45,14 @@ def _visible(text: str, hidden: frozenset[str]) -> str:
         elif c in _SELECTORS:
             is_kept = bool(visible) and visible[-1] == text[at - 1] and _is_selected(visible[-1], c)
         else:
-            is_kept = c not in hidden
+            is_kept = c not in guarded.hidden
         if is_kept:
             visible.append(c)
-    return "".join(visible)
+    text = "".join(visible)
+    return "".join(
+        "‹" if c in OPENERS and _opens_fence(text, at + 1, guarded) else c
+        for at, c in enumerate(text)
+    )
 
 
 def _is_joined(c: str) -> bool:
@@ -78,10 +75,8 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
     name = _name_at(text, at, guarded.hidden)
     if name.startswith("antml:") or name in guarded.tags:
         return True
-    for tag in guarded.starts:
-        if name.startswith(tag) and not name[len(tag) : len(tag) + 1].isalnum():
-            return True
-    return False
+    starts = [tag for tag in guarded.starts if name.startswith(tag)]
+    return any(not name[len(tag) : len(tag) + 1].isalnum() for tag in starts)
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:

@@ -54,10 +54,7 @@ def read_address(
 
 
 def ingest_address(text: str) -> tuple[str, str]:
-    """Return the full address of a request, and what is wrong with it.
-
-    An address without a path gets that of the ingest endpoint.
-    """
+    """Return the address of a request, whose path may be left out, and what is wrong with it."""
     scheme, sign, address = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):

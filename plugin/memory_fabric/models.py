@@ -124,9 +124,9 @@ class Graph(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One memory that was saved deliberately. Empty fields have no value; times are ISO 8601 UTC.
+    """A memory that was saved deliberately, without id and provenance until it is written.
 
-    A record fresh from capture has no id and no provenance; the write path fills both.
+    Empty fields have no value; times are ISO 8601 UTC.
     """
 
     type: str
@@ -232,26 +232,23 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        line = f"“{words}{NOTED_AS}{_enclosed(text)})"
+        # A text cannot end its brackets and then quote the user as their words are.
+        depths = accumulate((sign == "(") - (sign == ")") for sign in text)
+        text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
+        line = f"“{words}{NOTED_AS}{text})"
         if not max_chars or len(line) <= max_chars:
             return line
     return quoted
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the places of records, behind the first one those with the same words of the user, but
+    """Return the places of records, each followed by those with the same words of the user, but
     none that a newer record contradicts.
     """
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
     keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
     return sorted(range(len(keys)), key=keys.__getitem__)
-
-
-def _enclosed(caption: str) -> str:
-    """Return a caption that cannot end its brackets and then quote the user as their words are."""
-    depths = accumulate((sign == "(") - (sign == ")") for sign in caption)
-    return caption.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
 
 
 def is_unconfirmed_import(record: Record) -> bool:
@@ -418,10 +415,7 @@ class Hit(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The result of recall: ranked hits, the walked paths, and the names of failed sources.
-
-    `notes` explain how the question was read where it may surprise a person.
-    """
+    """Ranked hits, walked paths, and failed sources; `notes` say how the question was read."""
 
     query: Query
     hits: tuple[Hit, ...] = ()

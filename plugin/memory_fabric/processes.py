@@ -15,11 +15,6 @@ QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
 
 
-def is_running(process: int) -> bool:
-    """Return True if a process is running; a zombie is not."""
-    return _runs(process)
-
-
 # Detached processes that were started by this one and may have ended.
 _started: list[int] = []
 
@@ -27,9 +22,8 @@ _started: list[int] = []
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process that outlives this one and its terminal; return its id. Raises OSError.
-
-    Its standard streams lead nowhere. `system` is `os.name`.
+    """Start a process that outlives this one, its streams lead nowhere; return its id. Raises
+    OSError.
     """
     if system == "posix":
         _started.append(_spawn(command, environ))
@@ -126,7 +120,8 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
         system.CloseHandle(handle)
 
 
-_runs = _runs_by_signal if os.name == "posix" else _runs_by_handle
+# Whether the process of this id is running; a zombie is not.
+is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
 def program(module: str) -> str:

@@ -124,7 +124,15 @@ def terms(text: str) -> list[str]:
 
     Numbers count, and single letters that name something: `plan B`, `in C`, `vitamin D`.
     """
-    whole = _without_possessives(text)
+    whole = text
+    for mark in ("'s", "’s"):
+        if mark in whole:
+            # At the end of words; a quotation may begin with the same letters.
+            head, *rest = whole.split(mark)
+            for part in rest:
+                ends = head[-1:].isalnum() and not part[:1].isalnum()
+                head += (" " if ends else mark) + part
+            whole = head
     parts = words(whole)
     letters = _naming_letters(whole) if any(len(w) == 1 and w.isalpha() for w in parts) else ()
     parts += camel_parts(text)
@@ -158,18 +166,6 @@ def _naming_letters(text: str) -> set[str]:
     return letters
 
 
-def _without_possessives(text: str) -> str:
-    """Remove the `'s` at the end of words; a quotation may begin with the same letters."""
-    for mark in ("'s", "’s"):
-        if mark in text:
-            head, *parts = text.split(mark)
-            for part in parts:
-                ends = head[-1:].isalnum() and not part[:1].isalnum()
-                head += (" " if ends else mark) + part
-            text = head
-    return text
-
-
 def without_files(text: str) -> str:
     """Remove mentions and names of files, which ask for nothing: `@when.md`, `error-log.txt`."""
     if "@" not in text and "." not in text.rstrip("."):
@@ -189,8 +185,10 @@ def is_file(token: str) -> bool:
 def camel_parts(text: str) -> list[str]:
     """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
     parts: list[str] = []
-    if text.isascii() and not _may_be_camel(text.encode().translate(_ASCII_KINDS)):
-        return parts
+    if text.isascii():
+        may_be = text.encode().translate(_ASCII_KINDS)
+        if b"aA" not in may_be and b"0A" not in may_be and b"AAa" not in may_be:
+            return parts
     for word in runs(text):
         # A fast path: most words are lower case after their first letter, and have one part.
         if word[1:].islower():
@@ -200,10 +198,6 @@ def camel_parts(text: str) -> list[str]:
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
-
-
-def _may_be_camel(kinds: bytes) -> bool:
-    return b"aA" in kinds or b"0A" in kinds or b"AAa" in kinds
 
 
 def _parts(word: str, kinds: str) -> list[str]:
@@ -333,21 +327,20 @@ def same_form(text: str) -> str:
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
-    return " ".join(map(_plain_case, parts)).rstrip()
-
-
-def _plain_case(word: str) -> str:
-    """Return the word in small letters, but a name with inner capitals unchanged."""
-    if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
-        return word.lower()
-    return word
+    return " ".join(
+        # A name with inner capitals stays as it is.
+        word.lower()
+        if word.islower() or word.isupper() or not any(map(str.isupper, word[1:]))
+        else word
+        for word in parts
+    ).rstrip()
 
 
 def covers(text: str, other: str) -> bool:
     """Return True if a text repeats another text: word for word, or nearly all its words."""
     if other.lower() in text.lower():
         return True
-    own = {stem(word) for word in words(other) if word not in STOPWORDS}
+    own = content_stems(other)
     shared = own.intersection(map(stem, words(text)))
     return len(own) >= COVERED_WORDS and len(shared) >= COVERED_SHARE * len(own)
 
@@ -405,10 +398,7 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Make a text harmless for a model or a screen: no fence tags, no invisible characters.
-
-    Tags stay readable. ASCII without `<` costs nothing; only suspect text is searched.
-    """
+    """Make a text harmless for a model or a screen: no fence tags, no invisible characters."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
@@ -444,6 +434,20 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -> Any:
+    """Return a JSON value with every text in it changed, and with `keys` those of its objects."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {
+            change(key) if keys else key: each_text(part, change, keys=keys)
+            for key, part in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [each_text(part, change, keys=keys) for part in value]
+    return value
 
 
 # Between the user's words and the assistant's sentence, and behind the beginning of words that

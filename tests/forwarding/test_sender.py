@@ -29,21 +29,16 @@ PLUGIN = Path(__file__).parents[2] / "plugin"
 DOWN = Answer(0, "Nothing listens at 127.0.0.1:9.", "Start the receiver.")
 
 
-class Time(sender.Clock):
+class Time:
     """A clock that moves only where somebody waits."""
 
     def __init__(self) -> None:
         self.at, self.waited = NOW_S, list[float]()
-
-    def now(self) -> float:
-        return self.at
+        self.clock = sender.Clock(lambda: self.at, self.wait, lambda: 1.0)
 
     def wait(self, seconds: float) -> None:
         self.waited.append(seconds)
         self.at += seconds
-
-    def chance(self) -> float:
-        return 1.0
 
 
 class Post:
@@ -83,7 +78,7 @@ class TestDelivering:
         put(tmp_path, "a", "b", "c")
         post = Post()
 
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
 
         assert post.keys == ["a", "b", "c"] and left(tmp_path) == []
         assert backlog(tmp_path).last_success == "2027-01-15T08:00:00.000Z"
@@ -97,7 +92,7 @@ class TestDelivering:
             kept.append(f"turn{len(kept)}")
             put(tmp_path, kept[-1], at_s=clock.at)
             if spool.is_due(str(tmp_path), HERE, clock.at):
-                deliver(settings(tmp_path), post, clock)
+                deliver(settings(tmp_path), post, clock.clock)
             clock.at += 120
 
         assert post.keys == kept
@@ -111,7 +106,9 @@ class TestDelivering:
     ) -> None:
         put(tmp_path, "a")
 
-        deliver(settings(tmp_path), Post(lambda body: Answer(status, "No.", "Do so.")), Time())
+        deliver(
+            settings(tmp_path), Post(lambda body: Answer(status, "No.", "Do so.")), Time().clock
+        )
 
         assert left(tmp_path) == ["a"] and spool.rejected(str(tmp_path)) == []
         found = backlog(tmp_path)
@@ -127,7 +124,7 @@ class TestDelivering:
         def answer(body: dict[str, Any]) -> Answer:
             return Answer(202 if body["idempotency_key"] == "b" else status, "No.", text="why")
 
-        deliver(settings(tmp_path), Post(answer), Time())
+        deliver(settings(tmp_path), Post(answer), Time().clock)
 
         assert left(tmp_path) == []
         [aside] = spool.rejected(str(tmp_path))
@@ -144,7 +141,7 @@ class TestDelivering:
             return Answer(500 if body["idempotency_key"] == "bad" else 202, "It failed (500).")
 
         post = Post(answer)
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
 
         assert post.keys == ["b", "c"] and left(tmp_path) == ["bad"]
 
@@ -152,7 +149,7 @@ class TestDelivering:
         put(tmp_path, *"abcdefgh")
         post = Post(lambda body: DOWN)
 
-        send_now(settings(tmp_path), post, Time())
+        send_now(settings(tmp_path), post, Time().clock)
 
         assert post.asked == 1
 
@@ -171,7 +168,7 @@ class TestDelivering:
         put(tmp_path, "a")
         clock = Time()
 
-        deliver(settings(tmp_path), Post(lambda body: Answer(429, retry_after_s=300)), clock)
+        deliver(settings(tmp_path), Post(lambda body: Answer(429, retry_after_s=300)), clock.clock)
 
         assert clock.waited == []
         assert not spool.is_due(str(tmp_path), HERE, NOW_S + 299)
@@ -184,7 +181,7 @@ class TestDelivering:
         clock, turns = Time(), iter(range(10_000))
         post = Post(lambda body: Answer(202) if next(turns) % 2 else DOWN)
 
-        deliver(settings(tmp_path), post, clock)
+        deliver(settings(tmp_path), post, clock.clock)
 
         assert clock.at - NOW_S <= sender.LIFE_S
         assert 0 < len(left(tmp_path)) < 400
@@ -198,7 +195,7 @@ class TestDelivering:
             return Answer(202)
 
         post = Post(answer)
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
 
         assert post.keys == ["a", "b"]
 
@@ -207,7 +204,7 @@ class TestDelivering:
         put(tmp_path, "ours", at_s=NOW_S + 1)
         post = Post()
 
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
 
         assert post.keys == ["ours"] and left(tmp_path) == ["theirs"]
 
@@ -219,11 +216,11 @@ class TestDelivering:
         switches.turn(str(tmp_path), place, ["write"], on=False)
         post = Post()
 
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
         assert post.asked == 0 and left(tmp_path) == ["a"]
 
         switches.turn(str(tmp_path), place, ["write"], on=True)
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
         assert post.keys == ["a"]
 
     def test_a_damaged_item_is_set_aside_and_the_rest_goes_on(self, tmp_path: Path) -> None:
@@ -231,7 +228,7 @@ class TestDelivering:
         Path(spool.waiting(str(tmp_path))[0].path).write_text("{half", "utf-8")
         post = Post()
 
-        deliver(settings(tmp_path), post, Time())
+        deliver(settings(tmp_path), post, Time().clock)
 
         assert post.keys == ["b"] and left(tmp_path) == []
         assert len(spool.rejected(str(tmp_path))) == 1
@@ -241,7 +238,7 @@ class TestDelivering:
         post = Post()
 
         with files.Locked(str(tmp_path / "forward" / sender.LOCK)):
-            deliver(settings(tmp_path), post, Time())
+            deliver(settings(tmp_path), post, Time().clock)
 
         assert post.asked == 0
 
@@ -253,7 +250,7 @@ class TestDelivering:
             shutil.rmtree(home)
             return DOWN
 
-        deliver(settings(home), Post(answer), Time())
+        deliver(settings(home), Post(answer), Time().clock)
 
         assert not home.exists()
 

@@ -52,20 +52,12 @@ class Sent(NamedTuple):
     failure: Answer | None = None
 
 
-class Clock:
-    """Time, waiting and randomness."""
+class Clock(NamedTuple):
+    """Seconds since 1970, waiting for seconds, and a random number from 0 to 1."""
 
-    def now(self) -> float:
-        """Return seconds since 1970."""
-        return time.time()
-
-    def wait(self, seconds: float) -> None:
-        """Sleep."""
-        time.sleep(seconds)
-
-    def chance(self) -> float:
-        """Return a random number from 0 to 1."""
-        return random.random()
+    now: Callable[[], float] = time.time
+    wait: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
 
 
 def main() -> int:
@@ -104,18 +96,18 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
         except TimeoutError:
             return  # another sender runs, and checks again before it ends
         try:
-            delay_s = _round_after_round(settings, post, clock, held_ids, give_up_s)
+            while _has_work(settings, held_ids, clock.now()):
+                delay_s = _note(settings, _round(settings, post, clock, held_ids), clock)
+                if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
+                    return
+                if delay_s:
+                    clock.wait(delay_s)
         finally:
             lock.__exit__()
-        if delay_s:
-            return
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """Try once to send everything that waits, without waiting for the back-off.
-
-    Raises TimeoutError if another sender runs, OSError.
-    """
+    """Try once to send everything. Raises TimeoutError if another sender runs, OSError."""
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         round_done = _round(settings, post, clock, set())
         _note(settings, round_done, clock)
@@ -126,19 +118,6 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
     if not spool.is_due(settings.home, settings.forward_url, now_s):
         return False
     return any(item.id not in held for item in spool.waiting(settings.home))
-
-
-def _round_after_round(
-    settings: Settings, post: Post, clock: Clock, held: set[str], give_up_s: float
-) -> float:
-    """Send until nothing is due; return seconds to an attempt that is too far away, else 0."""
-    while _has_work(settings, held, clock.now()):
-        delay_s = _note(settings, _round(settings, post, clock, held), clock)
-        if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
-            return delay_s
-        if delay_s:
-            clock.wait(delay_s)
-    return 0.0
 
 
 def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
@@ -170,7 +149,6 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 
 def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
-    """True if an item is for this receiver and its project is not switched off."""
     if not content:
         if os.path.exists(item.path):  # else the item was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
@@ -253,23 +231,17 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
                 return Answer(response.status)
         except urllib.error.HTTPError as error:
             with error:
-                text = _text_of(error) if error.code in REFUSED else ""
-                stated = error.headers.get("Retry-After", "") if error.headers else ""
-                after_s = _retry_after(stated, now())
-                answer = Answer(error.code, *_meaning(error.code), after_s, text)
+                answer = _refusal(error, now())
         except (OSError, http.client.HTTPException, ValueError) as error:
             answer = _unreachable(error, host)
-        return _without_key(answer, settings.forward_key)
+        secret = settings.forward_key
+        if not secret:
+            return answer
+        # A receiver may repeat the key.
+        message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
+        return answer._replace(message=message, text=text)
 
     return post
-
-
-def _without_key(answer: Answer, key: str) -> Answer:
-    """Remove the key from an answer: a receiver may repeat it."""
-    if not key:
-        return answer
-    message, text = (part.replace(key, REMOVED) for part in (answer.message, answer.text))
-    return answer._replace(message=message, text=text)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -292,7 +264,6 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 
 
 def _time_limit(seconds: float) -> AbstractContextManager[None]:
-    """Limit the whole duration of a request, even if each byte arrives in time."""
 
     def late() -> None:
         raise TimeoutError(f"no complete answer within {seconds:.0f} s")
@@ -300,27 +271,15 @@ def _time_limit(seconds: float) -> AbstractContextManager[None]:
     return time_limit(seconds, late)
 
 
-def _text_of(error: urllib.error.HTTPError) -> str:
-    try:
-        with _time_limit(TIMEOUT_S):
-            data = error.read(MAX_ANSWER_BYTES)
-    except (OSError, http.client.HTTPException, ValueError):
-        return ""
-    return cut(without_secrets(without_controls(data.decode("utf-8", "replace"))), MAX_ANSWER_CHARS)
-
-
-def _retry_after(stated: str, now_s: float) -> float:
-    """Return seconds, from a number or a date; 0 for anything else."""
-    stated = stated.strip()
-    if stated.isascii() and stated.isdigit():
-        return float(stated[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(stated).timestamp() - now_s)
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
+LATER = "It is tried again later."
 MEANINGS = {
+    **dict.fromkeys(
+        range(300, 400),
+        (
+            "The receiver redirects, which is not followed: the key would be sent along",
+            "Set MEMORY_FABRIC_FORWARD_URL to the final address.",
+        ),
+    ),
     400: (
         "The receiver rejects the request as invalid",
         "See docs/forwarding.md for what is sent.",
@@ -333,19 +292,30 @@ MEANINGS = {
     409: ("The receiver has another text with the same idempotency key", ""),
     413: ("The receiver rejects the text as too long", ""),
     422: ("The receiver rejects a field", "See docs/forwarding.md for what is sent."),
-    429: ("The receiver limits the rate of requests", "It is tried again later."),
-    503: ("The receiver is not available now", "It is tried again later."),
+    429: ("The receiver limits the rate of requests", LATER),
+    503: ("The receiver is not available now", LATER),
 }
 
 
-def _meaning(status: int) -> tuple[str, str]:
-    """Return message and remedy for a status."""
-    if 300 <= status < 400:
-        message = "The receiver redirects, which is not followed: the key would be sent along"
-        return f"{message} ({status}).", "Set MEMORY_FABRIC_FORWARD_URL to the final address."
-    fallback = "It is tried again later."
-    message, remedy = MEANINGS.get(status, ("The receiver failed", fallback))
-    return f"{message} ({status}).", remedy
+def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
+    """Return the answer of a receiver that did not take a text."""
+    text, after_s = "", 0.0
+    if error.code in REFUSED:
+        try:
+            with _time_limit(TIMEOUT_S):
+                data = error.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
+            text = cut(without_secrets(without_controls(data)), MAX_ANSWER_CHARS)
+        except (OSError, http.client.HTTPException, ValueError):
+            pass  # its status says enough
+    stated = (error.headers.get("Retry-After", "") if error.headers else "").strip()
+    try:  # a number of seconds, or a date
+        is_number = stated.isascii() and stated.isdigit()
+        date_s = 0.0 if is_number else parsedate_to_datetime(stated).timestamp()
+        after_s = float(stated[:9]) if is_number else max(0.0, date_s - now_s)
+    except (ValueError, TypeError, OverflowError):
+        pass
+    message, remedy = MEANINGS.get(error.code, ("The receiver failed", LATER))
+    return Answer(error.code, f"{message} ({error.code}).", remedy, after_s, text)
 
 
 def _unreachable(error: Exception, host: str) -> Answer:
@@ -362,6 +332,6 @@ def _unreachable(error: Exception, host: str) -> Answer:
     if isinstance(reason, ConnectionRefusedError):
         return Answer(0, f"Nothing listens at {host}.", "Start the receiver, or check the address.")
     if isinstance(reason, TimeoutError):
-        return Answer(0, f"{host} did not answer in time.", "It is tried again later.")
+        return Answer(0, f"{host} did not answer in time.", LATER)
     reason_text = cut(one_line(without_secrets(str(reason))), 200) or type(reason).__name__
-    return Answer(0, f"{host} could not be reached: {reason_text}.", "It is tried again later.")
+    return Answer(0, f"{host} could not be reached: {reason_text}.", LATER)

@@ -22,14 +22,16 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
     """Return actions for after the hook's reply: start the sender if something is due."""
     if not settings.forward_url or not captures(settings):
         return ()
-    return (lambda: _start_when_due(settings),)
+
+    def start_when_due() -> None:
+        if spool.is_due(settings.home, settings.forward_url, time.time()):
+            start(settings)
+
+    return (start_when_due,)
 
 
 def start(settings: Settings) -> int:
-    """Start the sender detached and return its process id; it outlives the session.
-
-    The key is passed in the environment (processes.start).
-    """
+    """Start the sender detached, so that it outlives the session; return its process id."""
     return processes.start(
         "forwarding.sender",
         {
@@ -52,11 +54,6 @@ def news(settings: Settings) -> str:
         f"what the assistant says here is forwarded to {url}, without secrets and private parts; "
         "docs/forwarding.md lists what is sent, and how to stop it"
     )
-
-
-def _start_when_due(settings: Settings) -> None:
-    if spool.is_due(settings.home, settings.forward_url, time.time()):
-        start(settings)
 
 
 def host_of(url: str) -> str:

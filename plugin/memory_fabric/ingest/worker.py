@@ -25,15 +25,14 @@ from memory_fabric.deadline import call_again, time_limit
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest import parts
 from memory_fabric.store import log, records
-from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
 # Processing a text takes at most this long; a worker that hangs longer loses the lease of the text.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# Pauses between checks for changes, which cost microseconds, and while there is no database.
-POLL_S, POLL_NOTHING_S = 0.1, 0.5
+# The pause between two looks for what is due, which cost microseconds.
+POLL_S = 0.1
 # The other tiers are updated when the queue is empty, and at the latest after this time.
 LATEST_S = 5.0
 # Pause after a failure of the store.
@@ -163,30 +162,18 @@ class Worker:
         self._memory.messages.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
-        """Wait until another process has written, a text is due, or the worker must end."""
-        try:
-            version, due_s = self._version(), self._due_s()
-        except FAILURES:
-            return  # the next attempt reports the error
-        due_at = None if due_s is None else time.monotonic() + due_s
-        pause_s = POLL_S if version is not None else POLL_NOTHING_S
-        while not self._stopping.wait(pause_s) and alive():
-            if due_at is not None and time.monotonic() >= due_at:
-                return
+        """Wait until a text is due, the folder has another memory, or the worker must end."""
+        while not self._stopping.wait(POLL_S) and alive():
             try:
-                if self._has_moved() or self._version() != version:
+                memory = self._opened()
+                if memory.has_moved():
+                    self._close()
                     return
+                due_s = ingest_queue.next_due_s(memory, self._now())
             except FAILURES:
+                return  # the next attempt reports the error
+            if memory.settings.writes and due_s == 0.0:
                 return
-
-    def _version(self) -> tuple[Database, int] | None:
-        """Return a value that changes when another process has written a file; None without one."""
-        database = self._opened().database("project", create=False)
-        return (database, database.data_version()) if database else None
-
-    def _due_s(self) -> float | None:
-        memory = self._opened()
-        return ingest_queue.next_due_s(memory, self._now()) if memory.settings.writes else None
 
     def _opened(self) -> Memory:
         if self._memory is None:
@@ -194,25 +181,12 @@ class Worker:
         self._memory.follow_settings()
         return self._memory
 
-    def _has_moved(self) -> bool:
-        """True if the folder belongs to another project now, or a switch was changed."""
-        memory = self._memory
-        if memory is None:
-            return True
-        before = memory.settings.writes
-        memory.follow_settings()
-        if memory.has_moved():
-            self._close()
-            return True
-        return memory.settings.writes != before
-
     def _close(self) -> None:
         memory, self._memory = self._memory, None
         if memory is not None:
             memory.close()
 
     def _log_once(self, what: str) -> None:
-        """Log an error once, however often it repeats."""
         if what != self._last_error:
             self._note(what)
         self._last_error = what
@@ -230,10 +204,7 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 
 
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
-    """Return a context manager that raises TooLong after this time, but never inside a transaction.
-
-    Where no timer is available (see `deadline`), the lease is the limit.
-    """
+    """Return a block that raises TooLong after this time, but never inside a transaction."""
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
@@ -256,7 +227,7 @@ def _alive(parent: int) -> Callable[[], bool]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return ids of its `records` and the number of `turns`, or None if it was
+    """Process a text; return the ids of its `records` and the number of `turns`, None if it was
     lost.
 
     `note` saves the progress, and returns False if another worker has the text now. Only the last
@@ -286,7 +257,6 @@ def process_text(
 
 
 def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
-    """Return the plan: the records of the stated decisions and of notes."""
     unread = Unread()
     ingest = claimed.ingest
     known_names = KnownNames(memory, "\n".join([*ingest.key_decisions, ingest.session_summary]))

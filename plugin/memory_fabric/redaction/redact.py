@@ -22,7 +22,7 @@ from memory_fabric.redaction.rules import (
     opened_steps,
     words,
 )
-from memory_fabric.text import encodable
+from memory_fabric.text import each_text, encodable
 
 # A mark changes what stands around it, so a text with a new one is read again, at most this often.
 MAX_PASSES = 12
@@ -231,16 +231,13 @@ def block_without_secrets(block: str) -> str:
 
 def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
     """Return the same JSON value without secrets; `known` are texts that were looked at."""
-    if isinstance(value, str):
-        clean = known.get(value)
-        if clean is None:
-            clean = known[value] = encodable(without_secrets(value))
-        return clean
-    if isinstance(value, dict):
-        return {name: all_without_secrets(part, known) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [all_without_secrets(part, known) for part in value]
-    return value
+
+    def clean(text: str) -> str:
+        if text not in known:
+            known[text] = encodable(without_secrets(text))
+        return known[text]
+
+    return each_text(value, clean)
 
 
 def _without_private(text: str) -> str:

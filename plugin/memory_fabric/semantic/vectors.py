@@ -89,7 +89,11 @@ class Matrix:
 
         At most `most` of each kind, and none whose cosine similarity is below the floor.
         """
-        similarity = self._similarities(question)
+        similarity = np.zeros(len(self._rows), dtype=np.float32)
+        for start in range(0, len(similarity), CHUNK):
+            some = slice(start, start + CHUNK)
+            similarity[some] = self._vectors[some].astype(np.float32) @ question
+        similarity = similarity / self._lengths
         nearest_rows: list[tuple[float, str, int]] = []
         for number, kind in enumerate(KINDS):
             (places,) = np.nonzero((self._kinds == number) & (similarity >= floor))
@@ -98,13 +102,6 @@ class Matrix:
                 places = places[np.argpartition(-similarity[places], count)[:count]]
             nearest_rows += [(-float(similarity[p]), kind, int(self._rows[p])) for p in places]
         return [(kind, row) for _, kind, row in sorted(nearest_rows)]
-
-    def _similarities(self, question: Any) -> Any:
-        similarities = np.zeros(len(self._rows), dtype=np.float32)
-        for start in range(0, len(similarities), CHUNK):
-            some = slice(start, start + CHUNK)
-            similarities[some] = self._vectors[some].astype(np.float32) @ question
-        return similarities / self._lengths
 
     def _append(self, database: Database) -> int:
         """Append what the table has after the last number; return how many rows that are."""
@@ -240,7 +237,6 @@ def missing(database: Database, kind: str) -> int:
 
 
 def _drop_unused(database: Database) -> None:
-    """Delete vectors of other models, and of turns that are no longer among the newest."""
     with database.transaction(durable=False) as c:
         c.execute("DELETE FROM vectors WHERE model <> ?", (NAME,))
         c.execute(
@@ -258,10 +254,7 @@ def _lacking(kind: str) -> str:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows below a number that have no vector; return their count and the last.
-
-    A text that changes meanwhile gets no vector; a later run finds it again.
-    """
+    """Embed the newest rows below a number without a vector; return their count and the last."""
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} {_lacking(kind)} AND t.{key} < ? "

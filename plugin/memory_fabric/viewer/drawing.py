@@ -25,9 +25,7 @@ class Node(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Nodes, and edges between them as (from, type, to) by their places; `note` says what is not
-    drawn, '' when all is.
-    """
+    """Nodes, and edges as (from, type, to) by places of nodes; `note` says what is not drawn."""
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, str, int], ...]
@@ -75,7 +73,8 @@ def drawing(
 
 def visible(text: str, max_chars: int) -> str:
     """Return the text on one line without invisible characters, or its code points if all are."""
-    text_shown = " ".join("".join(map(_seen, text)).split())
+    seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
+    text_shown = " ".join(seen.split())
     if not text_shown:
         text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
     return cut(text_shown, max_chars)
@@ -109,10 +108,6 @@ def _note(*kinds: tuple[int, int, str]) -> str:
         f"{number_shown} of {of} {name}" for number_shown, of, name in kinds if number_shown < of
     ]
     return f"{' and '.join(parts)} are drawn: the most connected." if parts else ""
-
-
-def _seen(character: str) -> str:
-    return _SHOWN_AS.get(unicodedata.category(character), character)
 
 
 DOT_NODES, DOT_EDGES = 500, 5000
@@ -157,20 +152,16 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
                 names = [entity[key]] if key == "name" else entity[key]
                 if spelled(name) in map(spelled, names):
                     return number
-    near = ", ".join(map(repr, _near(name, [e["name"] for e in entities])))
+    wanted, by_folded = name.casefold(), {e["name"].casefold(): e["name"] for e in entities[::-1]}
+    holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
+    alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
+    folded = dict.fromkeys((*sorted(holding, key=len)[:MAX_NEAR], *alike))
+    near = ", ".join([repr(by_folded[f]) for f in folded][:MAX_NEAR])
     raise NotFound(
         name,
         f"There is no entity {name!r}." + (f" Near to it: {near}." if near else ""),
         remedy="memory-fabric recall finds names.",
     )
-
-
-def _near(name: str, names: Sequence[str]) -> list[str]:
-    wanted, by_folded = name.casefold(), {n.casefold(): n for n in reversed(names)}
-    holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
-    holding.sort(key=len)
-    alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
-    return [by_folded[f] for f in dict.fromkeys((*holding[:MAX_NEAR], *alike))][:MAX_NEAR]
 
 
 MAX_NODES = 60
@@ -213,16 +204,9 @@ def _edge(edge: tuple[int, str, int]) -> str:
 
 
 def _escaped(text: str) -> str:
-    threes = zip(f" {text}", text, f"{text} "[1:], strict=False)
-    return "".join(
-        c if _is_plain(before, c, after) else f"#{ord(c)};" for before, c, after in threes
-    )
-
-
-def _is_plain(before: str, character: str, after: str) -> bool:
-    """Return whether a character needs no escape between these two."""
-    if character == " ":
-        return True
-    if character in _JOINING:
-        return before.isalnum() and after.isalnum()
-    return unicodedata.category(character) in _PLAIN
+    parts = []
+    for before, c, after in zip(f" {text}", text, f"{text} "[1:], strict=False):
+        is_joining = c in _JOINING and before.isalnum() and after.isalnum()
+        is_plain = c == " " or is_joining or unicodedata.category(c) in _PLAIN
+        parts.append(c if is_plain else f"#{ord(c)};")
+    return "".join(parts)

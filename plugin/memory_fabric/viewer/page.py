@@ -54,7 +54,8 @@ def content_security_policy(live: bool) -> str:
     The server sends it as a header, and adds frame-ancestors there, which a page cannot say.
     """
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
-    styles = " ".join(map(_hash, (_style(), *_injected_styles())))
+    injected = (json.loads(f'"{found[1]}"') for found in INJECTED.finditer(_asset(LIBRARY)))
+    styles = " ".join(map(_hash, (_style(), "", *injected)))
     return "; ".join(
         (
             "default-src 'none'",
@@ -89,12 +90,6 @@ def _script() -> str:
 @cache
 def _style() -> str:
     return "".join(_asset(f"styles/{name}") for name in STYLES)
-
-
-@cache
-def _injected_styles() -> tuple[str, ...]:
-    found = INJECTED.finditer(_asset(LIBRARY))
-    return ("", *(json.loads(f'"{match[1]}"') for match in found))
 
 
 def _hash(text: str) -> str:

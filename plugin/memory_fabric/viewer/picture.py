@@ -26,7 +26,7 @@ from memory_fabric.store.history import candidates, changes, resolve
 from memory_fabric.store.history.changes import Change, who
 from memory_fabric.store.history.resolve import version_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import neutralised
+from memory_fabric.text import each_text, neutralised
 
 # A browser can still draw and search at most this many at once.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
@@ -107,17 +107,8 @@ def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
 
 def presentable(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts without secrets, and every text in them made fit to be shown."""
-    cleaned: dict[str, Any] = _shown(redact.all_without_secrets(parts, {}))
+    cleaned: dict[str, Any] = each_text(redact.all_without_secrets(parts, {}), neutralised)
     return cleaned
-
-
-def _shown(value: Any) -> Any:
-    """Return the value with every text in it made fit to be shown."""
-    if isinstance(value, str):
-        return neutralised(value)
-    if isinstance(value, dict):
-        return {key: _shown(item) for key, item in value.items()}
-    return [_shown(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def overview(
@@ -172,10 +163,7 @@ def _age(kind: str, at: str, now: str) -> dict[str, Any]:
 
 
 def review(memory: Memory, now: str) -> dict[str, Any]:
-    """Return what is due at `now`, in the order of the command `review`, and how much of each kind.
-
-    Raises StoreUnavailable and DeadlinePassed.
-    """
+    """Return what is due and how much, as `memory-fabric review` orders it. Raises as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     items = [item for kind in KINDS for item in [o for o in due_items if o.kind == kind][:MAX_DUE]]

@@ -30,7 +30,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     is_unfinished = False
     try:
         before = last_said(memory, event.session)
-        last_message = events.last_message(event)
+        last_message = event.text("last_assistant_message")
         follow(context, event.session, event.transcript_path, last=last_message, into=results)
         scheduled = events.scheduled_prompts(event)
         asks = not QUESTION_MARKS.isdisjoint(last_message)

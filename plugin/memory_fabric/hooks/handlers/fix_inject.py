@@ -57,7 +57,7 @@ def failed_output(event: Event) -> str:
     failures always does. What the client itself refused or interrupted is no failure.
     """
     if event.name == "PostToolUseFailure":
-        error = events.tool_error(event)
+        error = event.text("error")
         is_own = not error.lstrip().removeprefix("Error: ").startswith(NOT_ITS_FAULT)
         return error if is_own and event.raw.get("is_interrupt") is not True else ""
     result = event.raw.get("tool_response")

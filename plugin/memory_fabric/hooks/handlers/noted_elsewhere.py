@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory_fabric import events
 from memory_fabric.capture.notes.keep import Said, keep
 from memory_fabric.config import trust_for
 from memory_fabric.events import Event
@@ -18,7 +17,7 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
     Does not reply. A compaction runs as an agent without a type: its summary comes with
     PostCompact. Nobody typed a subagent's task, so that no quotation is checked.
     """
-    message = events.last_message(event)
+    message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
         return
     settings = context.memory.settings
@@ -35,7 +34,7 @@ def summary_store(event: Event, context: RequestContext) -> None:
     Stop or prompt tells what became of them. Prints nothing, since the output of this event reaches
     the model as raw text.
     """
-    summary = events.compact_summary(event)
+    summary = event.text("compact_summary")
     if not may_hold(summary):
         return
     from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory_fabric import events
 from memory_fabric.errors import FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
@@ -22,9 +21,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     Reads its arguments, does what they say, and replies with the result, to the model and to the
     person. Does nothing in a session without a person.
     """
-    if events.command_name(event) != SKILL:
+    if event.text("command_name") != SKILL:
         return None
-    action, _, wanted = events.command_args(event).strip().partition(" ")
+    action, _, wanted = event.text("command_args").strip().partition(" ")
     if action not in ACTIONS:
         return None
     memory = context.memory.whole

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from memory_fabric import events, ids, ingest_protocol
+from memory_fabric import ids, ingest_protocol
 from memory_fabric.clients.transcript import last_said
 from memory_fabric.config import captures
 from memory_fabric.events import Event
@@ -48,7 +48,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     else:
         from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only
 
-        mark = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
+        mark = _fit(summary_text(event.text("compact_summary")), MAX_SUMMARY_CHARS)
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
@@ -61,7 +61,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _messages(event: Event) -> tuple[list[str], str]:
     """Return the last messages, redacted, and a mark that identifies the end of this turn."""
     last_messages = last_said(event.transcript_path, MAX_MESSAGES)
-    last = events.last_message(event)
+    last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
     # The transcript may lag behind or be missing: the event's message is more reliable.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):

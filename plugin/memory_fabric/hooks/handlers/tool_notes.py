@@ -31,7 +31,7 @@ def task_note(event: Event, context: RequestContext) -> None:
     is_long = len(text) > HEAD_CHARS + TAIL_CHARS
     sessions.save_task(
         context.memory.session_database(),
-        events.tool_use_id(event) or context.now,
+        event.text("tool_use_id") or context.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
         f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}" if is_long else text,
@@ -47,7 +47,7 @@ def caller_note(event: Event, context: RequestContext) -> None:
     unless config.toml isolates a domain or an agent: then the server refuses calls from unknown
     callers.
     """
-    call = events.tool_use_id(event)
+    call = event.text("tool_use_id")
     if not call or not events.tool_name(event).startswith("mcp__"):
         return
     settings = context.memory.settings
