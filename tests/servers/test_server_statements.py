@@ -83,14 +83,15 @@ def test_a_search_asks_once_whatever_its_words(memory: Memory) -> None:
 def test_a_graph_that_is_kept_is_indexed_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Graph] = []
-    reader_of = graph_view._reader_of
+    made: dict[int, Any] = {}
+    in_memory = graph_view.in_memory
 
     def noted(view: Graph) -> Any:
-        made.append(view)
-        return reader_of(view)
+        opener = in_memory(view)
+        made[id(opener)] = opener
+        return opener
 
-    monkeypatch.setattr(graph_view, "_reader_of", noted)
+    monkeypatch.setattr(graph_view, "in_memory", noted)
     for word in WORDS:
         graph_tools.search_nodes(memory, {"query": word}, SAID_BY)
     assert len(made) == 1

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from starlette.requests import Request
+from starlette.types import Message
 
 from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.servers.http.requests import IngestBody, parsed
+from memory_fabric.servers.http.requests import IngestBody, model_in
 from memory_fabric.servers.http.responses import Refused
 
 KIND = "application/json"
@@ -28,7 +31,13 @@ ANYTHING = some.recursive(
 
 def ingest_in(kind: str, body: bytes) -> Ingest:
     """Return the text in a body of this content type."""
-    return parsed(kind, body, IngestBody).as_ingest()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [(b"content-type", kind.encode("latin-1"))]
+    request = Request({"type": "http", "headers": headers}, receive)
+    return asyncio.run(model_in(request, IngestBody)).as_ingest()
 
 
 @given(TEXT.filter(str.strip), some.lists(TEXT.filter(str.strip), max_size=5))

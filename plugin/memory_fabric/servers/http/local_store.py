@@ -18,7 +18,7 @@ from memory_fabric.servers.http import page_changes, project_stores
 from memory_fabric.servers.http.ingest import BatchedWriter, Outcome, WorkerChild
 from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
 from memory_fabric.servers.http.readers import ReaderPool
-from memory_fabric.servers.http.requests import ACTIONS, ChangeBody, PageQuery, model_in, query_in
+from memory_fabric.servers.http.requests import ChangeBody, PageQuery, model_in, query_in
 from memory_fabric.servers.http.responses import Job, PageJobs
 from memory_fabric.servers.http.routes import Store
 from memory_fabric.store.memory import Memory
@@ -122,7 +122,7 @@ class LocalStore(Store):
 
     async def _change(self, request: Request) -> Response:
         """Make a change for the page, or return a preview of it."""
-        body = await model_in(request, ChangeBody, page_changes.MAX_BYTES, ACTIONS)
+        body = await model_in(request, ChangeBody, page_changes.MAX_BYTES)
         change = body.root
         return await self._stores.answer(
             lambda memory: page_changes.carry_out(memory, change),

@@ -107,25 +107,13 @@ class WithBody:
         await self._app(scope, replay, send)
 
 
-async def model_in(
-    request: Request,
-    model: type[Model],
-    max_bytes: int = MAX_BYTES,
-    actions: frozenset[str] = frozenset(),
-) -> Model:
-    """Return the body of a request as a model; `actions` are the names of the model's branches.
+async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
+    """Return the body of a request as a model.
 
     Raises Refused: 400 unless it is a JSON object, 422 for an invalid field, and as `whole_body`.
     """
     body = await whole_body(request.scope, request.receive, max_bytes)
-    return parsed(request.headers.get("content-type", ""), body, model, actions)
-
-
-def parsed(
-    content_type: str, body: bytes, model: type[Model], actions: frozenset[str] = frozenset()
-) -> Model:
-    """Return a body as a model. Raises Refused: 400 or 422, as `model_in`."""
-    kind, _, parameters = content_type.partition(";")
+    kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
         raise Refused(
             HTTPStatus.BAD_REQUEST,
@@ -149,7 +137,7 @@ def parsed(
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        field, why = first_error(error, actions)
+        field, why = first_error(error)
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "bad_field",
@@ -162,13 +150,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def first_error(error: ValidationError, actions: frozenset[str] = frozenset()) -> tuple[str, str]:
-    """Return the first wrong field, by its place in a list too, and the end of a sentence that
-    begins with its name.
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the first wrong field, by its place in a list too, and what a sentence on it ends
+    with.
     """
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
-    field = ".".join(part for n, part in enumerate(place) if n or part not in actions)
+    field = ".".join(part for n, part in enumerate(place) if n or part not in ACTIONS)
     kind, message = first["type"], first["msg"]
     if kind in ("missing", "union_tag_not_found"):
         return field, "is missing"
@@ -290,6 +278,7 @@ class IngestBody(BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
+# Names of the branches of ChangeBody, which stand before a wrong field.
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
@@ -325,8 +314,8 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Decide on one memory: keep it, drop a candidate, let it replace what it contradicts, confirm
-    that it holds, pin or unpin it.
+    """Decide on one memory: keep, drop, let it replace what it contradicts, confirm, pin or unpin
+    it.
     """
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]

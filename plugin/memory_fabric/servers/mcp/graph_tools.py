@@ -24,7 +24,13 @@ MAX_NAME_CHARS = 80
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
     """The new entities only; observations for known names are merged, and said (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
-    notes = (_merged_note(result.get("merged", ())), _variants_note(result.get("variants", {})))
+    merged, variants = result.get("merged", ()), result.get("variants", {})
+    counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
+    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
+    notes = (
+        f"Existed already; the new observations were added to: {counts}." if merged else "",
+        f"Names that differ only in case, -, _ or spaces: {pairs}." if variants else "",
+    )
     return _list_answer(result, "entities", arguments["entities"], *notes)
 
 
@@ -132,17 +138,3 @@ def _queued_note(result: Mapping[str, Any]) -> str:
         f"Accepted and safe on disk, but not in the graph yet: {result.get('because', '')} "
         "It is applied as soon as it can be."
     )
-
-
-def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
-    if not merged:
-        return ""
-    counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
-    return f"Existed already; the new observations were added to: {counts}."
-
-
-def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
-    if not variants:
-        return ""
-    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
-    return f"Names that differ only in case, -, _ or spaces: {pairs}."

@@ -130,25 +130,19 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
-    """The ranked matches of all databases by name, and whether more than these match."""
-    other_names = _other_names(query)
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, for this alone
+
+    key = name_key(query)
+    usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
+    other_names = [
+        other for other, name in usual_names.items() if name == usual_names[key] and other != key
+    ]
     pools = [entity_search.find(db, query, other_names) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
     full = [name for rank, name in matches if rank[1] == entity_search.ALL_WORDS]
     part = [name for rank, name in matches if rank[1] != entity_search.ALL_WORDS]
     names = dict.fromkeys([*full, *part[: max(0, enough - len(full))]])
     return list(names), any(pool.is_cut for pool in pools)
-
-
-def _other_names(query: str) -> list[str]:
-    """The other usual names of the technology or pattern that the whole query is, if it is one."""
-    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, for this alone
-
-    key = name_key(query)
-    names_by_key = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
-    return [
-        other for other, name in names_by_key.items() if name == names_by_key[key] and other != key
-    ]
 
 
 def _best_then_others(
@@ -211,15 +205,8 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 def in_memory(view: Graph) -> Opener:
     """Return the reader of entities from a graph that was read whole; kept for the next call."""
     cached = _KEPT.get("")
-    if cached is None or cached[0] is not view:
-        cached = _KEPT[""] = view, _reader_of(view)
-    return cached[1]
-
-
-_KEPT: dict[str, tuple[Graph, Opener]] = {}
-
-
-def _reader_of(view: Graph) -> Opener:
+    if cached is not None and cached[0] is view:
+        return cached[1]
     entities = {entity.name: entity for entity in view.entities}
     touching: dict[str, list[int]] = {}
     leaving: dict[str, list[int]] = {}
@@ -234,7 +221,11 @@ def _reader_of(view: Graph) -> Opener:
         relations = {number: view.relations[number] for number in numbers}
         return [([entities[name] for name in names if name in entities], relations)]
 
+    _KEPT[""] = view, opened
     return opened
+
+
+_KEPT: dict[str, tuple[Graph, Opener]] = {}
 
 
 def page(
@@ -346,10 +337,6 @@ class _Filled:
 def _opened(
     opener: Opener, names: Sequence[str], outgoing: bool
 ) -> tuple[dict[str, Entity], dict[str, list[Numbered]]]:
-    """The entities, and their relations in creation order, each with the first of its ends here.
-
-    With `outgoing` each with its source.
-    """
     parts = opener(names, graph.ENDS[:1] if outgoing else graph.ENDS)
     by_name = graph.by_name(entities for entities, _ in parts)
     places = {name: place for place, name in enumerate(names)}

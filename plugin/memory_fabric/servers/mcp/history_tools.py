@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memory_fabric import ids
@@ -39,8 +39,17 @@ def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) 
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)
-    first = _of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)
-    lines = [*first, *_given(origin.injections), *(_change_line(change) for change in changes)]
+    lines = [
+        *(_of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)),
+        *([f"It is gone: {_change_line(origin.deletion)}"] if origin.deletion else []),
+    ]
+    for injection in origin.injections[:MAX_INJECTIONS]:
+        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
+        session, day = _name(injection.session), injection.at[:10]
+        lines.append(f"given to session {session}{agent} by {injection.channel} on {day}")
+    if (more := len(origin.injections) - MAX_INJECTIONS) > 0:
+        lines.append(f"given {more} more times")
+    lines += [_change_line(change) for change in changes]
     return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
 
 
@@ -81,7 +90,6 @@ def _of_record(origin: trace.RecordTrace) -> Iterator[str]:
         yield f"lies in {', '.join(origin.tiers)}"
     if record.superseded_by:
         yield f"superseded by {ids.short_id(record.superseded_by)}"
-    yield from _deletion(origin.deletion)
 
 
 def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
@@ -95,21 +103,6 @@ def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
         }
         by = _by(provenance | {"author": statement.agent, "origin": SHARED_LOG}, statement.at)
         yield f"- {_short(statement.text)} (said by {by})"
-    yield from _deletion(origin.deletion)
-
-
-def _deletion(change: trace.DescribedChange | None) -> Iterator[str]:
-    if change is not None:
-        yield f"It is gone: {_change_line(change)}"
-
-
-def _given(injections: Sequence[trace.Injection]) -> Iterator[str]:
-    for injection in injections[:MAX_INJECTIONS]:
-        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
-        session, day = _name(injection.session), injection.at[:10]
-        yield f"given to session {session}{agent} by {injection.channel} on {day}"
-    if len(injections) > MAX_INJECTIONS:
-        yield f"given {len(injections) - MAX_INJECTIONS} more times"
 
 
 def _change_line(described: trace.DescribedChange) -> str:
@@ -120,7 +113,6 @@ def _change_line(described: trace.DescribedChange) -> str:
 
 
 def _by(known: Mapping[str, Any], at: str) -> str:
-    """Describe the speaker, source, session and time."""
     session = str(known.get("session") or "")
     who, author = str(known.get("trust") or "unknown"), str(known.get("author") or "")
     if who == "foreign" and author:

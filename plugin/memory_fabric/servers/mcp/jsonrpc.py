@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
+from memory_fabric.text import each_text
+
 Id = str | int | float
 
 VERSION = "2.0"
@@ -29,12 +31,13 @@ class Fault(Exception):
         self.code, self.message, self.data, self.id = code, message, data, id
 
 
-class Message(NamedTuple):
+class Message:
     """A request, or a notification, which has no id."""
 
-    method: str
-    params: dict[str, Any]
-    id: Id | None = None
+    __slots__ = ("id", "method", "params")
+
+    def __init__(self, method: str, params: dict[str, Any], id: Id | None) -> None:
+        self.method, self.params, self.id = method, params, id
 
 
 def value_of(line: bytes) -> Any:
@@ -67,7 +70,7 @@ def message_of(value: Any) -> Message | None:
     raise Fault(INVALID_REQUEST, "Invalid Request", wrong, id=id_)
 
 
-def result(id: Id, found: dict[str, Any]) -> dict[str, Any]:
+def result(id: Id | None, found: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request."""
     return {"jsonrpc": VERSION, "id": id, "result": found}
 
@@ -85,8 +88,8 @@ def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": VERSION, "method": method, "params": params}
 
 
-def line_of(message: Any) -> bytes:
-    """A message, or a list of them, as one line."""
+def line_of(message: dict[str, Any]) -> bytes:
+    """A message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair goes back as it came: as an escape
@@ -178,12 +181,10 @@ def as_json(value: Any, margin: str = "\n") -> str:
 
 def whole_text(value: Any) -> Any:
     """The same JSON value with lone surrogates in its texts as U+FFFD: UTF-8 cannot carry them."""
-    if isinstance(value, str):
-        if value.isascii():
-            return value
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, list):
-        return [whole_text(item) for item in value]
-    if isinstance(value, dict):
-        return {whole_text(key): whole_text(item) for key, item in value.items()}
-    return value
+
+    def whole(text: str) -> str:
+        if text.isascii():
+            return text
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    return each_text(value, whole, keys=True)

@@ -15,7 +15,6 @@ from memory_fabric.recall import filters as filtering
 from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
-from memory_fabric.store.history.trace import GraphRows
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
@@ -44,7 +43,12 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
     now = ids.timestamp()
-    filters = filtering.stated(_filters(arguments), now)
+    # The filters of a call: in their object, and beside it.
+    inside = arguments.get(filtering.OBJECT, {})
+    aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
+    for twice in [key for key in aside if key in inside]:
+        raise BadInput(twice, f"{twice} is stated twice.", remedy=f"Leave {filtering.OBJECT}.")
+    filters = filtering.stated({**inside, **aside}, now)
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if fabric.similarity is not None:
@@ -69,16 +73,6 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
         sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, items)
     except StoreUnavailable:
         return  # the answer matters, not its count
-
-
-def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters of a call: in their object, and beside it."""
-    inside = arguments.get(filtering.OBJECT, {})
-    aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
-    twice = next((key for key in aside if key in inside), None)
-    if twice:
-        raise BadInput(twice, f"{twice} is stated twice.", remedy=f"Leave {filtering.OBJECT}.")
-    return {**inside, **aside}
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
@@ -204,7 +198,6 @@ def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
 
 
 def _scope(arguments: Mapping[str, Any]) -> str:
-    """Return the scope of a call: `for` everywhere is the scope user."""
     scope: str = arguments.get("scope", "")
     if not arguments.get("for"):
         return scope or "team"
@@ -257,10 +250,12 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
     if not memory.find_records("id = ?", (stored.id,)):
         because = f": {'; '.join(memory.failures)}" if memory.failures else ""
         place = f"Waits in the queue until the graph can be written{because}"
-    head = "Known already" if repeated else "Remembered as"
+    names = [f"{name} (new)" for name in came.new] + list(came.known)
+    names_text = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
+    added = f"{many(came.observations, 'observation')}, {many(came.relations, 'relation')}"
     lines = [
-        f"{head}{':' if repeated else ''} {named_record(stored)}",
-        _entities(stored, came),
+        f"{'Known already:' if repeated else 'Remembered as'} {named_record(stored)}",
+        f"Entities: {names_text}" + (f"; in the graph: {added}" if came.observations else ""),
         place,
         *(f"Replaces {named_record(record)}" for record in replaced),
         *(f"{KEPT} {named_record(record)}" for record in kept),
@@ -269,15 +264,6 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
         LESSON_MISSING if models.lacks_lesson(stored) else "",
     ]
     return within([line for line in lines if line], "history shows it.")
-
-
-def _entities(stored: Record, came: GraphRows) -> str:
-    """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
-    names = [f"{name} (new)" for name in came.new] + list(came.known)
-    names_text = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
-    said = many(came.observations, "observation"), many(came.relations, "relation")
-    counts = f"; in the graph: {', '.join(said)}"
-    return f"Entities: {names_text}" + (counts if came.observations else "")
 
 
 def named_record(record: Record) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Fault
+from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
 from memory_fabric.servers.mcp.schema import (
     BOOLEAN,
     STRING,
@@ -50,6 +50,15 @@ GRAPH = {
 }
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+# Errors of a request that belongs to the other era than its connection.
+NO_ENVELOPES = (
+    "this connection serves the handshake protocol era; requests carrying the "
+    f"{MODERN_VERSION} envelope are not accepted on it"
+)
+NO_HANDSHAKE = (
+    f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
+)
+
 # Which change of what a listener may ask for; ours has the last only, and promises them all.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 
@@ -74,14 +83,25 @@ PARAMS: Mapping[str, Schema] = {
 }
 # Results that a client may keep: for no time, since any process may change the memory.
 KEPT = {"ttlMs": 0, "cacheScope": "private"}
+SERVER_INFO = {"name": NAME, "title": TITLE, "version": __version__}
 RESOURCES = {"resources": [GRAPH], **KEPT}
 TEMPLATES = {"resourceTemplates": [], **KEPT}
 
 
-def is_modern(params: Mapping[str, Any]) -> bool:
-    """True if a request brings the envelope of 2026-07-28, be it a broken one."""
-    meta = params.get("_meta")
-    return isinstance(meta, dict) and VERSION_KEY in meta
+def _capabilities(*, listens: bool) -> dict[str, Any]:
+    return {
+        "resources": {"listChanged": listens, "subscribe": True},
+        "tools": {"listChanged": listens},
+    }
+
+
+# The result of `server/discover`.
+DISCOVERY = {
+    "supportedVersions": [MODERN_VERSION],
+    "capabilities": _capabilities(listens=True),
+    "instructions": INSTRUCTIONS,
+    **KEPT,
+}
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
@@ -94,8 +114,7 @@ def check(method: str, params: Mapping[str, Any]) -> None:
     wanted = stated.get("notifications")
     if isinstance(wanted, dict):
         stated["notifications"] = {k: v for k, v in wanted.items() if v is not None}
-    problem = next(_problems(method, stated), "")
-    if problem:
+    for problem in _problems(method, stated):
         raise invalid(problem)
 
 
@@ -116,28 +135,12 @@ def check_envelope(params: Mapping[str, Any]) -> None:
     if not isinstance(version, str):
         raise Fault(INVALID_PARAMS, "the protocol-version envelope value must be a string")
     if version != MODERN_VERSION:
-        raise Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", _versions(version))
+        raise Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", versions(version))
 
 
 def invalid(because: str = "") -> Fault:
     """Return the error for invalid parameters."""
     return Fault(INVALID_PARAMS, "Invalid request parameters", because)
-
-
-def wrong_era(params: Mapping[str, Any], *, modern: bool) -> Fault:
-    """The error of a request that belongs to the other era than its connection."""
-    if not modern:
-        return Fault(
-            INVALID_REQUEST,
-            "this connection serves the handshake protocol era; requests carrying the "
-            f"{MODERN_VERSION} envelope are not accepted on it",
-        )
-    return Fault(
-        UNSUPPORTED_VERSION,
-        f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not "
-        "accepted",
-        _versions(params.get("protocolVersion")),
-    )
 
 
 def greeting(requested: str) -> dict[str, Any]:
@@ -146,24 +149,9 @@ def greeting(requested: str) -> dict[str, Any]:
     return {
         "protocolVersion": requested if is_supported else HANDSHAKE_VERSIONS[-1],
         "capabilities": _capabilities(listens=False),
-        "serverInfo": server_info(),
+        "serverInfo": SERVER_INFO,
         "instructions": INSTRUCTIONS,
     }
-
-
-def discovery() -> dict[str, Any]:
-    """The result of `server/discover`."""
-    return {
-        "supportedVersions": [MODERN_VERSION],
-        "capabilities": _capabilities(listens=True),
-        "instructions": INSTRUCTIONS,
-        **KEPT,
-    }
-
-
-def server_info() -> dict[str, str]:
-    """Return the name and version of this server."""
-    return {"name": NAME, "title": TITLE, "version": __version__}
 
 
 def tool_list(*, modern: bool) -> dict[str, Any]:
@@ -174,30 +162,9 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
     return {"tools": tools, **KEPT}
 
 
-def contents(text: str) -> dict[str, Any]:
-    """The result of `resources/read`: the graph as JSON."""
-    return {"contents": [{"uri": GRAPH_URI, "mimeType": JSON_TYPE, "text": text}], **KEPT}
-
-
 def not_found(uri: str) -> Fault:
     """The error of a resource that is not there, in the reference server's words."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
-
-
-def honoured(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the accepted part of a listener's filter: all of it."""
-    subscribed: dict[str, Any] = {kind: True for kind in CHANGES if stated.get(kind)}
-    if stated.get("resourceSubscriptions"):
-        subscribed["resourceSubscriptions"] = list(stated["resourceSubscriptions"])
-    return subscribed
-
-
-def of_era(result: dict[str, Any], *, modern: bool) -> dict[str, Any]:
-    """Adapt a result to the protocol era: stamped, or without newer fields."""
-    if not modern:
-        return {key: value for key, value in result.items() if key not in KEPT}
-    meta = {**result.get("_meta", {}), SERVER_KEY: server_info()}
-    return {**result, "resultType": "complete", "_meta": meta}
 
 
 def client_name(params: Mapping[str, Any]) -> str:
@@ -206,14 +173,8 @@ def client_name(params: Mapping[str, Any]) -> str:
     return str(client["name"]) if client else ""
 
 
-def _capabilities(*, listens: bool) -> dict[str, Any]:
-    return {
-        "resources": {"listChanged": listens, "subscribe": True},
-        "tools": {"listChanged": listens},
-    }
-
-
-def _versions(requested: Any) -> dict[str, Any]:
+def versions(requested: Any) -> dict[str, Any]:
+    """Return what an error about a version says."""
     answer: dict[str, Any] = {"supported": [MODERN_VERSION]}
     return {**answer, "requested": requested} if isinstance(requested, str) else answer
 

@@ -292,40 +292,31 @@ TYPES: Mapping[str, type] = {
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the words of the reference server.
+    """Yield the errors of a value in the words of the reference server and JavaScript's types.
 
-    For example `Invalid input: expected string, received number at entities[0].name`.
-
-    Understands type, enum, minimum, maximum, items, properties, required. Keys the schema does not
-    name are ignored (MEM-12).
+    For example `Invalid input: expected string, received number at entities[0].name`. Understands
+    type, enum, minimum, maximum, items, properties, required. Keys that the schema does not name
+    are ignored (MEM-12).
     """
     expected = schema["type"]
     if not _is(expected, value):
-        yield _problem(expected, _type_of(value), path)
+        kinds = (name for name in ("boolean", "string", "array", "object") if _is(name, value))
+        yield _problem(expected, "null" if value is None else next(kinds, "number"), path)
     elif expected == "object":
-        yield from _object_problems(schema, value, path)
+        for name, part in schema.get("properties", {}).items():
+            place = f"{path}.{name}" if path else name
+            if name in value:
+                yield from problems(part, value[name], place)
+            elif name in schema.get("required", ()):
+                yield _problem(part["type"], "undefined", place)
     elif expected == "array":
         for position, item in enumerate(value):
             yield from problems(schema["items"], item, f"{path}[{position}]")
-    else:
-        yield from _value_problems(schema, value, path)
-
-
-def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
-    for name, part in schema.get("properties", {}).items():
-        place = f"{path}.{name}" if path else name
-        if name in value:
-            yield from problems(part, value[name], place)
-        elif name in schema.get("required", ()):
-            yield _problem(part["type"], "undefined", place)
-
-
-def _value_problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
-    if "enum" in schema and value not in schema["enum"]:
+    elif "enum" in schema and value not in schema["enum"]:
         yield _problem(f"one of {', '.join(schema['enum'])}", f"{value!r:.80}", path)
-    if "minimum" in schema and value < schema["minimum"]:
+    elif "minimum" in schema and value < schema["minimum"]:
         yield _problem(f"at least {schema['minimum']}", str(value), path)
-    if "maximum" in schema and value > schema["maximum"]:
+    elif "maximum" in schema and value > schema["maximum"]:
         yield _problem(f"at most {schema['maximum']}", str(value), path)
 
 
@@ -339,18 +330,8 @@ def _is(expected: str, value: Any) -> bool:
     return isinstance(value, TYPES[expected])
 
 
-def _type_of(value: Any) -> str:
-    """The type's name in JavaScript's words."""
-    if value is None:
-        return "null"
-    kinds = (name for name in ("boolean", "string", "array", "object") if _is(name, value))
-    return next(kinds, "number")
-
-
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """A valid value without the object keys that the schema does not name (MEM-12); of an object
-    of which it names none, all.
-    """
+    """A valid value with only the keys that the schema names (MEM-12), or all if it names none."""
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:

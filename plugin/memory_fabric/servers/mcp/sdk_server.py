@@ -81,19 +81,16 @@ async def resource_read(
 
 
 class MemoryServer:
-    """The handlers of clients' connections over one memory; `server` is what the SDK runs.
+    """The handlers of clients' connections over one memory; `server` is what the SDK runs."""
 
-    `place` is the folder that the clients work in, where that is not the memory's.
-    """
-
-    def __init__(self, store: StoreThread, said_by: Provenance, place: str = "") -> None:
+    def __init__(self, store: StoreThread, said_by: Provenance) -> None:
         self._store = store
         # What each connection has subscribed to.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen_to_bus = ListenHandler(self._bus)
         self._watch = Watch(store, self._tell_soon)
-        self._handler = tools.RequestHandler(said_by, place, self._watch)
+        self._handler = tools.RequestHandler(said_by, "", self._watch)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.server: Server[Any] = Server(
             protocol.NAME,
@@ -136,7 +133,6 @@ class MemoryServer:
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     def _tell_soon(self) -> None:
-        """Tell them from another thread."""
         assert self._loop is not None  # whoever watches came by it
         is_told = self._tell()
         try:
@@ -173,7 +169,6 @@ class MemoryServer:
         return types.EmptyResult()
 
     def _forget(self, connection: Connection) -> None:
-        """Drop the subscriptions of a closed connection."""
         for _ in self._subscribed.pop(connection):
             self._watch.stop()
 

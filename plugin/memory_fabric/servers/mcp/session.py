@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memory_fabric.errors import FabricError
@@ -19,45 +19,10 @@ from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
-Handler = Callable[["Session", "Request"], Result | None]
+Handler = Callable[["Session", Message], Result | None]
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-
-
-class Request:
-    """A request that has come, and the batch that it came in."""
-
-    __slots__ = ("batch", "id", "method", "params")
-
-    def __init__(self, message: Message, batch: Batch | None) -> None:
-        assert message.id is not None
-        self.id, self.method, self.params = message.id, message.method, message.params
-        self.batch = batch
-
-
-class Batch:
-    """The answers to the requests of one line: sent as one line, once all are there."""
-
-    def __init__(self, send: Callable[[bytes], None]) -> None:
-        self._send, self._lock = send, threading.Lock()
-        self._answers: list[Result] = []
-        # One for each answer that is awaited, and one until the whole line is taken.
-        self._awaited = 1
-
-    def await_one(self) -> None:
-        """Count one more answer to wait for."""
-        with self._lock:
-            self._awaited += 1
-
-    def add(self, answer: Result | None) -> None:
-        """One answer less is awaited; None for a request that nobody waits for any longer."""
-        with self._lock:
-            self._answers += [answer] if answer else []
-            self._awaited -= 1
-            is_whole = not self._awaited
-        if is_whole and self._answers:
-            self._send(jsonrpc.line_of(self._answers))
 
 
 class Session:
@@ -75,8 +40,8 @@ class Session:
         self._greeted, self._client = False, ""
         self._subscribed = False
         # Requests without an answer, and of these the listeners, each with what it listens to.
-        self._open: set[Request] = set()
-        self._listening: dict[Request, bool] = {}
+        self._open: set[Message] = set()
+        self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
         self._watch = Watch(store, self._tell)
 
@@ -85,19 +50,22 @@ class Session:
         if not line.strip():
             return
         try:
-            value = jsonrpc.value_of(line)
-            if value == []:
-                raise Fault(jsonrpc.INVALID_REQUEST, "Invalid Request", "a batch holds messages")
+            message = jsonrpc.message_of(jsonrpc.value_of(line))
         except Fault as fault:
             self._say(jsonrpc.error(fault, fault.id))
             return
-        if not isinstance(value, list):
-            self._take(value, None)
+        if message is None:
             return
-        batch = Batch(self._send)
-        for item in value:
-            self._take(item, batch)
-        batch.add(None)
+        if message.id is not None:
+            with self._settled:
+                self._open.add(message)
+            self._finish(message, lambda: self._answer(message))
+        elif message.method == "notifications/initialized":
+            self._greeted = True
+        elif message.method == "notifications/cancelled":
+            request_id = message.params.get("requestId")
+            for request in [one for one in list(self._open) if one.id == request_id]:
+                self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
         """The client says no more: end its listening, wait for the answers that are still owed."""
@@ -106,52 +74,20 @@ class Session:
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
-    def _take(self, value: Any, batch: Batch | None) -> None:
-        try:
-            message = jsonrpc.message_of(value)
-        except Fault as fault:
-            self._answer_nobody(fault, batch)
-            return
-        if message is None:
-            return
-        if message.id is None:
-            self._notice(message)
-            return
-        request = Request(message, batch)
-        if batch is not None:
-            batch.await_one()
-        with self._settled:
-            self._open.add(request)
-        self._finish(request, lambda: self._answer(request))
-
-    def _answer_nobody(self, fault: Fault, batch: Batch | None) -> None:
-        answer = jsonrpc.error(fault, fault.id)
-        if batch is None:
-            self._say(answer)
-        else:
-            batch.await_one()
-            batch.add(answer)
-
-    def _notice(self, message: Message) -> None:
-        if message.method == "notifications/initialized":
-            self._greeted = True
-        elif message.method == "notifications/cancelled":
-            request_id = message.params.get("requestId")
-            for request in [one for one in list(self._open) if one.id == request_id]:
-                self._settle(request, None)
-
-    def _answer(self, request: Request) -> Result | None:
+    def _answer(self, request: Message) -> Result | None:
         """The result of a request, or None where it is answered later. Raises Fault."""
         method, params = request.method, request.params
-        greets, enveloped = method == "initialize", protocol.is_modern(params)
+        meta, greets = params.get("_meta"), method == "initialize"
+        enveloped = isinstance(meta, dict) and protocol.VERSION_KEY in meta
         if self._modern is None:
             self._modern = enveloped and not greets
+        if self._modern and greets:
+            asked = protocol.versions(params.get("protocolVersion"))
+            raise Fault(protocol.UNSUPPORTED_VERSION, protocol.NO_HANDSHAKE, asked)
         if self._modern:
-            if greets:
-                raise protocol.wrong_era(params, modern=True)
             protocol.check_envelope(params)
         elif enveloped and not greets:
-            raise protocol.wrong_era(params, modern=False)
+            raise Fault(jsonrpc.INVALID_REQUEST, protocol.NO_ENVELOPES)
         handler = (MODERN if self._modern else HANDSHAKE).get(method)
         if handler is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
@@ -160,11 +96,11 @@ class Session:
         protocol.check(method, params)
         return handler(self, request)
 
-    def _initialize(self, request: Request) -> Result:
+    def _initialize(self, request: Message) -> Result:
         self._greeted, self._client = True, request.params["clientInfo"]["name"]
         return protocol.greeting(request.params["protocolVersion"])
 
-    def _call(self, request: Request) -> None:
+    def _call(self, request: Message) -> None:
         from memory_fabric.servers.mcp import tools  # late: the greeting does not wait for it
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
@@ -194,7 +130,7 @@ class Session:
             changes=changes,
         )
 
-    def _read(self, request: Request) -> None:
+    def _read(self, request: Message) -> None:
         from memory_fabric.servers.mcp.tools import RequestHandler  # late, as above
 
         if request.params["uri"] != GRAPH_URI:
@@ -205,12 +141,13 @@ class Session:
                 raise Fault(jsonrpc.INTERNAL_ERROR, str(error))
             if text is None:
                 raise error or AssertionError
-            return protocol.contents(text)
+            resource = {"uri": GRAPH_URI, "mimeType": protocol.JSON_TYPE, "text": text}
+            return {"contents": [resource], **protocol.KEPT}
 
         handler = RequestHandler(self._said_by, self._place, self._watch)
         self._ask(request, handler.whole_graph, done)
 
-    def _subscribe(self, request: Request) -> None:
+    def _subscribe(self, request: Message) -> None:
         def begun() -> Result:
             if request.params["uri"] == GRAPH_URI and not self._subscribed:
                 self._subscribed = True
@@ -220,7 +157,7 @@ class Session:
 
         self._begin_to_watch(request, begun)
 
-    def _unsubscribe(self, request: Request) -> None:
+    def _unsubscribe(self, request: Message) -> None:
         def done(*_: object) -> Result:
             if request.params["uri"] == GRAPH_URI and self._subscribed:
                 self._subscribed = False
@@ -229,9 +166,12 @@ class Session:
 
         self._ask(request, lambda memory: None, done)  # after what was asked before it
 
-    def _listen(self, request: Request) -> None:
-        honoured = protocol.honoured(request.params["notifications"])
-        hears = GRAPH_URI in honoured.get("resourceSubscriptions", ())
+    def _listen(self, request: Message) -> None:
+        stated = request.params["notifications"]
+        honoured: Result = {kind: True for kind in protocol.CHANGES if stated.get(kind)}
+        uris = list(stated.get("resourceSubscriptions") or ())
+        honoured |= {"resourceSubscriptions": uris} if uris else {}
+        hears = GRAPH_URI in uris
 
         def begun() -> None:
             with self._settled:
@@ -249,7 +189,7 @@ class Session:
         else:
             begun()  # of what it asks for nothing ever changes: the memory is not looked at
 
-    def _begin_to_watch(self, request: Request, begun: Callable[[], Result | None]) -> None:
+    def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
         """Start watching from the current state, without reporting earlier changes."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
@@ -262,7 +202,7 @@ class Session:
 
     def _ask(
         self,
-        request: Request,
+        request: Message,
         job: Job,
         done: Callable[[Any, BaseException | None], Result | None],
         *,
@@ -275,7 +215,7 @@ class Session:
 
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
-    def _finish(self, request: Request, answering: Callable[[], Result | None]) -> None:
+    def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
         """Answer with this result, or with the fault that it raises; None is answered later."""
         try:
             found = answering()
@@ -289,7 +229,7 @@ class Session:
         if answer is not None:
             self._settle(request, answer)
 
-    def _settle(self, request: Request, answer: Result | None) -> None:
+    def _settle(self, request: Message, answer: Result | None) -> None:
         """Answer a request, but for one that is answered already, or that nobody waits for."""
         with self._settled:
             if request not in self._open:
@@ -297,9 +237,7 @@ class Session:
             self._open.remove(request)
             if self._listening.pop(request, False):
                 self._watch.stop()
-        if request.batch is not None:
-            request.batch.add(answer)
-        elif answer is not None:
+        if answer is not None:
             self._say(answer)
         with self._settled:
             self._settled.notify_all()
@@ -313,15 +251,20 @@ class Session:
                 params = {"_meta": _of_listener(request), "uri": GRAPH_URI}
                 self._say(jsonrpc.notification(UPDATED, params))
 
-    def _result(self, request: Request, found: Result) -> Result:
-        return jsonrpc.result(request.id, protocol.of_era(found, modern=bool(self._modern)))
+    def _result(self, request: Message, found: Result) -> Result:
+        """The answer with a result of this era: stamped, or without newer fields."""
+        if self._modern:
+            meta = {**found.get("_meta", {}), protocol.SERVER_KEY: protocol.SERVER_INFO}
+            found = {**found, "resultType": "complete", "_meta": meta}
+        else:
+            found = {key: value for key, value in found.items() if key not in protocol.KEPT}
+        return jsonrpc.result(request.id, found)
 
-    def _say(self, message: Result | Sequence[Result]) -> None:
+    def _say(self, message: Result) -> None:
         self._send(jsonrpc.line_of(message))
 
 
-def _of_listener(request: Request) -> dict[str, Any]:
-    """Return the id by which a listener recognises its notifications."""
+def _of_listener(request: Message) -> dict[str, Any]:
     return {protocol.SUBSCRIPTION_KEY: request.id}
 
 
@@ -341,7 +284,7 @@ HANDSHAKE: Mapping[str, Handler] = {
 }
 MODERN: Mapping[str, Handler] = {
     **_BOTH,
-    "server/discover": lambda *_: protocol.discovery(),
+    "server/discover": lambda *_: protocol.DISCOVERY,
     "subscriptions/listen": Session._listen,
 }
 BEFORE_GREETING = ("initialize", "ping")

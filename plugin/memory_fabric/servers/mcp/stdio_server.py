@@ -8,9 +8,6 @@ interpreter may run it, which then starts at once:
     python -I -S -c "import sys; sys.path.insert(0, sys.argv[1]); \
         from memory_fabric.servers.mcp.stdio_server import main; main()" <plugin root>/plugin
 
-The environment is that of every command (`config.py`). What is installed beside is used where it is
-asked for: `recall` finds the packages of the extra in their own folder (`semantic/measure.py`).
-
 Three threads: this one reads and parses lines and answers what needs no memory, the store's thread
 works, and, while a client reads too slowly, one that waits for it. In a home that is tied to the
 shared log of a team, a fourth one exchanges operations with it.
@@ -80,7 +77,11 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         origin=settings.origin,
     )
     session = Session(store, said_by, settings.project_dir, output.send)
-    live = _live(settings)
+    if sys.platform == "linux":  # type checkers do not look further elsewhere
+        from memory_fabric.servers.live import Live
+
+        live = Live(settings)  # answers the hooks of the client that has started this server
+        live.listen()
     store_thread.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
@@ -108,17 +109,6 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
 def _interrupt() -> None:
     """Nobody reads our answers: end as by a signal, which reaches the thread that reads lines."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-
-
-def _live(settings: Settings) -> Live | None:
-    """Answer the hooks of the client that has started this server, where that is possible."""
-    if sys.platform != "linux":  # type checkers do not look further elsewhere
-        return None
-    from memory_fabric.servers.live import Live
-
-    live = Live(settings)
-    live.listen()
-    return live
 
 
 def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
@@ -151,7 +141,13 @@ PIECE_BYTES = 4096
 def lines(handle: int) -> Iterator[bytes]:
     """Every line until the input ends, the last one also without its end; of any length."""
     begun: list[bytes] = []
-    while data := _read(handle):
+    while True:
+        try:
+            data = os.read(handle, READ_BYTES)
+        except OSError:  # it was closed before we began, or is no place to read from
+            break
+        if not data:
+            break
         *ended, unfinished = data.split(b"\n")
         if ended:
             yield b"".join([*begun, ended[0]])
@@ -159,13 +155,6 @@ def lines(handle: int) -> Iterator[bytes]:
             begun = []
         begun.append(unfinished)
     yield b"".join(begun)
-
-
-def _read(handle: int) -> bytes:
-    try:
-        return os.read(handle, READ_BYTES)
-    except OSError:  # it was closed before we began, or is no place to read from
-        return b""
 
 
 class Output:
@@ -181,7 +170,11 @@ class Output:
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._takes = _test_of(handle)
+        self._takes: Callable[[], bool] = lambda: False  # Windows cannot tell for a pipe
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(handle, select.POLLOUT)
+            self._takes = lambda: bool(poll.poll(0))
 
     def send(self, line: bytes) -> None:
         """Write a line, now or as soon as the client reads."""
@@ -224,20 +217,8 @@ class Output:
         return memoryview(whole) if whole else None
 
 
-def _test_of(handle: int) -> Callable[[], bool]:
-    """Return a test whether the handle takes bytes at once; Windows cannot tell for a pipe."""
-    if not hasattr(select, "poll"):
-        return lambda: False
-    poll = select.poll()
-    poll.register(handle, select.POLLOUT)
-    return lambda: bool(poll.poll(0))
-
-
 def claimed_output() -> int:
-    """A private handle of standard output, which itself now leads to standard error (MEM-20).
-
-    Raises OSError where there is no standard output.
-    """
+    """A private handle of standard output, which itself now leads to standard error (MEM-20)."""
     if sys.stdout is not None:
         sys.stdout.flush()
     handle = os.dup(1)
@@ -264,6 +245,7 @@ class WorkingFolder:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # it was deleted
             pass
+        # The registry as it was read, and the path of the graph that it tells; '' for none.
         self._stamp: tuple[int, int] | None = None
         self._graph = ""
 
@@ -277,12 +259,8 @@ class WorkingFolder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)
         if stamp != self._stamp:
-            self._stamp, self._graph = stamp, self._path()
+            keys, home = identity.identify(os.path.realpath(self._folder)).keys, self._settings.home
+            id_ = registry_file.owner_of(registry_file.read_registry(home), keys)
+            folder = identity.folder_of(home, id_)
+            self._stamp, self._graph = stamp, os.path.join(folder, "graph.db") if id_ else ""
         return bool(self._graph) and os.path.exists(self._graph)
-
-    def _path(self) -> str:
-        """Return the path of the project's graph; '' for a folder without a known project."""
-        keys = identity.identify(os.path.realpath(self._folder)).keys
-        id_ = registry_file.owner_of(registry_file.read_registry(self._settings.home), keys)
-        folder = identity.folder_of(self._settings.home, id_)
-        return os.path.join(folder, "graph.db") if id_ else ""

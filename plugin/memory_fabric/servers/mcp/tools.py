@@ -54,7 +54,15 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
     complaints = list(problems(SCHEMAS[name], arguments))
-    complaints += _domain_problems(arguments) if name in SAYING | READING and not complaints else []
+    if not complaints and name in SAYING | READING:
+        # A stated domain, a field that the reference server does not have.
+        stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
+        schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
+        complaints = list(problems(schema, stated)) or [
+            f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)
+        ]
+        if not complaints and len(set(map(domain_name, stated.values()))) > 1:
+            complaints.append("domain and expert_domain are one field: state one of them")
     if not complaints:
         return None
     first_complaints = complaints[:MAX_PROBLEMS] + (["…"] if len(complaints) > MAX_PROBLEMS else [])
@@ -67,21 +75,6 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 def stated_domain(arguments: Mapping[str, Any]) -> str:
     """The domain that a call states under either of its names; '' for none."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
-
-
-def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the errors of a stated domain, a field that the reference server does not have."""
-    stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
-    schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
-    complaints = list(problems(schema, stated))
-    if complaints:
-        return complaints
-    complaints = [
-        f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)
-    ]
-    if len(set(map(domain_name, stated.values()))) > 1:
-        complaints.append("domain and expert_domain are one field: state one of them")
-    return complaints
 
 
 def call(
