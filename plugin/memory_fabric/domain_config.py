@@ -61,7 +61,6 @@ def read_domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig
 
 
 def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
-    """Assign a domain to an agent or a folder; complain if it already has another."""
     if known.setdefault(key, domain) != domain:
         complaints.append(
             f"config.toml: {place}: {key!r} is in the domain {known[key]} already; "

@@ -187,7 +187,6 @@ def _text(table: Mapping[str, Any], key: str) -> str:
 
 
 def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in a list, or in the values of an object."""
     value = table.get(key)
     values = value.values() if isinstance(value, dict) else value
     return [item for item in values if isinstance(item, dict)] if values else []

@@ -23,7 +23,7 @@ from memory_fabric import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
 # The first bytes of a connection, of answers to them, and of what follows.
@@ -164,7 +164,9 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
     """Return how the event was answered: WARM if a server did, and its reply was printed."""
     way = NO_PLACE
-    for process in _clients():
+    stated = posix.environ.get(b"CLAUDE_PID", b"")
+    # Processes that may be the client, surest first.
+    for process in (posix.getppid(), *([int(stated)] if stated.isdigit() else ())):
         try:
             name = client_name(process)
         except (OSError, ValueError, IndexError):
@@ -192,44 +194,37 @@ def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
     return way
 
 
-def _clients() -> "Iterator[int]":
-    """Yield the processes that may be the client, surest first."""
-    yield posix.getppid()
-    stated = posix.environ.get(b"CLAUDE_PID", b"")
-    if stated.isdigit():
-        yield int(stated)
-
-
 def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
     lengths = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") for part in (head, event.data))
     connection.sendall(REQUEST + lengths + head + event.data)
-    answer = _first(connection)
-    if answer != ACCEPTED:
-        return answer or BROKEN
+    said = b""
+    for attempt in range(PATIENCE):
+        try:
+            said = connection.recv(1)
+            break
+        except TimeoutError:
+            if attempt == PATIENCE - 1 or not _is_loaded(connection):
+                raise
+    if said != ACCEPTED:
+        return said or BROKEN
     connection.settimeout(received(connection, 1)[0] / TENTHS)
     event.begun = True
     connection.sendall(GO)
     try:
         length = int.from_bytes(received(connection, LENGTH_BYTES), "big")
         reply = received(connection, length)
-        event.printed = _printed(reply)
+        try:
+            while reply:
+                reply = reply[posix.write(1, reply) :]
+            event.printed = True
+        except OSError:
+            pass  # the client does not listen any more
         connection.sendall(PRINTED if event.printed else UNHEARD)
         return WARM if received(connection, 1) == DONE else BROKEN
     except TimeoutError:
         connection.settimeout(0.0)
         connection.send(REVOKED)
         raise
-
-
-def _first(connection: "_socket.socket") -> bytes:
-    """Return the first byte that the server says. Raises TimeoutError."""
-    for _ in range(PATIENCE - 1):
-        try:
-            return connection.recv(1)
-        except TimeoutError:
-            if not _is_loaded(connection):
-                raise
-    return connection.recv(1)
 
 
 def _is_loaded(connection: "_socket.socket") -> bool:
@@ -241,15 +236,6 @@ def _is_loaded(connection: "_socket.socket") -> bool:
     except OSError:
         return False
     return any(stat.rpartition(b") ")[2].startswith(b"R") for stat in states)
-
-
-def _printed(reply: bytes) -> bool:
-    try:
-        while reply:
-            reply = reply[posix.write(1, reply) :]
-    except OSError:  # the client does not listen any more
-        return False
-    return True
 
 
 def _is_hung(folder: bytes, name: bytes) -> bool:

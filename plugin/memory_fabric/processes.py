@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 # Of Windows: a process that may be asked for its state; the state of one that runs; its error for
@@ -26,8 +27,14 @@ def start_detached(
     OSError.
     """
     if system == "posix":
-        _started.append(_spawn(command, environ))
-        return _started[-1]
+        spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
+        nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
+        try:
+            process = int(spawn(file_actions=nowhere, setsid=True))
+        except NotImplementedError:  # macOS before 10.15: at least Ctrl-C does not reach it
+            process = int(spawn(file_actions=nowhere, setpgroup=0))
+        _started.append(process)
+        return process
     # What has no posix_spawn; it takes time to import.
     import subprocess
 
@@ -55,19 +62,6 @@ def reap() -> None:
             has_ended = True
         if has_ended:
             _started.remove(process)
-
-
-def _spawn(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    nowhere = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    spawn: Any = os.posix_spawn
-    try:
-        return int(spawn(command[0], command, dict(environ), file_actions=nowhere, setsid=True))
-    except NotImplementedError:  # macOS before 10.15: at least Ctrl-C does not reach it
-        return int(spawn(command[0], command, dict(environ), file_actions=nowhere, setpgroup=0))
 
 
 def _runs_by_signal(process: int) -> bool:

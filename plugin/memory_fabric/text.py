@@ -32,30 +32,23 @@ class _Table(dict[int, Any]):
         return value
 
 
-def _kind(c: str) -> str:
-    if c > "\x7f":
-        return "."
-    return "A" if c.isupper() else "a" if c.islower() else "0" if c.isdigit() else "."
-
-
-def _script(c: str) -> str:
-    is_cjk = c.isalnum() and any(low <= c <= high for low, high in _CJK_RANGES)
-    return "C" if is_cjk else " "
-
-
+# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
+_CJK_RANGES = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
 # Letters and digits unchanged, spaces for all else.
 _LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
 # `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else: other scripts have no CamelCase.
-_KINDS = _Table(_kind)
+_KINDS = _Table(
+    lambda c: "." if c > "\x7f" or not c.isalnum() else "0" if c.isdigit() else "Aa"[c.islower()]
+)
 # `C` for scripts without spaces, a space for all else.
-_SCRIPTS = _Table(_script)
+_SCRIPTS = _Table(
+    lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK_RANGES) else " "
+)
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
-# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
-_CJK_RANGES = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
 
 # Nouns that a letter may follow as a name, as in `plan B`.
 LETTERED = frozenset(

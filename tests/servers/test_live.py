@@ -256,7 +256,7 @@ def test_a_server_that_waits_for_a_processor_does_not_count_as_hung(
 
     assert live_client._is_loaded(connection)
     with pytest.raises(TimeoutError):
-        live_client._first(connection)
+        live_client._asked(connection, live_client.Event(b"{}", ""), b"")
     stated = (b"1 (python) S 0", b"1 (R) T 0")
     assert not live_client._is_loaded(connection)
     connection.close()

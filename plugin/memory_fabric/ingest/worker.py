@@ -102,7 +102,6 @@ class Worker:
         return self.tally
 
     def _process_one(self, once: bool) -> bool:
-        """Process one text; return False if there was none."""
         try:
             memory = self._opened()
             claimed = None
@@ -266,7 +265,6 @@ def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
 
 
 def _keep_turns(memory: Memory, claimed: Claimed) -> int:
-    """Store the turns, each once, if turns are kept; return their number."""
     if not memory.settings.episodes_keep_days:
         return 0
     episodes = parts.episodes(claimed, parts.turns(claimed))

@@ -142,8 +142,20 @@ def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]
     """Return the stored vectors of hits by their ids."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        mine = [hit.id for hit in hits if hit.metadata.get("store") == database.kind]
-        for kind, keys in _by_kind(mine).items():
+        # For each table the ids of hits by the keys of their rows.
+        by_kind: dict[str, dict[Any, str]] = {}
+        for hit in hits:
+            source, _, key = hit.id.partition(":")
+            number = key.rpartition("#")[2]
+            if hit.metadata.get("store") != database.kind:
+                continue
+            if source == "record":
+                by_kind.setdefault(RECORDS, {})[key] = hit.id
+            elif source == "episode":
+                by_kind.setdefault(EPISODES, {})[key] = hit.id
+            elif source == "graph" and "#" in key and number.isdecimal():
+                by_kind.setdefault(OBSERVATIONS, {})[int(number)] = hit.id
+        for kind, keys in by_kind.items():
             vectors_by_key = of_ids(database, kind, keys)
             by_id |= {keys[key]: vector for key, vector in vectors_by_key.items()}
     return dict(zip(by_id, unpacked(list(by_id.values())), strict=True))
@@ -159,23 +171,7 @@ def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
     return {id_: round(float(value), DIGITS) for id_, value in zip(found, near, strict=True)}
 
 
-def _by_kind(ids: Sequence[str]) -> dict[str, dict[Any, str]]:
-    """Return, for each table, the ids of hits by the keys of their rows."""
-    by_kind: dict[str, dict[Any, str]] = {}
-    for id_ in ids:
-        source, _, key = id_.partition(":")
-        number = key.rpartition("#")[2]
-        if source == "record":
-            by_kind.setdefault(RECORDS, {})[key] = id_
-        elif source == "episode":
-            by_kind.setdefault(EPISODES, {})[key] = id_
-        elif source == "graph" and "#" in key and number.isdecimal():
-            by_kind.setdefault(OBSERVATIONS, {})[int(number)] = id_
-    return by_kind
-
-
 def _unit(rows: Any) -> Any:
-    """Return the rows scaled to length 1; zero rows stay zero."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-6)
 

@@ -94,7 +94,12 @@ class Live:
         """Take no more events, and let the one under way end within this time."""
         self._closing = True
         if self._socket is not None:
-            self._remove_name()
+            try:
+                with files.Locked(os.path.join(self._folder, LOCK), 0.0):
+                    if self._bound == _identity_of(self._path()):
+                        files.remove(self._path())
+            except OSError:
+                pass  # the next server of this home removes it
             self._socket.close()
         self._turn.acquire(timeout=grace_s)
 
@@ -143,16 +148,7 @@ class Live:
                 self._say(f"hooks are not answered here: {error}")
                 return
 
-    def _remove_name(self) -> None:
-        try:
-            with files.Locked(os.path.join(self._folder, LOCK), 0.0):
-                if self._bound == _identity_of(self._path()):
-                    files.remove(self._path())
-        except OSError:
-            return  # the next server of this home removes it
-
     def _clear_away(self) -> None:
-        """Delete what servers that were killed have left."""
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)
             head, ending = os.path.splitext(name)
@@ -172,8 +168,7 @@ class Live:
                 files.remove(path)
 
     def _path(self) -> str:
-        name = os.fsdecode(self._name + live_client.SOCKET)
-        return os.path.join(self._folder, name)
+        return os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
 
     def _rehearse(self) -> None:
         try:
@@ -262,7 +257,6 @@ class Live:
         process: int,
         nonce: str,
     ) -> None:
-        """Answer an event at its turn."""
         from memory_fabric.hooks import dispatcher, table  # loaded by the rehearsal
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
@@ -390,6 +384,16 @@ EVENTS = (
     {"hook_event_name": "UserPromptSubmit", "session_id": "2",
      "prompt": "Which database holds the orders of the shop? From now on no X, please."},
 )  # fmt: skip
+TRANSCRIPT = [
+    {
+        "type": role,
+        "uuid": f"00000000-0000-4000-8000-{number:012d}",
+        "sessionId": "1",
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "message": {"role": role, "content": [{"type": "text", "text": text}]},
+    }
+    for number, (role, text) in enumerate((("user", STATED), ("assistant", f"Done.\n\n{NOTED}")))
+]
 
 
 def rehearse(folder: str, root: str) -> None:
@@ -405,7 +409,8 @@ def rehearse(folder: str, root: str) -> None:
     remove_folder(world)
     os.makedirs(os.path.join(world, "project", ".git"), 0o700)
     transcript = os.path.join(world, "1.jsonl")
-    _write(transcript)
+    with open(transcript, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in TRANSCRIPT)
     place = os.path.join(world, "project")
     environ = {
         "HOME": world,
@@ -427,22 +432,6 @@ def rehearse(folder: str, root: str) -> None:
     finally:
         memory.release(world)
         remove_folder(world)
-
-
-def _write(path: str) -> None:
-    turns = [("user", STATED), ("assistant", f"Done.\n\n{NOTED}")]
-    lines = (
-        {
-            "type": role,
-            "uuid": f"00000000-0000-4000-8000-{number:012d}",
-            "sessionId": "1",
-            "timestamp": "2026-03-01T10:00:00.000Z",
-            "message": {"role": role, "content": [{"type": "text", "text": text}]},
-        }
-        for number, (role, text) in enumerate(turns)
-    )
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
 def remove_folder(folder: str) -> None:

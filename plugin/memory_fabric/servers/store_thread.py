@@ -166,16 +166,22 @@ class StoreThread:
 
     def _wait_s(self) -> float | None:
         """Return the seconds until the next flush; None if none is due."""
-        waits = [self._idle_s] if self._changed else []
-        times = [at for at in (self._due_at, self._look_at) if at is not None]
-        waits += [max(0.0, at - time.monotonic()) for at in times]
-        return min(waits, default=None)
+        now_s = time.monotonic()
+        waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
+        return min([*waits, *([self._idle_s] if self._changed else [])], default=None)
 
     def _done(self, job: Job, changes: bool) -> tuple[Any, BaseException | None]:
         try:
             if self._check is not None:
                 self._check()
-            self._leave_project()
+            memory = self._memory
+            # Where the folder belongs to another project now, its memory is opened.
+            if (memory is not None and memory.mirror is None) and (
+                memory.has_moved() or (self._moved is not None and self._moved(memory))
+            ):
+                self._flush()
+                memory.close()
+                self._memory = None
             # A memory that cannot be opened now is tried again with the next call.
             if self._memory is None:
                 self._memory = self._open()
@@ -183,35 +189,21 @@ class StoreThread:
             if changes:
                 self._changed = True
                 self._note_due(self._memory)
-            self._refresh(self._memory, changes)
+            try:
+                self._memory.refresh()
+                if self._memory.mirror is not None and self._memory.mirror.behind:
+                    self._note_due(self._memory)
+            except FabricError:
+                if not changes:  # a change can wait in the queue, an answer would be wrong
+                    raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
             return None, error
-
-    def _leave_project(self) -> None:
-        """Close the memory if the folder belongs to another project now."""
-        memory = self._memory
-        if memory is None or memory.mirror is not None:
-            return
-        if not (memory.has_moved() or (self._moved is not None and self._moved(memory))):
-            return
-        self._flush()
-        memory.close()
-        self._memory = None
 
     def _note_due(self, memory: Memory) -> None:
         if self._due_at is None:
             pause_s = self._latest_s if memory.mirror is None else MIRROR_S
             self._due_at = time.monotonic() + max(pause_s, self._flush_took_s)
-
-    def _refresh(self, memory: Memory, changes: bool) -> None:
-        try:
-            memory.refresh()
-            if memory.mirror is not None and memory.mirror.behind:
-                self._note_due(memory)
-        except FabricError:
-            if not changes:  # a change can wait in the queue, an answer would be wrong
-                raise
 
     def _flush(self) -> None:
         if self._memory is None or self._wait_s() is None:
@@ -227,7 +219,6 @@ class StoreThread:
         self._follow(self._memory, ended)
 
     def _follow(self, memory: Memory, written_at: float) -> None:
-        """Schedule the next look at a mirrored file."""
         if memory.mirror is not None and memory.mirror.behind:
             self._due_at = written_at + RETRY_S
         elif memory.mirror is not None and memory.mirror.look_in_s:

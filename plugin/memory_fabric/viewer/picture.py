@@ -193,7 +193,7 @@ def candidate(record: Record) -> dict[str, Any]:
 
 
 class _Row(NamedTuple):
-    """An entity as the databases have it: the first one's type, and its numbers in each."""
+    """An entity of one or more databases; `keys` are its numbers there."""
 
     name: str
     type: str
