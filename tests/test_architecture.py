@@ -151,7 +151,7 @@ POSIX_ONLY = re.compile(
 )
 PORTED = frozenset(
     """file_lock.py processes.py deadline.py config.py store/files.py store/filesystem.py
-    setup/packages.py setup/install_packages.py servers/http/listen_sockets.py
+    setup/packages.py setup/install_packages.py
     live_client.py servers/live.py""".split()
 )
 

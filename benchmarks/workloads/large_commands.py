@@ -104,7 +104,6 @@ def _questions(samples: Samples) -> list[Run]:
         Run("why NAME", ("why", entity)),
         Run("viz --mermaid", ("viz", "--mermaid")),
         Run("viz NAME --mermaid", ("viz", entity, "--mermaid")),
-        Run("viz --dot", ("viz", "--dot")),
         Run("viz --no-open", ("viz", "--no-open")),
         Run("viz --json", ("viz", "--json")),
         Run("stale", ("stale",), statuses=found),

@@ -1,9 +1,10 @@
-"""Select the part of a picture to draw as text: all of it, or the surroundings of an entity."""
+"""A picture's graph as text: all of it, or the surroundings of an entity."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 from memory_fabric.errors import NotFound
 from memory_fabric.text import cut, name_key
@@ -15,83 +16,79 @@ _SHOWN_AS = {
     **dict.fromkeys(("Cn", "Co"), "\ufffd"),
     "Cf": "",
 }
+MAX_NODES = 60
+# Mermaid draws no text with more than 50,000 characters or 500 edges unless it is configured so.
+MAX_EDGES, MAX_CHARS = 400, 48_000
+_PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
+_JOINING = "-_"
+MAX_NEAR = 5
+# Below, two names have little in common.
+MIN_LIKENESS = 0.6
+# Parts of names that are shorter stand in too many.
+MIN_PART_CHARS = 3
 
 
-class Node(NamedTuple):
-    """An entity in a drawing: name and type as they can be shown on a line."""
-
-    name: str
-    type: str
-
-
-class Drawing(NamedTuple):
-    """Nodes, and edges as (from, type, to) by places of nodes; `note` says what is not drawn."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[tuple[int, str, int], ...]
-    note: str = ""
-
-
-def drawing(
-    picture: Mapping[str, Any],
-    *,
-    max_nodes: int,
-    max_edges: int,
-    focus: int | None = None,
-    depth: int = 1,
-) -> Drawing:
-    """The most connected entities and their relations; with a `focus` (an entity's number) what
-    lies within so many steps of it, the nearest first.
+def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
+    """A flowchart of the most connected entities and their relations; with a `focus` (an entity's
+    number) of what lies within so many steps of it, the nearest first.
     """
-    relations = picture["relations"]
-    around = _neighbours(relations)
-    if focus is None:
-        steps = dict.fromkeys(range(len(picture["entities"])), 0)
-    else:
-        steps = _reached(around, focus, depth)
-    best = sorted(steps, key=lambda n: (steps[n], -len(around.get(n, ())), n))
-    chosen = sorted(best[:max_nodes])
-    places = {number: place for place, number in enumerate(chosen)}
-    relations_near = [r for r in relations if r["from"] in steps and r["to"] in steps]
-    edges = [
-        (places[r["from"]], visible(r["type"], MAX_TYPE_CHARS), places[r["to"]])
-        for r in relations_near
-        if r["from"] in places and r["to"] in places
-    ][:max_edges]
-    left_out = picture["left_out"] if focus is None else {}
-    note = _note(
-        (len(chosen), len(steps) + left_out.get("entities", 0), "entities"),
-        (len(edges), len(relations_near) + left_out.get("relations", 0), "relations"),
-    )
-    entities = (picture["entities"][number] for number in chosen)
-    nodes = [
-        Node(visible(entity["name"], MAX_NAME_CHARS), visible(entity["type"], MAX_TYPE_CHARS))
-        for entity in entities
-    ]
-    return Drawing(tuple(nodes), tuple(edges), note)
-
-
-def visible(text: str, max_chars: int) -> str:
-    """Return the text on one line without invisible characters, or its code points if all are."""
-    seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
-    text_shown = " ".join(seen.split())
-    if not text_shown:
-        text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
-    return cut(text_shown, max_chars)
-
-
-def with_fewer_edges(drawn: Drawing, kept: int) -> Drawing:
-    """Return the drawing with only its first edges, and say so in its note."""
-    remark = f"{kept} of {len(drawn.edges)} relations had room."
-    return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {remark}".strip())
-
-
-def _neighbours(relations: Sequence[Mapping[str, Any]]) -> dict[int, set[int]]:
+    entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
     for relation in relations:
         around.setdefault(relation["from"], set()).add(relation["to"])
         around.setdefault(relation["to"], set()).add(relation["from"])
-    return around
+    steps = dict.fromkeys(range(len(entities)), 0)
+    if focus is not None:
+        steps = _reached(around, focus, depth)
+    best = sorted(steps, key=lambda n: (steps[n], -len(around.get(n, ())), n))
+    places = {number: place for place, number in enumerate(sorted(best[:MAX_NODES]))}
+    near = [r for r in relations if r["from"] in steps and r["to"] in steps]
+    nodes = [
+        f'  n{place}["{_label(entities[number]["name"], MAX_NAME_CHARS)}<br/>'
+        f'{_label(entities[number]["type"], MAX_TYPE_CHARS)}"]'
+        for number, place in places.items()
+    ]
+    edges = [
+        f'  n{places[r["from"]]} -->|"{_label(r["type"], MAX_TYPE_CHARS)}"| n{places[r["to"]]}'
+        for r in near
+        if r["from"] in places and r["to"] in places
+    ][:MAX_EDGES]
+    left_out = picture["left_out"] if focus is None else {}
+    counts = (
+        (len(nodes), len(steps) + left_out.get("entities", 0), "entities"),
+        (len(edges), len(near) + left_out.get("relations", 0), "relations"),
+    )
+    return _flowchart(nodes, edges, [f"{n} of {of} {what}" for n, of, what in counts if n < of])
+
+
+def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
+    """Return the flowchart with as many edges as there is room for, under a note of what lacks."""
+    notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
+    # Also for the first line, and for what the note says of the room.
+    room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
+    sizes = accumulate(len(edge) + 1 for edge in edges)
+    drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
+    if len(drawn) < len(edges):
+        notes.append(f"{len(drawn)} of {len(edges)} relations had room.")
+    note = [f"%% {' '.join(notes)}"] if notes else []
+    return "\n".join(["flowchart LR", *note, *nodes, *drawn]) + "\n"
+
+
+def _label(text: str, max_chars: int) -> str:
+    """Return the text on one line and escaped, without invisible characters, or its code points if
+    all are.
+    """
+    seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
+    text_shown = " ".join(seen.split())
+    if not text_shown:
+        text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
+    text = cut(text_shown, max_chars)
+    parts = []
+    for before, c, after in zip(f" {text}", text, f"{text} "[1:], strict=False):
+        is_joining = c in _JOINING and before.isalnum() and after.isalnum()
+        is_plain = c == " " or is_joining or unicodedata.category(c) in _PLAIN
+        parts.append(c if is_plain else f"#{ord(c)};")
+    return "".join(parts)
 
 
 def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
@@ -101,43 +98,6 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
         edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()
         steps |= dict.fromkeys(edge, distance)
     return steps
-
-
-def _note(*kinds: tuple[int, int, str]) -> str:
-    parts = [
-        f"{number_shown} of {of} {name}" for number_shown, of, name in kinds if number_shown < of
-    ]
-    return f"{' and '.join(parts)} are drawn: the most connected." if parts else ""
-
-
-DOT_NODES, DOT_EDGES = 500, 5000
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
-
-
-def dot(
-    picture: Mapping[str, Any],
-    *,
-    focus: int | None = None,
-    depth: int = 1,
-    max_nodes: int = DOT_NODES,
-) -> str:
-    """A digraph of the picture's graph, or of what is around the entity numbered `focus`."""
-    drawn = drawing(picture, max_nodes=max_nodes, max_edges=DOT_EDGES, focus=focus, depth=depth)
-    note = [f"  // {drawn.note}"] if drawn.note else []
-    nodes = [
-        f'  n{place} [label="{node.name.translate(_ESCAPES)}\\n{node.type.translate(_ESCAPES)}"];'
-        for place, node in enumerate(drawn.nodes)
-    ]
-    edges = [f'  n{a} -> n{b} [label="{kind.translate(_ESCAPES)}"];' for a, kind, b in drawn.edges]
-    head = ["digraph memory {", *note, '  rankdir="LR";', '  node [shape="box", style="rounded"];']
-    return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
-
-
-MAX_NEAR = 5
-# Below, two names have little in common.
-MIN_LIKENESS = 0.6
-# Parts of names that are shorter stand in too many.
-MIN_PART_CHARS = 3
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
@@ -162,51 +122,3 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
         f"There is no entity {name!r}." + (f" Near to it: {near}." if near else ""),
         remedy="memory-fabric recall finds names.",
     )
-
-
-MAX_NODES = 60
-# Mermaid draws no text with more than 50,000 characters or 500 edges unless it is configured so.
-MAX_EDGES, MAX_CHARS = 400, 48_000
-_PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
-_JOINING = "-_"
-
-
-def mermaid(
-    picture: Mapping[str, Any],
-    *,
-    focus: int | None = None,
-    depth: int = 1,
-    max_nodes: int = MAX_NODES,
-) -> str:
-    """A flowchart of the picture's graph, or of what is around the entity numbered `focus`."""
-    drawn = drawing(picture, max_nodes=max_nodes, max_edges=MAX_EDGES, focus=focus, depth=depth)
-    room = MAX_CHARS - len("\n".join(_lines(with_fewer_edges(drawn, 0)))) - 1
-    for edges_kept, edge in enumerate(drawn.edges):
-        room -= len(_edge(edge)) + 1
-        if room < 0:
-            drawn = with_fewer_edges(drawn, edges_kept)
-            break
-    return "\n".join(_lines(drawn)) + "\n"
-
-
-def _lines(drawn: Drawing) -> list[str]:
-    note = [f"%% {drawn.note}"] if drawn.note else []
-    nodes = [
-        f'  n{place}["{_escaped(node.name)}<br/>{_escaped(node.type)}"]'
-        for place, node in enumerate(drawn.nodes)
-    ]
-    return ["flowchart LR", *note, *nodes, *map(_edge, drawn.edges)]
-
-
-def _edge(edge: tuple[int, str, int]) -> str:
-    source, kind, target = edge
-    return f'  n{source} -->|"{_escaped(kind)}"| n{target}'
-
-
-def _escaped(text: str) -> str:
-    parts = []
-    for before, c, after in zip(f" {text}", text, f"{text} "[1:], strict=False):
-        is_joining = c in _JOINING and before.isalnum() and after.isalnum()
-        is_plain = c == " " or is_joining or unicodedata.category(c) in _PLAIN
-        parts.append(c if is_plain else f"#{ord(c)};")
-    return "".join(parts)

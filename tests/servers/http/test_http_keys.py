@@ -53,17 +53,17 @@ def test_a_cookie_is_good_as_long_as_the_key_that_opened_it(tmp_path: Path) -> N
     home, clock = str(tmp_path), Clock()
     laptop, phone = kept_keys.make(home, "laptop"), kept_keys.make(home, "phone")
     keys = Keys(home, clock=clock)
-    openers = [keys.opener(key) for key in (laptop, phone, keys.lasting, keys.once())]
-    cookies = [keys.cookie(one) for one in openers]
+    holders = [keys.holder(key) for key in (laptop, phone, keys.lasting, keys.lasting)]
+    cookies = [keys.cookie_for(key) for key in (laptop, phone, keys.lasting, keys.once())]
 
     before = [keys.holder_by_cookie(one) for one in cookies]
     kept_keys.drop(home, "laptop")
     clock.now += LOOK_EVERY_S
     after = [keys.holder_by_cookie(one) for one in cookies]
 
-    assert before == openers and NOBODY not in openers
-    assert after == [NOBODY, *openers[1:]]
-    assert [keys.is_good(one) for one in openers] == [False, True, True, True]
+    assert before == holders and NOBODY not in holders
+    assert after == [NOBODY, *holders[1:]]
+    assert [keys.is_good(one) for one in holders] == [False, True, True, True]
 
 
 def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
@@ -72,9 +72,9 @@ def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
     home = str(tmp_path)
     kept = kept_keys.make(home, "laptop")
     keys, other = Keys(home), Keys(home)
-    cookie = keys.cookie(keys.opener(kept))
+    cookie = keys.cookie_for(kept)
 
-    assert keys.holder(cookie) == keys.opener(cookie) == NOBODY
+    assert (keys.holder(cookie), keys.cookie_for(cookie)) == (NOBODY, "")
     for stranger in (kept, keys.lasting, keys.holder(kept), "", "start", cookie[:-1], "ä"):
         assert keys.holder_by_cookie(stranger) == NOBODY
     assert other.holder_by_cookie(cookie) == NOBODY
@@ -165,14 +165,6 @@ def test_origins_of_an_allowed_name_are_ours_behind_tls_too() -> None:
         assert not names.fit_origins([other])
 
 
-def test_on_a_unix_socket_the_port_of_a_name_means_nothing() -> None:
-    names = Names("localhost", 0, ["memory.example.org"])
-
-    for host in ("localhost", "localhost:80", "memory.example.org:443"):
-        assert names.fit_host([host])
-    assert not names.fit_host(["evil.example"])
-
-
 @pytest.mark.parametrize("name", ["https://a.example", "a/b", "", "*", "a:b", "a b", "ä.example"])
 def test_what_no_host_header_has_is_no_name(name: str) -> None:
     with pytest.raises(BadInput, match="is not a valid name for a Host header"):
@@ -198,7 +190,7 @@ def test_a_key_is_made_named_and_dropped_by_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("--new-key", "--list-keys"), ("laptop",), ("--list-keys", "x"), ("--socket", "s", "--open")],
+    [("--new-key", "--list-keys"), ("laptop",), ("--list-keys", "x")],
 )
 def test_words_that_do_not_go_together_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = Shell(tmp_path).run("serve", *words)

@@ -23,7 +23,7 @@ DEFAULT_PORT = 8002
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
 # The folder of the packages of this command, some of them, and their size (measured).
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
-PAGE, MERMAID, DOT, JSON = "page", "mermaid", "dot", "json"
+PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
 
 def serve(
@@ -34,7 +34,6 @@ def serve(
         "ADDRESS",
         "The address: `::1`, `localhost`; one that other machines can reach needs a key.",
     ),
-    socket: str = option("", "PATH", "Listen on this Unix socket instead, which only you can use."),
     allow_host: list[str] | None = option(
         None, "NAME", "Also answer to this name in the Host header; can be repeated."
     ),
@@ -96,8 +95,7 @@ def serve(
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
     settings = environment.settings()
-    place: dict[str, Any] = {"host": host, "port": port, "path": socket}
-    place["allowed"] = allow_host or ()
+    place: dict[str, Any] = {"host": host, "port": port, "allowed": allow_host or ()}
     if team:
         key = (name, member, domain) if new_key else None
         workers = workers or 1
@@ -109,28 +107,20 @@ def serve(
         raise BadInput("--team", text, remedy="Use serve --team DSN.")
     if new_key or list_keys or drop_key:
         return _keys(settings.home, name, new_key=new_key, drop_key=drop_key)
-    if socket and opens:
-        text = "Browsers cannot open a Unix socket."
-        raise BadInput("--open", text, remedy="Leave --socket out.")
     _load_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.server import Server  # not needed for --help
 
     server = Server(settings, workers=workers, **place)
-    try:
-        show.line(f"The memory of {os.getcwd()}: {server.address}")
-        if socket:
-            show.line(f"The key of this run: {server.key}")
-        _tell_how_to_stop(is_local=server.is_local)
-        if opens and show.can_open_page():
-            # Some browsers block the caller until they exit.
-            address = server.address_for_once()
-            Thread(target=show.open_page, args=(address,), daemon=True).start()
-        elif opens:
-            show.warn("no browser is available here; open the address above in one.")
-        _find_no_modules_here()
-        server.run()
-    finally:
-        server.close()
+    show.line(f"The memory of {os.getcwd()}: {server.address}")
+    _tell_how_to_stop(is_local=server.is_local)
+    if opens and show.can_open_page():
+        # Some browsers block the caller until they exit.
+        address = server.address_for_once()
+        Thread(target=show.open_page, args=(address,), daemon=True).start()
+    elif opens:
+        show.warn("no browser is available here; open the address above in one.")
+    _find_no_modules_here()
+    server.run()
     return 0
 
 
@@ -253,7 +243,6 @@ def viz(
         "Instead write the graph as a Mermaid flowchart to standard output or the file: the 60 "
         "most connected entities, or those around NAME.",
     ),
-    as_dot: bool = flag("--dot", "The same in Graphviz' DOT language, up to 500 entities."),
     depth: int = option(
         0, "N", "With NAME and a drawing: 1 to 3 steps around the entity (1).", min=0, max=3
     ),
@@ -268,17 +257,14 @@ def viz(
 
         memory-fabric viz
         memory-fabric viz cursor-pagination --mermaid --depth 2
-        memory-fabric viz --dot | dot -Tsvg -o memory.svg
     """
-    flags = ((MERMAID, as_mermaid), (DOT, as_dot), (JSON, as_json))
-    forms = [form for form, is_set in flags if is_set]
-    if len(forms) > 1:
-        text = "--mermaid, --dot and --json exclude each other."
-        raise BadInput(f"--{forms[1]}", text, remedy="Use one of them.")
-    form = forms[0] if forms else PAGE
-    if depth and not (name and form in (MERMAID, DOT)):
+    if as_mermaid and as_json:
+        text = "--mermaid and --json exclude each other."
+        raise BadInput("--json", text, remedy="Use one of them.")
+    form = MERMAID if as_mermaid else JSON if as_json else PAGE
+    if depth and not (name and as_mermaid):
         text = "--depth needs an entity and a drawing."
-        raise BadInput("--depth", text, remedy="Add a NAME and --mermaid or --dot.")
+        raise BadInput("--depth", text, remedy="Add a NAME and --mermaid.")
     with environment.open_memory() as memory:
         picture = _picture(memory, form, name or "")
         kept_at = saved_pages.path_of(memory.settings.home, memory.project)
@@ -302,7 +288,7 @@ def viz(
 def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
     from memory_fabric.viewer.picture import graph, picture  # not needed for --help
 
-    draw = graph if form in (MERMAID, DOT) else picture
+    draw = graph if form == MERMAID else picture
     drawn = draw(memory, ids.timestamp(), name)
     if not (drawn["entities"] or drawn["records"] or drawn["left_out"]["records"]):
         if memory.failures:
@@ -315,14 +301,12 @@ def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
 
 
 def _content(picture: dict[str, Any], name: str | None, form: str, depth: int) -> str:
-    from memory_fabric.viewer.drawing import dot, mermaid, number_of
+    from memory_fabric.viewer.drawing import mermaid, number_of
     from memory_fabric.viewer.page import page
 
     focus = None if name is None else number_of(picture, name)
     if form == MERMAID:
         return mermaid(picture, focus=focus, depth=depth)
-    if form == DOT:
-        return dot(picture, focus=focus, depth=depth)
     if focus is not None:
         picture = picture | {"focus": picture["entities"][focus]["name"]}
     if form == JSON:

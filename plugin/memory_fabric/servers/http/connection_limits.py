@@ -65,8 +65,8 @@ class ConnectionPool:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 on one connection, which ends when no whole request came in time, or when nobody
-    reads the answer.
+    """HTTP/1.1 on a connection that ends if no whole request comes in time, or nobody reads the
+    answer.
     """
 
     def __init__(self, pool: ConnectionPool, **given: Any) -> None:
@@ -89,7 +89,8 @@ class PatientProtocol(H11Protocol):
         """Take part of a request, or several requests."""
         super().data_received(data)
         self._wait_or_not()
-        if self._answered_early():
+        answered = self.cycle is not None and self.cycle.response_complete
+        if answered and self.conn.their_state is h11.SEND_BODY:  # before the request was complete
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()
@@ -122,7 +123,9 @@ class PatientProtocol(H11Protocol):
         """Answer input that is not HTTP with an error of the usual form."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
         status, code = HTTPStatus.BAD_REQUEST, "bad_request"
-        if _is_too_large(sys.exception()):
+        error = sys.exception()
+        hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 0
+        if hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
             status, code = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large"
             msg = "The head of the request is longer than 16 KB."
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -150,11 +153,6 @@ class PatientProtocol(H11Protocol):
         else:
             self.transport.close()
 
-    def _answered_early(self) -> bool:
-        """Return True if the response was sent before the request was complete."""
-        answered = self.cycle is not None and self.cycle.response_complete
-        return answered and self.conn.their_state is h11.SEND_BODY
-
     def _stop_waiting(self) -> None:
         if self._ending is not None:
             self._ending.cancel()
@@ -164,12 +162,6 @@ class PatientProtocol(H11Protocol):
         if self._unread_ending is not None:
             self._unread_ending.cancel()
             self._unread_ending = None
-
-
-def _is_too_large(error: BaseException | None) -> bool:
-    """Return True for h11's error about too large headers."""
-    hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 0
-    return hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 def _error(code: str, message: str) -> bytes:

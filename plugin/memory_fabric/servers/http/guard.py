@@ -15,6 +15,7 @@ from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -109,7 +110,14 @@ class Guard:
         if (answer := self._opened(scope)) is not None:
             return answer
         path, is_health = scope["path"], scope["path"] in HEALTH
-        holder = scope[HOLDER] = NOBODY if is_health else self._holder_in(headers)
+        holder = NOBODY
+        if not is_health:
+            kind, _, key = headers.get("authorization", "").partition(" ")
+            holder = self._keys.holder(key.strip()) if kind.lower() == "bearer" else NOBODY
+            cookie = HTTPConnection(scope).cookies.get(self._cookie)
+            if holder == NOBODY and cookie:
+                holder = self._keys.holder_by_cookie(cookie)
+        scope[HOLDER] = holder
         sender.holder = holder
         # Ingest needs a key only if there are permanent keys.
         needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
@@ -167,21 +175,10 @@ class Guard:
         answer.set_cookie(self._cookie, cookie, httponly=True, samesite="strict")
         return answer
 
-    def _holder_in(self, headers: Headers) -> str:
-        """Return the holder of the request's key, from its bearer token or cookie."""
-        kind, _, key = headers.get("authorization", "").partition(" ")
-        holder = self._keys.holder(key.strip()) if kind.lower() == "bearer" else NOBODY
-        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
-        for name, _, value in pairs:
-            if holder == NOBODY and name == self._cookie:
-                holder = self._keys.holder_by_cookie(value)
-        return holder
-
 
 class ResponseSender:
-    """The response to a request, with security headers; `holder` is the holder of its key.
-
-    A streamed response ends when the holder's key is dropped.
+    """The response to a request, with security headers; it ends when the key of `holder` is
+    dropped.
     """
 
     def __init__(self, send: Send, keys: Holders) -> None:
@@ -204,17 +201,15 @@ class ResponseSender:
 
 
 class Names:
-    """Host headers and origins that are our own.
+    """Host headers and origins that are our own; `host` is the address as a URL has it.
 
-    `host` is the address as a URL has it, `port` 0 for a Unix socket: no browser reaches one, and
-    clients write any port there. An allowed name counts without a port (behind TLS) and with ours,
-    or exactly as it is written where it has a port. Raises BadInput for what is no name.
+    An allowed name counts without a port (behind TLS) and with ours, or exactly as it is written
+    where it has a port. Raises BadInput for what is no name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         own = {*LOCAL, host.lower()}
         stated = checked(allowed)
-        self._any_port = frozenset(own | stated) if not port else frozenset()
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
         self._hosts |= own if port == HTTP_PORT else set()
         self._origins = {f"http://{name}" for name in self._hosts}
@@ -222,10 +217,7 @@ class Names:
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
         """Return True if there is exactly one Host header, with an allowed name."""
-        if len(hosts) != 1:
-            return False
-        host = hosts[0].lower()
-        return host in self._hosts or (bool(self._any_port) and _bare(host) in self._any_port)
+        return len(hosts) == 1 and hosts[0].lower() in self._hosts
 
     def fit_origins(self, origins: Sequence[str]) -> bool:
         """Return True if there is no Origin header, or only an allowed one."""
@@ -234,27 +226,20 @@ class Names:
 
 def checked(allowed: Sequence[str]) -> set[str]:
     """Allowed names as they are compared. Raises BadInput for what is no name."""
-    return {_checked(name) for name in allowed}
-
-
-def _checked(name: str) -> str:
-    bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
-    fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
-    if not fits or (port and not port.isdigit()):
-        raise BadInput(
-            "--allow-host",
-            f"{name!r} is not a valid name for a Host header.",
-            remedy="Write it as memory.example.org, without https:// and path.",
-        )
-    return name.lower()
+    for name in allowed:
+        bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
+        fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
+        if not fits or (port and not port.isdigit()):
+            raise BadInput(
+                "--allow-host",
+                f"{name!r} is not a valid name for a Host header.",
+                remedy="Write it as memory.example.org, without https:// and path.",
+            )
+    return set(map(str.lower, allowed))
 
 
 def _has_port(name: str) -> bool:
     return ":" in name.rpartition("]")[2]
-
-
-def _bare(host: str) -> str:
-    return host.rpartition(":")[0] if _has_port(host) else host
 
 
 class Rate:

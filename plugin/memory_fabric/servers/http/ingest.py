@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 import memory_fabric
+from memory_fabric import processes
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
@@ -47,8 +48,7 @@ LOOK_EVERY_S = 2.0
 PROOF_BYTES = 64 << 10
 # The child finds the package where this process found it, and nothing in the project's folder.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
-_CACHE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
-COMMAND = (sys.executable, "-I", *_CACHE, "-c", ENTRY, SOURCE, "queue", "work")
+COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
 # The worker has a lower priority: senders wait for the server, nobody waits for the worker.
 NICE = 10
 # After a worker ended too soon, each pause is twice as long as the one before.
@@ -83,7 +83,8 @@ class BatchedWriter:
         self._task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
-        self._is_full = False
+        # True if too many texts wait to be processed.
+        self.is_full = False
         # True if the last write succeeded; unknown, so False, before the first.
         self._is_proven = False
         self._printed = ""  # the last unexpected error
@@ -95,7 +96,7 @@ class BatchedWriter:
             raise StoreUnavailable(
                 "", "Too many texts wait to be written.", remedy="Send it later."
             )
-        if self._is_full:
+        if self.is_full:
             self._look()
             raise StoreUnavailable(
                 "",
@@ -122,7 +123,7 @@ class BatchedWriter:
 
         After a text that could not be stored, a test write is made.
         """
-        if self._is_full:
+        if self.is_full:
             self._look()  # clients that are refused send no text that would trigger this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
@@ -139,11 +140,6 @@ class BatchedWriter:
                 print(f"memory-fabric: {unforeseen}", file=sys.stderr)  # noqa: T201
                 self._printed = unforeseen
         return why
-
-    @property
-    def is_full(self) -> bool:
-        """Return True if too many texts wait to be processed."""
-        return self._is_full
 
     def close(self, timeout_s: float) -> None:
         """Finish the current commit and close the connection."""
@@ -183,18 +179,20 @@ class BatchedWriter:
     def _look(self) -> None:
         """Check the size of the backlog in the background, at most every two seconds."""
         now = time.monotonic()
-        if self._looking is None and now - self._looked_at >= LOOK_EVERY_S:
-            self._looked_at = now
-            self._looking = asyncio.create_task(self._see())
+        if self._looking is not None or now - self._looked_at < LOOK_EVERY_S:
+            return
 
-    async def _see(self) -> None:
-        try:
-            backlog = await self._store.ask(ingest_queue.backlog, at_once=False)
-            self._is_full = backlog.waiting + backlog.working >= self._max_backlog
-        except Exception as error:  # noqa: BLE001 - the last known state is kept
-            print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
-        finally:
-            self._looking = None
+        async def see() -> None:
+            try:
+                backlog = await self._store.ask(ingest_queue.backlog, at_once=False)
+                self.is_full = backlog.waiting + backlog.working >= self._max_backlog
+            except Exception as error:  # noqa: BLE001 - the last known state is kept
+                print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
+            finally:
+                self._looking = None
+
+        self._looked_at = now
+        self._looking = asyncio.create_task(see())
 
 
 def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
@@ -225,7 +223,6 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
 
 
 def _is_trouble(outcome: object) -> bool:
-    """Return True if the memory caused the error, and not the text."""
     return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
 
 
@@ -235,7 +232,7 @@ def _bytes_of(ingest: Ingest) -> int:
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """Return the problem, and True if a test write was made. Raises FabricError."""
+    """Return the problem, and whether a test write was made."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False
@@ -291,27 +288,23 @@ class WorkerChild:
 
     async def _keep(self) -> None:
         pause_s, loop = self._first_pause_s, asyncio.get_running_loop()
+        quiet = subprocess.DEVNULL
         while True:
             began = loop.time()
-            end = await self._run_once()
+            try:
+                self._process = subprocess.Popen(
+                    self._command, stdin=quiet, stdout=quiet, cwd=self._folder
+                )
+            except OSError as error:
+                self._could_not_start, end = True, str(error)
+            else:
+                self._could_not_start = False
+                with suppress(OSError):  # the worker also works with normal priority
+                    os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
+                end = f"exit code {await asyncio.to_thread(self._process.wait)}"
             if loop.time() - began >= LONG_S:
                 pause_s = self._first_pause_s
             message = f"memory-fabric: the worker ended ({end}); again in {pause_s:g} s."
             print(message, file=sys.stderr)  # noqa: T201
             await asyncio.sleep(pause_s)
             pause_s = min(MOST_PAUSE_S, 2 * pause_s)
-
-    async def _run_once(self) -> str:
-        """Run a worker and describe how it ended."""
-        quiet = subprocess.DEVNULL
-        try:
-            self._process = subprocess.Popen(
-                self._command, stdin=quiet, stdout=quiet, cwd=self._folder
-            )
-        except OSError as error:
-            self._could_not_start = True
-            return str(error)
-        self._could_not_start = False
-        with suppress(OSError):  # the worker also works with normal priority
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
-        return f"exit code {await asyncio.to_thread(self._process.wait)}"

@@ -40,7 +40,6 @@ class KeptKey(NamedTuple):
 
 
 def path_in(home: str) -> str:
-    """Return the path of the file of keys."""
     return os.path.join(home, FILE)
 
 
@@ -182,22 +181,14 @@ class Keys:
                 holder = known.digest
         return START if _same(key, self.lasting) else holder
 
-    def opener(self, key: str) -> str:
-        """Return the holder of a key; a single-use key is used up, and stands for the run's key."""
+    def cookie_for(self, key: str) -> str:
+        """Return a cookie for the holder of a key, valid as long as that and no key; '' for none.
+
+        A single-use key is used up, and stands for the key of this run.
+        """
         used = [unused for unused in self._once if _same(key, unused)]
         self._once = [unused for unused in self._once if unused not in used]
-        return START if used else self.holder(key)
-
-    def cookie(self, holder: str) -> str:
-        """Return a browser cookie for this holder, valid as long as the key and this server; it is
-        not a key itself.
-        """
-        return self._cookies[holder]
-
-    def cookie_for(self, key: str) -> str:
-        """Return the cookie for a key's holder, '' if not valid; a single-use key is used up."""
-        holder = self.opener(key)
-        return "" if holder == NOBODY else self.cookie(holder)
+        return self._cookies.get(START if used else self.holder(key), "")
 
     def holder_by_cookie(self, cookie: str) -> str:
         """Return the holder of a cookie, in constant time like `holder`; NOBODY if invalid."""

@@ -29,7 +29,7 @@ from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.history.resolve import pin
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, many, neutralised, one_line
+from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
 Answer = dict[str, Any]
 
@@ -231,9 +231,4 @@ def _code(*parts: str) -> str:
 
 
 def _as_shown(value: Any) -> Any:
-    """Return a value with every text in it as the page may show it."""
-    if isinstance(value, str):
-        return neutralised(redact.all_without_secrets(value, {}))
-    if isinstance(value, dict):
-        return {key: _as_shown(part) for key, part in value.items()}
-    return [_as_shown(part) for part in value] if isinstance(value, list | tuple) else value
+    return each_text(redact.all_without_secrets(value, {}), neutralised)

@@ -79,23 +79,20 @@ class ProjectStores:
                 "This server can be reached from other machines and shows one project only.",
                 remedy="Start memory-fabric serve without --host to see the others.",
             )
-        store = self._others.pop(project_id, None) or self._opened(project_id)
+        store = self._others.pop(project_id, None)
+        if store is None:
+            from memory_fabric.store.projects import home_projects  # most pages show one project
+
+            home_projects.memory_of(self._settings, project_id).close()  # an unknown id: no thread
+            store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:
             self._others.pop(next(iter(self._others))).close(0)
         return store
 
-    def _opened(self, project_id: str) -> StoreThread:
-        from memory_fabric.store.projects import home_projects  # most pages show one project
-
-        home_projects.memory_of(self._settings, project_id).close()  # an unknown id needs no thread
-        return StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
-
 
 def need_folder(folder: str) -> None:
-    """Raise StoreUnavailable if the project's folder is missing: its path would be another project,
-    of which nothing is known.
-    """
+    """Raise StoreUnavailable if the folder is missing: its path would be another, empty project."""
     if folder and not os.path.isdir(folder):
         raise StoreUnavailable(
             folder,
@@ -157,9 +154,8 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the projects of this home; of a confined server those with its domain.
-
-    With `only_served` none is listed.
+    """Return the projects of this home, none with `only_served`; a confined server's have its
+    domain.
     """
     from memory_fabric.store.projects import home_projects  # with the first question
 

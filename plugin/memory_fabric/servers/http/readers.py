@@ -116,9 +116,7 @@ class ReaderPool:
         loop.call_soon_threadsafe(self._free.put_nowait, reader)
 
     async def end(self) -> None:
-        """End all readers, also those that are starting: this process has no other children of
-        this kind.
-        """
+        """End all readers, also those that are starting: no other children are of this kind."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -180,17 +178,17 @@ def _begin(settings: Settings, only_served: bool) -> None:
     global _stores
     # Ctrl-C reaches every process of a terminal; the server ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_server, daemon=True).start()
+
+    def end_with_server() -> None:
+        server = multiprocessing.parent_process()
+        if server is not None:
+            server.join()
+            os._exit(0)
+
+    threading.Thread(target=end_with_server, daemon=True).start()
     _stores = ProjectStores(settings, only_served=only_served, answers_one=True)
     _answer(WARM_UP, "")
     store_thread.settle()
-
-
-def _end_with_server() -> None:
-    server = multiprocessing.parent_process()
-    if server is not None:
-        server.join()
-        os._exit(0)
 
 
 def _answer(job: Job, project: str) -> Response:

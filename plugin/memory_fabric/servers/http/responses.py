@@ -83,7 +83,12 @@ def answered(memory: Memory, job: Job) -> Response:
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
-        failures = [_without_places(failure, memory) for failure in value["failures"]]
+        settings, root = memory.settings, memory.project.root if memory.project else ""
+        places = {settings.home, settings.project_dir, settings.user_home, root}
+        failures = list(value["failures"])
+        for place in sorted(places, key=len, reverse=True):
+            if place.strip("/"):
+                failures = [failure.replace(place, "…") for failure in failures]
         echoes = {name: value[name] for name in ECHOES if name in value}
         value = value | {"failures": failures} | all_without_secrets(echoes, {})
     store_thread.told(memory)
@@ -92,9 +97,8 @@ def answered(memory: Memory, job: Job) -> Response:
 
 
 def of_error(error: Exception) -> Response:
-    """Return the response for an exception; details of unexpected ones go to the terminal only.
-
-    What was asked may stand in it: secrets are taken out.
+    """Return the response for an exception without secrets; unexpected ones go to the terminal
+    only.
     """
     if isinstance(error, Refused):
         return error.answer
@@ -118,7 +122,6 @@ def of_error(error: Exception) -> Response:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """Return the response for an exception of an endpoint."""
     return of_error(error)
 
 
@@ -135,16 +138,6 @@ def without_names(error: Exception) -> str:
     if not isinstance(error, FabricError):
         return "The memory cannot be written."
     return _without_path(error, error.message)
-
-
-def _without_places(text: str, memory: Memory) -> str:
-    settings, project = memory.settings, memory.project
-    root = project.root if project else ""
-    places = {settings.home, settings.project_dir, settings.user_home, root}
-    for place in sorted(places, key=len, reverse=True):
-        if place.strip("/"):
-            text = text.replace(place, "…")
-    return text
 
 
 def _without_path(error: FabricError, text: str) -> str:

@@ -290,9 +290,7 @@ def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths, by default of all; with `keys_are_needed`
-    ingest requires a key, too.
-    """
+    """Return the OpenAPI description of these paths, or of all. Ingest may require a key."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {

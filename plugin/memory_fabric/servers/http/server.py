@@ -1,7 +1,10 @@
 """The server as a process: its socket, signals and shutdown."""
 
+import errno
+import ipaddress
 import os
 import signal
+import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -11,9 +14,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from memory_fabric.config import Settings
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import BadInput, CannotListen, StoreUnavailable
 from memory_fabric.servers import store_thread
-from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.connection_limits import ConnectionPool
 from memory_fabric.servers.http.guard import Guard, Names, Rate, checked
 from memory_fabric.servers.http.keys import Keys
@@ -22,6 +24,8 @@ from memory_fabric.servers.http.readers import MAX_READERS
 from memory_fabric.servers.http.routes import application
 from memory_fabric.sharing.team import ties
 
+LOCALHOST = "127.0.0.1"
+WAITING = 256
 MAX_REQUEST_BYTES = 16 << 10
 # For answers under way when the server ends: what was answered is durable, so nothing is lost.
 ANSWERS_GRACE_S = 1
@@ -31,21 +35,55 @@ END_S = 10.0
 MOST_BY_DEFAULT = 4
 
 
-class Listener:
-    """A socket that listens: on a Unix socket at `path`, else on `host` and `port`.
+def is_loopback(host: str) -> bool:
+    """Return True if only this machine can reach the address. Raises BadInput if invalid."""
+    return _address(host).is_loopback
 
-    `allowed` are names that Host headers may have besides. Raises BadInput, CannotListen.
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address. Raises BadInput, CannotListen."""
+    address = str(_address(host))
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # Named as TCP: else asyncio lets the second part of an answer wait for the first one's receipt.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(WAITING)
+    except OSError as error:
+        listener.close()
+        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had: {error.strerror}"
+        raise CannotListen(
+            f"Port {port} of {address} {why}.", remedy="Say --port 0 for any that is free."
+        ) from error
+    return listener
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    try:
+        return ipaddress.ip_address(LOCALHOST if host.lower() == "localhost" else host.strip("[]"))
+    except ValueError as error:
+        raise BadInput(
+            "--host",
+            f"{host} is not an IP address.",
+            remedy="127.0.0.1, ::1 and localhost are of this machine alone; "
+            "names are for --allow-host.",
+        ) from error
+
+
+class Listener:
+    """A socket that listens; `allowed` are names that Host headers may have besides.
+
+    Raises BadInput, CannotListen.
     """
 
-    def __init__(self, host: str, port: int, path: str, allowed: Sequence[str]) -> None:
-        self.is_local = bool(path) or listen_sockets.is_loopback(host)
+    def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
+        self.is_local = is_loopback(host)
         stated = sorted(checked(allowed))  # before there is a socket that a refusal would leave
-        self._file = listen_sockets.SocketFile(path) if path else None
-        self._socket = self._file.socket if self._file else listen_sockets.listening(host, port)
-        address: tuple[str, int] = ("", 0) if path else self._socket.getsockname()[:2]
-        name, self.port = address
+        self._socket = listening(host, port)
+        name, self.port = self._socket.getsockname()[:2]
         self.host = f"[{name}]" if ":" in name else name
-        self.names = Names(self.host or "localhost", self.port, stated)
+        self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
         # uvicorn puts its own handlers over these while it runs, and calls these at its end.
@@ -54,26 +92,18 @@ class Listener:
 
     @property
     def address(self) -> str:
-        """The address of the server; the path of a Unix socket."""
-        return self._file.path if self._file else f"http://{self.host}:{self.port}/"
-
-    def close(self) -> None:
-        """Remove the socket's file, if there is one."""
-        if self._file:
-            self._file.close()
+        """The address of the server."""
+        return f"http://{self.host}:{self.port}/"
 
     def _serve(self, config: uvicorn.Config) -> None:
         """Answer until SIGINT or SIGTERM, even if the signal came before the start."""
-        try:
-            if self._is_over:
-                return
-            if config.workers > 1:
-                Workers(config, [self._socket]).run()
-            else:
-                self._server = uvicorn.Server(config)
-                self._server.run(sockets=[self._socket])
-        finally:
-            self.close()
+        if self._is_over:
+            return
+        if config.workers > 1:
+            Workers(config, [self._socket]).run()
+        else:
+            self._server = uvicorn.Server(config)
+            self._server.run(sockets=[self._socket])
 
     def _leave(self, *_: object) -> None:
         self._is_over = True
@@ -111,16 +141,15 @@ class Server(Listener):
     def __init__(
         self,
         settings: Settings,
-        host: str = listen_sockets.LOCALHOST,
+        host: str = LOCALHOST,
         port: int = 0,
         *,
-        path: str = "",
         allowed: Sequence[str] = (),
         workers: int = 0,
     ) -> None:
         if not 0 <= workers <= MAX_READERS:
             raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
-        is_local = bool(path) or listen_sockets.is_loopback(host)
+        is_local = is_loopback(host)
         self._keys = Keys(settings.home, strict=not is_local)
         if not is_local and not self._keys.has_kept:
             raise BadInput(
@@ -129,20 +158,15 @@ class Server(Listener):
                 remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
                 "127.0.0.1, ::1 and localhost need none.",
             )
-        super().__init__(host, port, path, allowed)
+        super().__init__(host, port, allowed)
         # Clients are not the session in which the server was started.
         self._settings = settings._replace(session="")
         self._workers = workers or default_workers()
 
     @property
-    def key(self) -> str:
-        """The key of this start."""
-        return self._keys.lasting
-
-    @property
     def address(self) -> str:
-        """The address of the page, with the key of this run; the path of a Unix socket."""
-        return self._file.path if self._file else self._with_key(self._keys.lasting)
+        """The address of the page, with the key of this run."""
+        return self._with_key(self._keys.lasting)
 
     def address_for_once(self) -> str:
         """The address with a key that opens only the first time."""
@@ -179,16 +203,15 @@ class TeamServer(Listener):
         dsn: str,
         space: str,
         *,
-        host: str = listen_sockets.LOCALHOST,
+        host: str = LOCALHOST,
         port: int = 0,
-        path: str = "",
         allowed: Sequence[str] = (),
         insecure: bool = False,
         workers: int = 1,
     ) -> None:
         if not 1 <= workers <= MAX_READERS:
             raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
-        super().__init__(host, port, path, allowed)
+        super().__init__(host, port, allowed)
         settings = settings._replace(session="")
         cookie = f"memory-fabric-team-{self.port}"
         app = partial(_team_app, settings, dsn, space, insecure, self.names, cookie)
@@ -202,7 +225,6 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    """Return the application of a shared server, in the process that serves it."""
     from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # needs the driver
 
     app = application(TeamStore(settings, dsn, space, insecure=insecure))
@@ -233,7 +255,7 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        backlog=listen_sockets.WAITING,
+        backlog=WAITING,
         h11_max_incomplete_event_size=MAX_REQUEST_BYTES,
         timeout_graceful_shutdown=ANSWERS_GRACE_S,
     )

@@ -7,14 +7,14 @@ import socket
 import pytest
 
 from memory_fabric.errors import BadInput
-from memory_fabric.servers.http import listen_sockets
+from memory_fabric.servers.http import server
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
 def test_answers_do_not_wait_for_the_receipt_of_their_first_part(host: str) -> None:
     """asyncio looks at the protocol of a socket before it turns that off."""
-    with listen_sockets.listening(host, 0) as listening:
-        assert listening.proto == socket.IPPROTO_TCP
+    with server.listening(host, 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,10 @@ def test_answers_do_not_wait_for_the_receipt_of_their_first_part(host: str) -> N
     [("127.0.0.1", True), ("127.8.9.1", True), ("[::1]", True), ("0.0.0.0", False), ("::", False)],
 )
 def test_addresses_of_this_machine_alone_are_known(host: str, local: bool) -> None:
-    assert listen_sockets.is_loopback(host) is local
+    assert server.is_loopback(host) is local
 
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80", "1.2.3"])
 def test_a_name_is_no_address(host: str) -> None:
     with pytest.raises(BadInput, match="is not an IP address"):
-        listen_sockets.is_loopback(host)
+        server.is_loopback(host)
