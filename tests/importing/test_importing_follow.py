@@ -11,6 +11,7 @@ import pytest
 from memory_fabric.clients.table import CLIENTS
 from memory_fabric.config import read_settings
 from memory_fabric.hooks.handlers import instruction_updates
+from memory_fabric.ids import timestamp
 from memory_fabric.importing import follow
 from memory_fabric.importing.items import here_of
 from memory_fabric.importing.run import plan, store
@@ -19,6 +20,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store import instruction_files, log
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations.remember import OPEN
 
 USER = Provenance("cli", trust="user")
 RULES = "# Shop\n\n- Use tabs, not spaces\n- Run pytest before each commit\n- Deploy on Mondays\n"
@@ -69,7 +71,7 @@ def current(memory: Memory) -> dict[str, Record]:
     return {record.what: record for record in found}
 
 
-def test_a_changed_line_replaces_a_removed_one_ends_a_new_one_is_added(memory: Memory) -> None:
+def test_a_changed_or_removed_line_ends_and_a_new_one_is_added(memory: Memory) -> None:
     old = current(memory)
     write(
         memory,
@@ -86,10 +88,9 @@ def test_a_changed_line_replaces_a_removed_one_ends_a_new_one_is_added(memory: M
         "Run pytest -q before each push",
         "Name branches after issues",
     }
-    (replaced,) = memory.find_records("id = ?", (old["Run pytest before each commit"].id,))
-    assert replaced.superseded_by == now["Run pytest -q before each push"].id
-    (removed,) = memory.find_records("id = ?", (old["Deploy on Mondays"].id,))
-    assert (removed.superseded_by, bool(removed.valid_to)) == ("", True)
+    for text in ("Run pytest before each commit", "Deploy on Mondays"):
+        (removed,) = memory.find_records("id = ?", (old[text].id,))
+        assert (removed.superseded_by, bool(removed.valid_to)) == ("", True)
     assert now["Use tabs, not spaces"].id == old["Use tabs, not spaces"].id
     assert {r.trust for r in now.values()} == {"tool"}
     assert instruction_files.changed(memory) == {}
@@ -207,6 +208,42 @@ def test_files_that_are_imported_are_shown_and_followed_with_the_one_that_names_
 
     assert "Tests come last" in current(memory)
     assert "Tests come first" not in current(memory)
+
+
+def test_a_file_that_becomes_a_link_to_another_leaves_only_the_rules_of_that(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = Path(memory.settings.project_dir)
+    (root / "AGENTS.md").write_text("- Use tabs, not spaces\n- Only for Codex\n")
+    bring_in(memory, root / "AGENTS.md", "import-2")
+    (root / "AGENTS.md").unlink()
+    (root / "AGENTS.md").symlink_to("CLAUDE.md")
+    write(memory, RULES.replace("Mondays", "Tuesdays"))
+
+    instruction_updates.at_start(memory)
+
+    known = {record.id: what for what, record in current(memory).items()}
+    assert set(known.values()) == {
+        "Use tabs, not spaces",
+        "Run pytest before each commit",
+        "Deploy on Tuesdays",
+    }
+    assert instruction_files.changed(memory) == {}
+    there = opened_in(tmp_path, "codex")
+    assert {known[id_] for id_ in there.shown_ids("9999")} == set(known.values())
+    there.close()
+
+
+def test_a_record_that_a_person_closed_stays_closed_while_its_line_stands(memory: Memory) -> None:
+    old = current(memory)["Deploy on Mondays"]
+    link = {"id": old.id, "by": "", "at": timestamp(), "was": OPEN}
+    memory.write_now("supersede", {"links": [link]}, USER, store="project")
+
+    write(memory, RULES + "- Another rule here\n")
+    instruction_updates.at_start(memory)
+
+    assert "Another rule here" in current(memory)
+    assert "Deploy on Mondays" not in current(memory)
 
 
 def test_nothing_of_a_file_enters_memory_md(memory: Memory) -> None:

@@ -103,8 +103,7 @@ def import_from(
         show.warn(str(_ambiguous(here, twins)))
     if any(followed):
         show.line(
-            f"Of instruction files that have changed: {followed.new} new, {followed.replaced} "
-            f"replaced, {followed.closed} closed."
+            f"Of instruction files that have changed: {followed.new} new, {followed.closed} closed."
         )
     show.line(UNCHANGED if dry_run else _outcome(stored))
     show.warn_all(failures)

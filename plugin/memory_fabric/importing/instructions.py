@@ -30,6 +30,7 @@ FOLDERS = (
     (os.path.join(".claude", "rules"), (".md",)),
 )
 NAMES = frozenset(os.path.basename(name) for name in INSTRUCTION_FILES if "*" not in name)
+_IN_ROOT = [name for name in INSTRUCTION_FILES if name[0] != "~" and "*" not in name]
 PROSE = "paragraphs that state no rule"
 POINTERS = "lines that only point to a file"
 OUTSIDE = "files outside the project that it imports"
@@ -51,14 +52,13 @@ _OPENING = frozenset(
 
 class File(NamedTuple):
     """An instruction file: its real path, its name as evidence, the names of the files that import
-    it, its statements, its bytes.
+    it and of links to it, its statements.
     """
 
     path: str
     place: str
     via: tuple[str, ...]
     items: tuple[Item, ...]
-    size: int = 0
 
 
 def is_instructions(path: str) -> bool:
@@ -77,8 +77,7 @@ def files_of(path: str) -> list[str]:
     if not os.path.isdir(path):
         return [path]
     root = os.path.realpath(path)
-    plain = [name for name in INSTRUCTION_FILES if name[0] != "~" and "*" not in name]
-    paths = [named for name in plain if os.path.isfile(named := os.path.join(root, name))]
+    paths = [named for name in _IN_ROOT if os.path.isfile(named := os.path.join(root, name))]
     folders = [(os.path.join(root, inside), endings) for inside, endings in FOLDERS]
     if os.path.basename(root) == "rules":
         folders.append((root, (".mdc", ".md")))
@@ -134,6 +133,10 @@ class _Reading:
     def __init__(self, here: Here, left: Left, budget: Budget) -> None:
         self._here, self._left, self._budget = here, left, budget
         self.files: dict[str, File] = {}
+        paths = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
+        self._links = {
+            name: os.path.realpath(path) for name, path in paths.items() if os.path.islink(path)
+        }
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
         """Read a file and the files that it imports; `via` are the files that led here."""
@@ -157,7 +160,8 @@ class _Reading:
             left.add(files_read.NOT_TEXT, place)
             return
         stated = statements(text, place, timestamp(status.st_mtime), left)
-        self.files[real] = File(real, place, via, tuple(stated), status.st_size)
+        links = (name for name, target in self._links.items() if target == real)
+        self.files[real] = File(real, place, (*via, *links), tuple(stated))
         for named in dict.fromkeys(imports(text)):
             target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
             if not os.path.isfile(target):

@@ -4,7 +4,7 @@ it.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memory_fabric.capture.statement import NOTE
@@ -23,8 +23,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import files, records
-from memory_fabric.store.database import Database
+from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
@@ -50,9 +49,6 @@ MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
 MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
 TOO_MANY = f"files beyond the first {MAX_FILES:,}"
-# Records that are looked up, or stored, at once: other processes wait for one transaction at most,
-# some 0.2 s.
-CHUNK = 400
 # Folders of tools, which hold no notes.
 PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
@@ -225,19 +221,6 @@ def provenance(memory: Memory, domain: str = "") -> Provenance:
 def unusable(problem: str, remedy: str) -> BadInput:
     """Return the error for a source that cannot be read."""
     return BadInput("PATH", problem, remedy=f"{remedy} Nothing was imported.".strip())
-
-
-def records_with(
-    database: Database, where: str, values: Sequence[str], *more: str
-) -> Iterator[Record]:
-    """Yield the records for which a condition holds with one of these values, in place of `{}` in
-    it; some hundred at a time.
-    """
-    for start in range(0, len(values), CHUNK):
-        some = values[start : start + CHUNK]
-        condition = where.format(", ".join("?" * len(some)))
-        for record, _ in records.find(database.connection, condition, (*some, *more)):
-            yield record
 
 
 class Text(NamedTuple):

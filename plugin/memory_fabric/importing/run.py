@@ -14,7 +14,6 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.importing.items import (
-    CHUNK,
     ELSEWHERE,
     FORGOTTEN,
     KNOWN,
@@ -26,7 +25,6 @@ from memory_fabric.importing.items import (
     LeftOut,
     provenance,
     record_of,
-    records_with,
     worthless,
 )
 from memory_fabric.importing.runs import Run
@@ -37,7 +35,6 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import identity
-from memory_fabric.store.schema import CURRENT
 from memory_fabric.store.write import create_operations
 from memory_fabric.text import same_form
 
@@ -152,12 +149,12 @@ def _chosen(
         else:
             by_form[key] = record
     new: list[Record] = []
-    where = "key IN ({}) AND " + CURRENT
     for database, some in _chunks(memory, by_form.values()):
         ids_, keys = [r.id for r in some], [records.key_of(r.what) for r in some]
-        same_id = {r.id for r in records_with(database, "id IN ({})", ids_)} if database else ()
-        same_key = records_with(database, where, keys) if database else ()
-        texts = {(r.scope, r.domain, same_form(r.what)) for r in same_key}
+        same_id = {r.id for r in records.among(database, "id", ids_)} if database else ()
+        same_key = records.among(database, "key", keys) if database else ()
+        current = [r for r in same_key if not (r.superseded_by or r.valid_to)]
+        texts = {(r.scope, r.domain, same_form(r.what)) for r in current}
         for record in some:
             text = (record.scope, record.domain, same_form(record.what))
             if record.id in same_id or text in texts:
@@ -172,15 +169,15 @@ def _chosen(
 def _chunks(
     memory: Memory, chosen: Iterable[Record], *, create: bool = False
 ) -> Iterator[tuple[Database | None, list[Record]]]:
-    """Yield records by the database of their scope, CHUNK at a time."""
+    """Yield records by the database of their scope, records.CHUNK at a time."""
     stores: dict[str, list[Record]] = {}
     for record in chosen:
         store = "user" if record.scope in USER_SCOPES else "project"
         stores.setdefault(store, []).append(record)
     for store, some in stores.items():
         database = memory.database(store, create=create)
-        for start in range(0, len(some), CHUNK):
-            yield database, some[start : start + CHUNK]
+        for start in range(0, len(some), records.CHUNK):
+            yield database, some[start : start + records.CHUNK]
 
 
 def store(

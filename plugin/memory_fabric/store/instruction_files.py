@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 
@@ -21,8 +20,7 @@ GONE = -1
 class Followed(NamedTuple):
     """A file as it was read last: bytes, time (ns), its records, and the files that import it.
 
-    `domain` is that of its records; '' if none was stated yet. `closed` are the records that were
-    closed because their line went, and that hold again if it returns.
+    `via` are also the names of links to it. `domain` is that of its records.
     """
 
     size: int
@@ -30,29 +28,24 @@ class Followed(NamedTuple):
     ids: tuple[str, ...]
     via: tuple[str, ...] = ()
     domain: str = ""
-    closed: tuple[str, ...] = ()
 
 
 def load(database: Database) -> dict[str, Followed]:
     """Return the files that a database follows, by name. Raises StoreUnavailable."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (KEY,))
-    if row is None:
-        return {}
     followed = {}
-    for name, fields in json.loads(row[0]).items():
-        # The last fields are missing in what an earlier release wrote.
-        size, mtime_ns, ids, via, domain, closed = [*fields, "", []][:6]
-        followed[name] = Followed(size, mtime_ns, tuple(ids), tuple(via), domain, tuple(closed))
+    for name, fields in json.loads(row[0]).items() if row else ():
+        # An earlier release wrote no domain, a later one a sixth field.
+        size, mtime_ns, ids, via, domain = [*fields, ""][:5]
+        followed[name] = Followed(size, mtime_ns, tuple(ids), tuple(via), domain)
     return followed
 
 
 def save(database: Database, followed: Mapping[str, Followed]) -> None:
     """Replace what a database follows. Raises StoreUnavailable."""
+    value = json.dumps(followed, ensure_ascii=False)
     with database.transaction() as c:
-        c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
-        if followed:
-            value = json.dumps(dict(followed), ensure_ascii=False)
-            c.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (KEY, value))
+        c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
 
 
 def kind_of(name: str) -> str:
@@ -80,7 +73,7 @@ def stamp(path: str) -> tuple[int, int]:
 def changed(memory: BaseMemory) -> dict[str, int]:
     """Return the names of files that have changed since, with their bytes; one `stat` each."""
     sizes = {}
-    for database in _databases(memory):
+    for database in memory.databases():
         for name, file in load(database).items():
             path = path_of(memory, name)
             size, mtime_ns = stamp(path) if path else (file.size, file.mtime_ns)
@@ -92,7 +85,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
     """Return the records of files that a client shows its model, which reads these names."""
     ids: set[str] = set()
-    for database in _databases(memory):
+    for database in memory.databases():
         for name, file in load(database).items():
             # A folder below the root has instructions of its own, which are read there only.
             if any(
@@ -102,16 +95,3 @@ def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
             ):
                 ids.update(file.ids)
     return frozenset(ids)
-
-
-def _databases(memory: BaseMemory) -> list[Database]:
-    databases: list[Database] = []
-    for kind in ("project", "user"):
-        try:
-            database = memory.database(kind, create=False)
-        except (StoreUnavailable, DeadlinePassed) as error:
-            memory.fail(f"graph ({kind}): {error}")
-            continue
-        if database is not None and database not in databases:
-            databases.append(database)
-    return databases

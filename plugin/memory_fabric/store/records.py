@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,9 @@ _BODY = (
 # Parts of the evidence that are searched, too: other words to ask by, and how a failure looked.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
+# Records that are looked up, or stored, at once: other processes wait for one transaction at most,
+# some 0.2 s.
+CHUNK = 400
 _LISTS = frozenset(("alternatives", "constraints", "tradeoffs"))
 _SELECT = ", ".join([*COLUMNS, "body", "sightings"])
 _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
@@ -111,6 +114,14 @@ def find(
         (*values, limit),
     ).fetchall()
     return [_of_row(row) for row in rows]
+
+
+def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Record]:
+    """Yield the records with one of these values in a column; some hundred are read at a time."""
+    for start in range(0, len(values), CHUNK):
+        some = values[start : start + CHUNK]
+        where = f"{column} IN ({marks(some)})"
+        yield from (record for record, _ in find(database.connection, where, tuple(some), -1))
 
 
 def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:

@@ -37,4 +37,4 @@ def at_stop(memory: Memory) -> None:
 def _update(memory: Memory, names: dict[str, int], most: int, *, is_last: bool) -> None:
     from memory_fabric.importing import follow  # late: such files seldom change
 
-    follow.update(memory, names, follow.Limits(most, MAX_RECORDS, is_last))
+    follow.update(memory, names, most, MAX_RECORDS, is_last=is_last)
