@@ -78,7 +78,7 @@ def test_readme_is_short_and_its_first_screen_answers() -> None:
     lines = README.splitlines()
     first = "\n".join(lines[:40])
 
-    assert len(README.split()) <= 713
+    assert len(README.split()) <= 700
     for needed in ("What you settle", "For people who", "claude plugin install", "session.svg)"):
         assert needed in first
     assert "| | memory-fabric | compared with |" in first

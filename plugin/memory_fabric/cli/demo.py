@@ -279,9 +279,13 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    terminal.say("Nothing is left behind. To install it:")
+    # README installs a clone by the folder that a script makes of it.
+    is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
+    first = "scripts/package dist/memory-fabric, then" if is_clone else ""
+    terminal.say(f"Nothing is left behind. To install it: {first}".rstrip())
     # Lines to copy are not folded.
-    sys.stdout.write(f"  claude plugin marketplace add {root}\n")
+    folder = os.path.join(root, "dist", "memory-fabric") if is_clone else root
+    sys.stdout.write(f"  claude plugin marketplace add {folder}\n")
     sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")
     return 0
 

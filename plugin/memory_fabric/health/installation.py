@@ -19,7 +19,9 @@ from memory_fabric.store.files import read_text
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 MARKETPLACE = "claude plugin marketplace add"
-FROM_A_CLONE = f'In a clone of the repository: {MARKETPLACE} "$PWD"'
+FROM_A_CLONE = (
+    f'In a clone: scripts/package dist/memory-fabric, then {MARKETPLACE} "$PWD/dist/memory-fabric"'
+)
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
 # docs/hooks.md was measured with this release; many older ones behave differently.
 TESTED_VERSION = (2, 1, 329)

@@ -1,7 +1,7 @@
 """The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower if outdated.
 
 Recency decides between hits that are as relevant as the best. A clearly less relevant hit counts as
-old: otherwise noise of today would rank above an old exact answer (docs/decisions/0017).
+old: otherwise noise of today would rank above an old exact answer (docs/decisions/0019).
 """
 
 from __future__ import annotations

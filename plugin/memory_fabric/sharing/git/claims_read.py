@@ -15,7 +15,7 @@ from memory_fabric.text import cut, one_line
 # Only the end of a larger file is read, where new lines are appended.
 MAX_BYTES = 2 << 20
 # Only the newest: a flood of others' records must not displace the user's own
-# (docs/decisions/0020).
+# (docs/decisions/0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60

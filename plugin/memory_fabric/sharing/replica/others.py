@@ -1,4 +1,4 @@
-"""Statements of other members, shown in the database as records of others (docs/decisions/0020) and
+"""Statements of other members, shown in the database as records of others (docs/decisions/0046) and
 as rows of the graph that name them.
 
 An observation or relation is there once, whoever states it: a row of this user's own is left alone,
