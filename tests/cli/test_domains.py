@@ -57,52 +57,6 @@ def test_br_20_relations_across_domains_are_counted_and_the_first_are_shown(shel
     }
 
 
-def test_a_domain_is_listed_with_its_entities_and_relations(shell: Shell) -> None:
-    shell.remember("--domain", "ops", "We use Redis for sessions")
-    shell.remember("--domain", "legal", "Contracts are kept in PostgreSQL for ten years")
-
-    listed = shell.run("domains", "Ops", "--json").json
-    told = shell.run("domains", "ops").out
-
-    assert (listed["domain"], listed["counts"]["records"]) == ("ops", 1)
-    names = {entity["name"] for entity in listed["entities"]}
-    assert "Redis" in names and "PostgreSQL" not in names
-    assert len(listed["relations"]) == listed["counts"]["relations"] >= 1
-    assert all(relation["timestamp"].endswith("Z") for relation in listed["relations"])
-    assert "Redis" in told and "PostgreSQL" not in told and "1 record" in told
-
-
-def test_a_long_domain_is_listed_page_by_page(shell: Shell) -> None:
-    line = '{"type":"entity","name":"n%d","entityType":"component","observations":[]}'
-    shell.run("import", "-", stdin="\n".join(line % number for number in range(5)))
-
-    first = shell.run("domains", "general", "--limit", "2")
-    pages = [
-        shell.run("domains", "general", "--json", "--limit", "2", "--offset", str(offset)).json
-        for offset in (0, 2, 4)
-    ]
-
-    assert [e["name"] for page in pages for e in page["entities"]] == [f"n{n}" for n in range(5)]
-    assert "There are more: --offset 2" in first.out
-    assert "There are more" not in shell.run("domains", "general", "--offset", "4").out
-
-
-def test_a_process_in_an_isolated_domain_lists_no_other(shell: Shell) -> None:
-    configure(shell, "[domains.legal]\nisolate = true\n")
-    shell.remember("--domain", "ops", "We use Redis for sessions")
-
-    inside = shell.run("domains", "ops", MEMORY_FABRIC_DOMAIN="legal")
-
-    assert (inside.status, inside.out) == (3, "The domain ops holds nothing here.\n")
-    assert shell.run("domains", "ops").status == 0
-
-
-def test_a_domain_that_is_no_name_is_refused(shell: Shell) -> None:
-    done = shell.run("domains", "!!")
-
-    assert done.status == 2 and "'!!' is no domain" in done.err
-
-
 def test_turns_of_past_sessions_are_counted_too(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     turn = ("u1", "s1", "user", "Hello.", "", "/x", "", "session", "2026-01-01T00:00:00.000Z")

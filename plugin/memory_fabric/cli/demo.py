@@ -231,12 +231,10 @@ class Demo:
         self._claim(is_undone and is_back, "Wednesday's session is told Monday's decision again")
 
     def _answer(self, session: str, text: str) -> HookResult:
-        """Show the last paragraph of Claude's message and run the end of its turn."""
         self.terminal.row("Claude", text.rpartition("\n\n")[2])
         return self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=text)
 
     def _prompt(self, session: str, text: str) -> HookResult:
-        """Show a prompt, run its hook, and show what Claude is told besides."""
         self.terminal.row("you", text, BOLD)
         bare_s = self.sandbox.bare_start_s()
         result = self._run_hook("UserPromptSubmit", session, prompt=text)
@@ -255,7 +253,6 @@ class Demo:
         return result
 
     def _claim(self, holds: bool, what: str) -> None:
-        """Print a claim with a mark for its truth."""
         self.failed += not holds
         self.terminal.say(f"{'✓' if holds else '✗'} {what}", *([GREEN] if holds else [RED, BOLD]))
 
@@ -291,7 +288,6 @@ def main() -> int:
 
 
 def _items(context: str) -> list[str]:
-    """Return the memories and cues in an injected text, without headings and the protocol."""
     fence, _, after = context.partition("</memory-fabric>")
     if not after and "<memory-fabric>" not in fence:
         return [context] if context and "\n" not in context else []
@@ -299,7 +295,6 @@ def _items(context: str) -> list[str]:
 
 
 def _memory_md(sandbox: Sandbox) -> Iterator[str]:
-    """Yield the memories in MEMORY.md, which the client itself gives the model."""
     file = memory_md.locate(sandbox.settings().config_dir, os.path.realpath(sandbox.project))
     for line in (files.read_text(file.path) or "").splitlines():
         if line.startswith("- "):

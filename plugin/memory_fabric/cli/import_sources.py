@@ -257,7 +257,6 @@ def restore_pages(
 
 
 def _graph(page: Restoring) -> dict[str, int]:
-    """Return the number of rows that a page brings of the tables of the graph, where any."""
     numbers = {table: len(page.rows.get(table, ())) for table in page_restore.KEYS[1:]}
     return {table: number for table, number in numbers.items() if number}
 

@@ -127,7 +127,6 @@ def _run(argv: list[str]) -> int:
 
 
 def _report_bug() -> tuple[str, str]:
-    """Save the traceback of a bug and return a message with its path, and what to do."""
     import traceback
 
     from memory_fabric.config import home_path

@@ -67,7 +67,6 @@ def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -
 
 
 def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
-    """Return the fields of a tool's call, and of its result, as Claude Code has them."""
     tool, arguments = str(raw["tool_name"]), dict(table_in(raw, "tool_input"))
     command = str(arguments.get("command") or arguments.get("input") or "")
     if patch := codex.patch_in(tool, command):

@@ -149,7 +149,6 @@ def _answered_turn(payload: Mapping[str, Any]) -> Turn | None:
 
 
 def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, ...]:
-    """Return the calls under Claude Code's names: a command, or the files that a patch changes."""
     name = text_in(payload, "name")
     if kind == "local_shell_call":
         name, arguments = "local_shell", table_in(payload, "action")
@@ -173,7 +172,6 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
 
 
 def _result(output: object) -> tuple[str, bool]:
-    """Return the text of a tool's output, and True if its command failed."""
     if isinstance(output, list):
         return _texts(output), False
     if isinstance(output, dict):

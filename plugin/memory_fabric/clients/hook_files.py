@@ -193,7 +193,6 @@ def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) ->
 
 
 def _matcher(row: Client, matcher: str) -> str:
-    """Return a matcher with the client's names of tools beside Claude Code's."""
     names: dict[str, list[str]] = {}
     for name, known in row.tools.items():
         names.setdefault(known, []).append(name)

@@ -217,7 +217,6 @@ def _is_launch_file(command: str) -> bool:
 
 
 def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
-    """Yield each event's list with each of its groups."""
     hooks = root.member(HOOKS)
     for event in hooks.parts if hooks and isinstance(hooks.value, dict) else ():
         for group in event.parts if isinstance(event.value, list) else ():

@@ -183,7 +183,6 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
 
 
 def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
-    """Yield the memory blocks that hooks gave with an attachment."""
     content = attachment.get("content") if attachment.get("type") == GIVEN else ""
     for text in content if isinstance(content, list) else [content]:
         if not isinstance(text, str) or OPEN_FENCE not in text:

@@ -195,7 +195,6 @@ def without_status_line(home: str, path: str) -> Change:
 
 
 def _own_status_line(contents: bytes | None, path: str) -> Any:
-    """Return the status line of a settings file if it is memory-fabric's; else None."""
     if not contents or not contents.strip():
         return None
     part = hooks_json.read(text_of(contents, path), path).member(hooks_json.STATUS_LINE)
@@ -364,7 +363,6 @@ def text_of(contents: bytes, path: str) -> str:
 
 
 def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
-    """Return the text of a file, or `empty` if the file holds nothing."""
     text = "" if contents is None else text_of(contents, path)
     is_filled = text.strip() or text == empty
     return Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty))

@@ -195,7 +195,6 @@ def _is_our_hook(command: str) -> bool:
 
 
 def _is_our_server(server: Any) -> bool:
-    """Return True if a configured server is started by memory-fabric's command."""
     if not isinstance(server, dict):
         return False
     words = [*_texts([server.get("command")]), *_texts(server.get("args"))]

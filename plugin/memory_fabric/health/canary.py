@@ -70,7 +70,6 @@ def _steps(sandbox: Sandbox, canary: str) -> list[Finding]:
 
 
 def _served(sandbox: Sandbox, canary: str) -> Finding:
-    """Check that the server's tools find an entity that they created."""
     name = "canary by the server"
     entity = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
     hello = {
@@ -117,7 +116,6 @@ def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
 
 
 def _run(sandbox: Sandbox, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command of this release in the temporary home."""
     source = os.path.join(sandbox.root, "plugin")
     return subprocess.run(
         [sys.executable, "-I", "-c", packages.ENTRY, source, *words],

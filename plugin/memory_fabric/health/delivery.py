@@ -80,7 +80,6 @@ def _folders(sight: Sight) -> list[str]:
 
 
 def _places(sight: Sight) -> list[str]:
-    """Return the project's folders."""
     here, project = sight.settings.project_dir, sight.memory.project
     return [here, os.path.realpath(here), *([project.root] if project else [])]
 
@@ -115,7 +114,6 @@ def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
 
 
 def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) -> Finding:
-    """Check for sessions since the installation without a trace of hooks."""
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
@@ -149,7 +147,6 @@ def _installed_at(sight: Sight) -> str:
 
 
 def _arrived(ledger: Sequence[Entry], dialogues: Sequence[Dialogue]) -> Finding:
-    """Check for injections in the ledger that no transcript shows."""
     expected = receipts.deliveries(ledger, dialogues)
     lost = [delivery for delivery in expected if not delivery.arrived]
     times = many(len(expected), "time")

@@ -84,7 +84,6 @@ def forget_interpreter(sight: Sight) -> list[str]:
 
 
 def _failure(python: str) -> str:
-    """Return why hooks cannot run with this Python; empty if they can."""
     command = [python, "-I", "-S", "-c", PROBE]
     try:
         process = subprocess.run(

@@ -256,7 +256,6 @@ def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Proble
 
 
 def _missing(memory: Memory) -> Iterator[Problem]:
-    """Yield a problem for records of the graph that their journal has lost."""
     for database in memory.databases():
         try:
             journals = location.all_journals(memory, database.kind)
@@ -270,7 +269,6 @@ def _missing(memory: Memory) -> Iterator[Problem]:
 
 
 def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
-    """Yield a problem for records of the journal that the graph has lost."""
     try:
         missing = adoption.missing(memory)
     except (FabricError, OSError):

@@ -232,7 +232,6 @@ def forwarding_as_json(settings: Settings) -> dict[str, Any]:
 
 
 def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: float) -> list[Message]:
-    """Return messages on items that wait, failed, were rejected or were dropped."""
     messages = []
     if backlog.waiting:
         remedy = "memory-fabric sync sends them now."
@@ -260,7 +259,6 @@ def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: floa
 
 
 def _is_failing(backlog: spool.Backlog) -> bool:
-    """Return True if the last attempt failed and items still wait."""
     is_newest = backlog.error_at > backlog.last_success
     return bool(backlog.last_error and backlog.waiting and is_newest)
 

@@ -246,7 +246,6 @@ def is_mem0(head: str) -> bool:
 
 
 def _memories(value: Any) -> list[Any] | None:
-    """Return the list of memories in a parsed file; None if the file is no export."""
     for _ in range(3):
         if isinstance(value, dict):
             value = next((value[name] for name in LISTS if name in value), None)

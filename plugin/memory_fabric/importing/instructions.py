@@ -268,7 +268,6 @@ def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]
 
 
 def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
-    """Yield the statements of a block, each with its type."""
     text = markdown.plain(block.text)
     if not any(c.isalpha() for c in text):
         return
@@ -300,7 +299,6 @@ def _describes(text: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a paragraph."""
     sentences: list[list[str]] = [[]]
     for word in text.split(" "):
         sentences[-1].append(word)

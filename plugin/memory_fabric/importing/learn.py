@@ -127,7 +127,6 @@ class Reading:
             memory.close()
 
     def _session(self, session: Session) -> Memory:
-        """Read one session to its end; return the memory of its project."""
         head, path = session.transcript.head, session.transcript.path
         # The session's context is the one that its hooks would have had.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
@@ -197,7 +196,6 @@ class Reading:
             _begin(memory, self.run.batch)
 
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
-        """Look for what to propose, bring the other tiers up to date, and count."""
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
         # The memory without its isolated domains, and each of these alone.
@@ -227,7 +225,6 @@ class Reading:
 
 
 def _counts(database: Database, batch: str) -> tuple[int, int, int]:
-    """Return the numbers of turns, fixes and candidates that a run has made in a project."""
     [(turns,)] = database.rows(
         "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
         (f"learned {batch} turns ", f"learned {batch} turns!"),

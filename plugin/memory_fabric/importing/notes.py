@@ -86,7 +86,6 @@ def time_of(value: Any) -> str:
 
 
 def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    """Return True if any of the first texts below a folder passes a test."""
     names = names_below(os.path.realpath(path), endings)[:LOOKED_AT] if os.path.isdir(path) else []
     texts = (read_one(path, name, Left()) for name in names)
     return any(text is not None and test(text.text) for text in texts)
@@ -259,7 +258,6 @@ _PARTED = str.maketrans("();\n", ",,,,")
 
 
 def _threads(lines: list[str]) -> Iterator[_Source]:
-    """Yield the threads of raw_memories.md."""
     starts = [at for at, line in enumerate(lines) if line.startswith(THREAD)]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         stated = {}
@@ -349,7 +347,6 @@ def _note_items(page: Page, text: Text, title: str) -> Iterator[Item]:
 
 
 def _observation(block: Block) -> tuple[str, str, str] | None:
-    """Return category, text and context of `- [category] text #tag (context)`."""
     if not block.is_bullet or not block.text.startswith("["):
         return None
     category, bracket, text = block.text[1:].partition("] ")
@@ -364,7 +361,6 @@ def _observation(block: Block) -> tuple[str, str, str] | None:
 
 
 def _relation(block: Block) -> tuple[str, str] | None:
-    """Return type and target of `- relation_type [[Target]]`."""
     if not block.is_bullet or "[[" not in block.text:
         return None
     kind, _, behind_kind = block.text.partition("[[")

@@ -256,7 +256,6 @@ def _escaped(text: str) -> list[str]:
 
 
 def _plain(lines: Sequence[str]) -> str:
-    """Return the text of escaped lines."""
     plain = []
     for line in lines:
         # An editor strips spaces at the end; those of the text are written as `&#32;`.
@@ -274,7 +273,6 @@ def _plain(lines: Sequence[str]) -> str:
 
 
 def _numbered(line: str) -> tuple[str, str]:
-    """Return the digits at the beginning of a line, and the rest."""
     behind = line.lstrip("0123456789")
     return line[: len(line) - len(behind)], behind
 
@@ -421,7 +419,6 @@ def _data(database: Database, project: str, own: Sequence[Seen]) -> Iterator[Row
 
 
 def _rows(database: Database, table: str) -> Iterator[dict[str, Any]]:
-    """Yield all rows of a table of the graph that are this user's own, in order of entry."""
     alias = table[0]
     condition = f"{alias}.{_OWN[table]} AND {alias}.id BETWEEN ? AND ?"
     for between in _ranges(database, table):
@@ -429,7 +426,6 @@ def _rows(database: Database, table: str) -> Iterator[dict[str, Any]]:
 
 
 def _ranges(database: Database, table: str) -> Iterator[tuple[int, int]]:
-    """Yield ranges of row numbers, each of ROWS_AT_ONCE."""
     row = database.row(f"SELECT max(id) FROM {table}")
     most = int(row[0] or 0) if row else 0
     for first in range(1, most + 1, ROWS_AT_ONCE):

@@ -227,7 +227,6 @@ class _Comparison:
         return False
 
     def _graph(self) -> dict[str, list[Row]]:
-        """Return the rows of the graph that the page has and memory lacks."""
         # Records that memory has already bring their own rows.
         graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
@@ -270,7 +269,6 @@ class _Comparison:
         return item.what
 
     def _before(self, entity: str, sums: Any) -> str | None:
-        """Return the observation in memory that has this sum."""
         if self._database is None:
             return None
         texts = self._database.rows(
@@ -281,7 +279,6 @@ class _Comparison:
         return next((text for (text,) in texts if [page.digest(text)] == sums), None)
 
     def _add(self) -> None:
-        """Add the items that a person wrote into the page."""
         fields = (row["record"] for row in self._found.data if isinstance(row.get("record"), dict))
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:

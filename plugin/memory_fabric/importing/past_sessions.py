@@ -234,7 +234,6 @@ def _is_in(folder: str, above: str) -> bool:
 
 
 def _offsets(home: str, project: str) -> dict[str, int]:
-    """Return how far the transcripts of a project's sessions were read, by session."""
     path = os.path.join(identity.folder_of(home, project), "graph.db")
     try:
         database = open_to_look(path, "project")

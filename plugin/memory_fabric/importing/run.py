@@ -127,7 +127,6 @@ def plan(
 
 
 def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
-    """Return the folders that a source may mean by a project's name or folder."""
     if os.path.isabs(project):
         is_here = os.path.isdir(project)
         return [identity.worktree_of(os.path.realpath(project))] if is_here else []
@@ -233,7 +232,6 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
 def _operations(
     memory: Memory, part: Part, batch: str
 ) -> Iterator[tuple[Database, list[Operation]]]:
-    """Yield the operations of each transaction, with its database."""
     by, settings = provenance(memory), memory.settings
     for database, some in _chunks(memory, part.records, create=True):
         assert database is not None

@@ -279,7 +279,6 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str, *, beside: str) -> None:
-    """Replace a private file with a file written beside it. Raises OSError."""
     beside = os.path.join(os.path.dirname(path), beside)
     try:
         with open(beside, "w", encoding="utf-8", opener=_private) as file:

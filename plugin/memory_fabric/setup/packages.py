@@ -262,7 +262,6 @@ def take_lock(data_dir: str) -> int:
 
 
 def _source() -> str:
-    """Return the folder that holds the package."""
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 

@@ -219,13 +219,11 @@ def export(
 
 
 def _expect_all(memory: Memory) -> None:
-    """Raise StoreUnavailable if a part of memory could not be read."""
     if memory.failures:
         raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
 
 
 def _write_page(page: pages.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
-    """Write a page; return its name, path and numbers."""
     plain = "".join(c if c.isalnum() or c in SIGNS_IN_NAMES else "-" for c in page.name)
     path = os.path.join(folder, f"{plain.strip('. ') or 'project'}.md")
     with show.progress_bar(f"Writing {path}", quiet=quiet) as tell:

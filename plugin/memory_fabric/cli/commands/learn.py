@@ -130,7 +130,6 @@ def learn(
 
 
 def _moved(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the new places by the old ones. Raises BadInput."""
     moved = {}
     for pair in pairs:
         old, sign, new = pair.partition("=")
@@ -174,7 +173,6 @@ def _preview(
 
 
 def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
-    """Yield what is left out, and why."""
     for state, because in UNREAD.items():
         places = [session.place for session in sessions if session.state == state]
         names = dict.fromkeys(

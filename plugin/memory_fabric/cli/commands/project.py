@@ -4,15 +4,15 @@ import os
 from typing import Any
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.cli.options import AsJson, argument, flag
 from memory_fabric.config import Settings, in_client
-from memory_fabric.domain_config import DomainConfig, domain_name
+from memory_fabric.domain_config import DomainConfig
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.sharing.git import adoption
 from memory_fabric.sharing.git.adoption import Missing
 from memory_fabric.store import domain_counts as store
-from memory_fabric.store.domain_counts import Contents, DomainCounts, contents
+from memory_fabric.store.domain_counts import DomainCounts
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.projects.link import KnownProject, Plan
@@ -20,7 +20,6 @@ from memory_fabric.text import cut
 
 ACTIONS = ("list", "link", "split", "undo", "adopt")
 MAX_SHOWN, MAX_CHARS = 10, 100
-SINGULAR = {"entities": "entity"}
 
 
 def project(
@@ -216,12 +215,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def domains(
-    name: str | None = argument(None, "NAME", "List the entities and relations of this domain."),
-    limit: int = option(50, "N", "With NAME, at most so many of each.", min=1, max=1000),
-    offset: int = option(0, "N", "With NAME, leave out the first N of each.", min=0),
-    as_json: AsJson = False,
-) -> int:
+def domains(as_json: AsJson = False) -> int:
     """Count memories by domain, and show how domains are related.
 
     Counts entities, relations, observations, records and episodes (turns of past sessions) of the
@@ -232,20 +226,9 @@ def domains(
     isolated, and the domain of this folder. docs/domains.md explains domains and isolation. If
     MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is counted. Exit code 3 if
     memory is empty.
-
-    With NAME it lists the entities and relations of this domain, oldest first, and counts its
-    observations, records and episodes. An entity of another domain is listed if this one says
-    something about it, with the observations that this one made. Exit code 3 if the domain is
-    empty.
-
-        memory-fabric domains
-        memory-fabric domains code_reviewer --limit 20 --offset 20
-        memory-fabric domains legal --json
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        if name is not None:
-            return _list_domain(memory, name, limit, offset, as_json)
         counts = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
@@ -275,56 +258,7 @@ def domains(
     return 0 if counts.counts else 1 if failures else 3
 
 
-def _list_domain(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) -> int:
-    """Print what a domain holds. Raises BadInput for a name without a letter or digit."""
-    # late: only for one domain
-    from memory_fabric.store.scoped_memory import within
-
-    name = domain_name(typed)
-    if not name:
-        raise BadInput("NAME", f"{typed!r} is no domain.", remedy="A name has letters or digits.")
-    scoped = within(memory, (name,))
-    listing = contents(scoped.databases(), limit, offset)
-    if as_json:
-        fields = {"domain": name, "counts": listing.counts, "limit": limit, "offset": offset}
-        entities = [
-            {"name": e.name, "entityType": e.type, "observations": e.observations}
-            | {"timestamp": e.created_at, "store": e.store}
-            for e in listing.entities
-        ]
-        relations = [
-            {"from": r.source, "relation": r.type, "to": r.target}
-            | {"timestamp": r.created_at, "store": r.store}
-            for r in listing.relations
-        ]
-        fields |= {"entities": entities, "relations": relations}
-        show.json_out({**fields, "failures": list(scoped.failures)})
-    else:
-        _show_contents(name, listing, offset)
-        show.warn_all(scoped.failures)
-    return 0 if any(listing.counts.values()) else 1 if scoped.failures else 3
-
-
-def _show_contents(name: str, listing: Contents, offset: int) -> None:
-    if not any(listing.counts.values()):
-        show.line(f"The domain {name} holds nothing here.")
-        return
-    numbers = (
-        f"{count} {SINGULAR.get(table, table[:-1]) if count == 1 else table}"
-        for table, count in listing.counts.items()
-    )
-    show.line(f"{name}: {', '.join(numbers)}")
-    if listing.entities:
-        rows = [(e.name, e.type, str(e.observations), e.created_at[:10]) for e in listing.entities]
-        show.table(("entity", "type", "observations", "since"), rows)
-    show.lines(f"{r.source} {r.type} {r.target} ({r.created_at[:10]})" for r in listing.relations)
-    last = offset + max(len(listing.entities), len(listing.relations))
-    if last < max(listing.counts["entities"], listing.counts["relations"]):
-        show.line(f"There are more: --offset {last}", "dim")
-
-
 def _show_domains(counts: DomainCounts, settings: Settings) -> None:
-    """Print the counts, the first relations between domains, and the domains of config.toml."""
     if not counts.counts:
         show.line("Nothing is stored here yet.")
     else:

@@ -149,7 +149,6 @@ def _show(answer: Answer) -> None:
 
 
 def _show_notes(answer: Answer) -> None:
-    """Print the paths, the notes on the query, and what could not be searched."""
     show.lines((f"path: {render.path_text(path)}" for path in answer.paths), "dim")
     show.lines(answer.notes, "dim")
     show.warn_all(f"not searched: {failure}" for failure in answer.failures)
@@ -185,7 +184,6 @@ def _row(hit: Hit) -> tuple[Any, ...]:
 
 
 def _show_explained(explained: Any) -> None:
-    """Print the parts of each score, and what a prompt with these words would be given."""
     answer, verdicts = explained.answer, explained.verdicts
     show.lines(filter(None, (render.filter_label(answer.query.filters),)), "dim")
     words = ", ".join(f"{word} ×{strength:g}" for word, strength in explained.words)

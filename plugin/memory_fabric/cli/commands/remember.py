@@ -230,13 +230,11 @@ def _cut(text: str, name: str) -> tuple[str, int]:
 
 
 def _with_lesson(why: str, instead: str) -> str:
-    """Append the lesson to the reason."""
     lesson, _ = _cut(one_line(instead), "lesson")
     return "; ".join(filter(None, (why, f"{INSTEAD}{lesson}" if lesson else "")))
 
 
 def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
-    """Return the ids of the records that are named to be replaced; each must be of one kind."""
     records = [resolve.record_by_id(memory, name)[0] for name in names]
     for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
@@ -248,7 +246,6 @@ def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]
 
 
 def _domain(stated: str) -> str:
-    """Return the normalized name of the domain; empty for none."""
     name = stated_name(stated)
     if stated and not name:
         text = f"{stated!r} is not a domain name."
@@ -257,7 +254,6 @@ def _domain(stated: str) -> str:
 
 
 def _completed(memory: Memory, stated: Record) -> Record:
-    """Add the type, reason, alternatives, entities and relations that the text states."""
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
@@ -270,7 +266,6 @@ def _completed(memory: Memory, stated: Record) -> Record:
 
 
 def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]) -> Confirmation:
-    """Store the record and read its confirmation back from memory."""
     from memory_fabric.capture.remember import state  # not needed to reject a text
 
     provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
@@ -291,7 +286,6 @@ def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]
 
 
 def _as_json(confirmation: Confirmation) -> dict[str, Any]:
-    """Return the record and the facts of its confirmation as a JSON object."""
     opposite = [
         {"id": r.id, "short_id": short_id(r.id), "date": stated_at(r)[:10]}
         | {"outcome": contradiction.outcome_of(r), "what": r.what, "text": contradiction.as_line(r)}
@@ -312,7 +306,6 @@ def _as_json(confirmation: Confirmation) -> dict[str, Any]:
 
 
 def _show(confirmation: Confirmation) -> None:
-    """Print the confirmation; failures go to standard error."""
     stored, rows = confirmation.record, confirmation.graph_rows
     head = "Already known, now stronger" if confirmation.repeated else "Remembered"
     show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")

@@ -172,7 +172,6 @@ def _decision_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[
 
 
 def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
-    """Return the text without names, or the reason why it cannot be kept for every project."""
     try:
         cleaned = for_everybody(record, memory)
     except BadInput as error:
@@ -225,7 +224,6 @@ def _show_global(proposed: Sequence[tuple[Record, str, str]], as_json: bool) -> 
 
 
 def _lines_of(candidate: Record) -> list[str]:
-    """Return the words of a candidate, and those around it."""
     times = store.said_again(candidate)
     text = one_line(worded(candidate))
     text = text if users_words(candidate) else cut(text, MAX_TEXT_CHARS)
@@ -320,7 +318,6 @@ def review(
 
 
 def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
-    """Print the first ones, the number of the others, and how to undo what is decided."""
     if not items:
         show.line("Nothing is due for review.")
         return

@@ -165,7 +165,6 @@ def _why_not(rule: BoundRule) -> str:
 
 
 def _change(action: str, name: str, as_json: bool) -> int:
-    """Set the effect of a rule, or unbind it; as one change that undo takes back."""
     if not name:
         remedy = "memory-fabric rules lists the ids."
         raise BadInput("rules", f"rules {action} needs an id.", remedy=remedy)

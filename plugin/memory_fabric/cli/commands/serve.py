@@ -160,7 +160,6 @@ def _tell_how_to_stop(*, is_local: bool) -> None:
 
 
 def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
-    """Make a permanent key, delete one, or list them."""
     from memory_fabric.servers.http import keys as kept_keys  # not needed for --help
 
     if new_key:

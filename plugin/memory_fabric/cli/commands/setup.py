@@ -170,7 +170,6 @@ def _check(
     shell: bool,
     folder: str,
 ) -> None:
-    """Raise BadInput for options that exclude each other."""
     if place and file:
         raise BadInput("--file", "Use either --settings or --file, not both.")
     if folder and not shell:
@@ -248,7 +247,6 @@ def _server(
 
 
 def _is_clients_copy(settings: Settings, root: str) -> bool:
-    """Return True for the copy of the plugin that the client keeps in its own folder."""
     return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
 
 
@@ -285,7 +283,6 @@ def _apply(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Show the changes, ask, and apply them."""
     pending = [change for change in changes if not change.is_none]
     rows = [
         {"file": c.path, "difference": "\n".join(difference(c)), "restores": c.restores}
@@ -438,7 +435,6 @@ def uninstall(
 
 
 def _keeps(belongings: object, question: str) -> bool:
-    """Ask whether to keep something, unless there is nothing."""
     return not belongings or typer.confirm(question, default=True)
 
 

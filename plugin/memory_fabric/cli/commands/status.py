@@ -131,7 +131,6 @@ def _show_status(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
 
 
 def _transcripts(memory: Memory, now_s: float) -> list[past_sessions.Session]:
-    """Return the sessions that clients still have, of all projects."""
     return past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
 
 
@@ -146,7 +145,6 @@ def _sharing(memory: Memory) -> dict[str, Any]:
 
 
 def _ago(at: str, now_s: float) -> str:
-    """Describe the age of an ISO time for people."""
     if not at:
         return "never"
     try:
@@ -366,5 +364,4 @@ def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price
 
 
 def _cost(chars: int, price: float) -> float:
-    """Return the dollars for reading so many characters once."""
     return chars / counts.CHARS_PER_TOKEN * price / 1e6
