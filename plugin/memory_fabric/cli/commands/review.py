@@ -1,11 +1,10 @@
 """candidates, review, stale, prune: what waits for a decision, and memories that are old."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.capture.people import for_everybody
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AsJson, Step, argument, flag, option
 from memory_fabric.errors import BadInput
@@ -25,14 +24,12 @@ from memory_fabric.models import (
 from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.render import changed_files
 from memory_fabric.store.history import candidates as store
-from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
 NOTHING = (
     "No candidates. A sentence that sounded like a rule or a decision, and that the assistant did "
     "not note, waits here until you keep or drop it."
 )
-NOTHING_GLOBAL = "No memory of this project or of yours is proposed for every project."
 MAX_TEXT_CHARS = 160
 NAMES = {
     reviewing.CANDIDATE: "candidate",
@@ -85,16 +82,11 @@ def candidates(
         None, "ID", "Remember a candidate as your own statement; can be repeated."
     ),
     drop: list[str] | None = option(None, "ID", "Forget a candidate; can be repeated."),
-    for_all: bool = flag(
-        "--global",
-        "List memories that may hold in every project instead, without names, as they would be "
-        "kept. --keep stores one with scope global, --drop leaves it in its project.",
-    ),
     step: Step = "",
     as_json: bool = flag(
         "--json",
-        "Answer in JSON: `candidates` or, with --global, `global`; with --keep or --drop `done` "
-        "and `record` of the first, and `results` for all.",
+        "Answer in JSON: `candidates`; with --keep or --drop `done` and `record` of the first, and "
+        "`results` for all.",
     ),
 ) -> int:
     """List sentences that were heard and not noted.
@@ -115,24 +107,14 @@ def candidates(
             from memory_fabric.capture.edit import decision  # not needed to list
 
             memory.batch, by = step or new_id(), environment.provenance()
-            changes = [
-                _decision_for_everybody(memory, name, name in keep)
-                if for_all
-                else decision(memory, name, by, keep=name in keep)
-                for name in names
-            ]
+            changes = [decision(memory, name, by, keep=name in keep) for name in names]
             decisions = [change() for change in changes]
             memory.flush()
             say_done(decisions, as_json)
             return 0
-        if for_all:
-            proposed = [(r, *_as_kept(memory, r)) for r in store.for_everybody(memory)]
-        else:
-            waiting = store.waiting(memory)
-            store.note_shown(memory, waiting, timestamp())
-    if for_all:
-        _show_global(proposed, as_json)
-    elif as_json:
+        waiting = store.waiting(memory)
+        store.note_shown(memory, waiting, timestamp())
+    if as_json:
         missing = {"missing": store.MISSING}
         show.json_out({"candidates": [formatting.as_json(r) | missing for r in waiting]})
     elif waiting:
@@ -147,36 +129,6 @@ def show_waiting(heading: str, waiting: Sequence[Record]) -> None:
     show.line(heading, style="bold")
     columns = ("id", "type", "since", "said by", "what")
     show.table(columns, map(_row, waiting), optional=("said by",))
-
-
-def _decision_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
-    """Return the change that makes a memory global, or ends the proposal.
-
-    Raises NotFound, BadInput.
-    """
-    records, by = store.named_for_everybody(memory, name), environment.provenance()
-    record = records[0]
-    if not keep:
-        return lambda: ("left in its project", store.settle_for_everybody(memory, records, by))
-    cleaned = for_everybody(record._replace(id="", scope="global", pinned=False), memory)
-
-    def change() -> Done:
-        copy = memory.remember(cleaned, by)
-        if copy is None:
-            text = f"{short_id(record.id)} was forgotten in scope global."
-            raise BadInput("--keep", text, remedy="State it again with remember --global.")
-        store.settle_for_everybody(memory, records, by, copy.id)
-        return "remembered for every project", copy
-
-    return change
-
-
-def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
-    try:
-        cleaned = for_everybody(record, memory)
-    except BadInput as error:
-        return "", str(error)
-    return f"{cleaned.what} — {cleaned.why}" if cleaned.why else cleaned.what, ""
 
 
 def say_done(decisions: Sequence[Done], as_json: bool) -> None:
@@ -202,25 +154,6 @@ def _row(record: Record) -> Sequence[str]:
         formatting.speaker(record.source, record.trust),
         "\n".join(_lines_of(record)),
     )
-
-
-def _show_global(proposed: Sequence[tuple[Record, str, str]], as_json: bool) -> None:
-    if as_json:
-        rows = [
-            formatting.as_json(record) | {"as_kept": text, "refused": why}
-            for record, text, why in proposed
-        ]
-        show.json_out({"global": rows})
-    elif proposed:
-        show.line("May hold in every project; without names", style="bold")
-        table = [
-            (short_id(record.id), shown_type(record.type), text or f"refused: {why}")
-            for record, text, why in proposed
-        ]
-        show.table(("id", "type", "as it would be kept"), table)
-        show.line("--keep ID --global keeps one for every project, --drop ID --global ends this.")
-    else:
-        show.line(NOTHING_GLOBAL)
 
 
 def _lines_of(candidate: Record) -> list[str]:

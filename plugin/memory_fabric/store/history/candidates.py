@@ -1,4 +1,4 @@
-"""Candidates: sentences that were heard and not noted, and what could hold for everybody.
+"""Candidates: sentences that were heard and not noted.
 
 Unconfirmed old records become candidates, too.
 """
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.models import AGAIN, OTHERS, TYPED, Provenance, Record
+from memory_fabric.models import AGAIN, TYPED, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
@@ -19,13 +19,6 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 MAX_LISTED = 200
 _OPEN = f"{CURRENT} AND scope <> 'local'"
 _CANDIDATE = f"status = 'candidate' AND {_OPEN}"
-# The key of a record's evidence with the id of the global one that was made from it.
-GLOBAL = "global"
-_GENERALIZABLE = (
-    f"status = 'active' AND {_OPEN} AND scope <> 'global' AND source <> '{OTHERS}' "
-    f"AND json_extract(body, '$.generalizable') AND json_extract(body, '$.evidence.{GLOBAL}') "
-    "IS NULL"
-)
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
 _UNPINNED = f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 "
 _UNUSED = (
@@ -80,38 +73,6 @@ def named(memory: Memory, text: str) -> Record:
         problem = f"{ids.short_id(record.id)} is no candidate."
         remedy = "memory-fabric candidates lists them; edit, pin and forget take any memory."
         raise BadInput("id", problem, remedy=remedy)
-    return record
-
-
-def for_everybody(memory: Memory) -> list[Record]:
-    """Return records that may hold in every project, newest first; none is global yet."""
-    return memory.find_records(_GENERALIZABLE, (), MAX_LISTED)
-
-
-def named_for_everybody(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return a record of `for_everybody`, its sessions and store. Raises NotFound, BadInput."""
-    from memory_fabric.store.history import resolve  # late: a start does without it
-
-    record, seen, kind = resolve.record_by_id(memory, text)
-    if not memory.find_records(f"id = ? AND {_GENERALIZABLE}", (record.id,)):
-        raise BadInput(
-            "id",
-            f"{ids.short_id(record.id)} is not proposed for every project.",
-            remedy="memory-fabric candidates --global lists what is; edit --scope global takes "
-            "any memory.",
-        )
-    return record, seen, kind
-
-
-def settle_for_everybody(
-    memory: Memory, found: tuple[Record, list[str], str], by: Provenance, made: str = ""
-) -> Record:
-    """Propose the record no more: `made` is the id of the global one, or it is for this project."""
-    record, seen, kind = found
-    settled = {"evidence": {**record.evidence, GLOBAL: made}} if made else {"generalizable": False}
-    record = record._replace(**settled)
-    payload = {"record": records.as_object(record), "seen_in": seen}
-    memory.write("put_record", payload, by, store=kind)
     return record
 
 
