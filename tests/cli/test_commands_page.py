@@ -110,10 +110,10 @@ def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
 
 
 def test_examples_are_kept_apart_from_the_prose() -> None:
-    told = split_examples("Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter.")
-
-    assert told.prose == "Does it.\n\nMore."
-    assert with_fences(told.examples) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
-    assert format_help(told.examples, rendered=False) == (
-        "Like this:\n\n\b\n    one\n    two\n\nAfter."
+    prose, examples = split_examples(
+        "Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter."
     )
+
+    assert prose == "Does it.\n\nMore."
+    assert with_fences(examples) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
+    assert format_help(examples, rendered=False) == ("Like this:\n\n\b\n    one\n    two\n\nAfter.")

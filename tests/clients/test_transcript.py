@@ -12,11 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.clients import transcript
-from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.clients.transcript import MAX_BYTES, ToolResult, ToolUse, Turn, read_on
 
 # Other work on the machine must not fail a law.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 EVENTS = Path(__file__).parents[1] / "events"
+
+
+def read_turns(
+    path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
+) -> tuple[list[Turn], int, int]:
+    """Turns, new offset and number of bad lines of a file with any mark."""
+    reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
+    return reading.turns, reading.offset, reading.bad
 
 
 def entry(text: str, uuid: str = "u", role: str = "user", **fields: Any) -> bytes:

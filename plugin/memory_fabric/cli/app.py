@@ -4,7 +4,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -15,13 +15,6 @@ from memory_fabric.cli.registry import COMMANDS
 # Click keeps the lines of a paragraph that begins with this.
 VERBATIM = "\b\n"
 INDENT = "    "
-
-
-class HelpText(NamedTuple):
-    """The prose of a help text in Markdown, and its examples."""
-
-    prose: str
-    examples: str
 
 
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
@@ -52,11 +45,11 @@ def build(names: Collection[str] = ()) -> typer.Typer:
         if not names or command.name in names:
             module = importlib.import_module(f"memory_fabric.cli.{command.module}")
             function = getattr(module, command.function)
-            text = split_examples(inspect.getdoc(function) or "")
+            prose, examples = split_examples(inspect.getdoc(function) or "")
             app.command(
                 command.name,
-                help=format_help(text.prose, rendered=rendered),
-                epilog=format_help(text.examples, rendered=rendered),
+                help=format_help(prose, rendered=rendered),
+                epilog=format_help(examples, rendered=rendered),
                 rich_help_panel=command.panel,
             )(function)
     return app
@@ -96,15 +89,15 @@ def _top(
         typer.echo(context.get_help())
 
 
-def split_examples(text: str) -> HelpText:
-    """Split a text before its first example, or before the line with a colon that introduces it."""
+def split_examples(text: str) -> tuple[str, str]:
+    """Return the prose of a help text, and its examples with the line that introduces them."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:
-        return HelpText("\n\n".join(paragraphs), "")
+        return "\n\n".join(paragraphs), ""
     if first > 1 and paragraphs[first - 1].endswith(":"):
         first -= 1
-    return HelpText("\n\n".join(paragraphs[:first]), "\n\n".join(paragraphs[first:]))
+    return "\n\n".join(paragraphs[:first]), "\n\n".join(paragraphs[first:])
 
 
 def format_help(text: str, *, rendered: bool) -> str:

@@ -22,10 +22,9 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings as hooks read them; the project defaults to the current folder.
-
-    Raises BadInput if config.toml cannot be read, if a file is in the path of the home, or if the
-    current folder was deleted.
+    """Return the settings as hooks read them; the project defaults to the current folder. Raises
+    BadInput if config.toml cannot be read, if a file is in the path of the home, or if the current
+    folder was deleted.
     """
     home = home_path(os.environ)
     above = home
@@ -73,7 +72,9 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
 
     Changes of one `step` are undone together. Raises BadInput for a step that is no name.
     """
-    check_step(step)
+    if len(step) > MAX_STEP_CHARS or not all(c.isalnum() or c in "-_." for c in step):
+        remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
+        raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
     memory = Memory.open(settings(), repair=repair)
     memory.batch = step
     try:
@@ -81,14 +82,6 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
     finally:
         memory.close()
         show.warn_all(files.take_refused_files())
-
-
-def check_step(step: str) -> None:
-    """Raise BadInput if a step is no name."""
-    is_plain = all(c.isalnum() or c in "-_." for c in step)
-    if len(step) > MAX_STEP_CHARS or not is_plain:
-        remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
-        raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
 
 
 def provenance(trust: str = "user") -> Provenance:

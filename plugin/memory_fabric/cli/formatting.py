@@ -41,11 +41,15 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
     record = origin.record
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     status = "removed" if origin.deletion else record.status
+    # The program, file and line of an imported record.
+    program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
+    parts = dict.fromkeys(str(part) for part in (program, place) if part and program)
+    line = f", line {record.evidence[LINE]}" if parts and record.evidence.get(LINE) else ""
     return (
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
         ("said by", said_by(record)),
-        ("imported from", imported_from(record)),
+        ("imported from", ", ".join(parts) + line),
         ("where", ", ".join(part for part in (record.project, record.origin) if part)),
         ("sessions", ", ".join(part for part in origin.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
@@ -55,14 +59,6 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
         ("entities", ", ".join(e.name for e in record.entities)),
         ("stored in", ", ".join(origin.tiers)),
     )
-
-
-def imported_from(record: Record) -> str:
-    """Name the program, file and line that a record was imported from; '' for other records."""
-    program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
-    line = f", line {record.evidence[LINE]}" if record.evidence.get(LINE) else ""
-    parts = [str(part) for part in (program, place) if part]
-    return ", ".join(dict.fromkeys(parts)) + line if parts and program else ""
 
 
 def speaker(source: str, trust: str) -> str:

@@ -61,9 +61,8 @@ def import_from(
     as_json: bool,
     yes: bool = False,
 ) -> int:
-    """Say what is new in these sources and what is left out, and store it unless `dry_run`.
-
-    Raises BadInput without `yes` if another project has the name by which a source states this one.
+    """Say what is new in these sources and what is left out, and store it unless `dry_run`. Raises
+    BadInput without `yes` if another project has the name by which a source states this one.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:

@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     if len(argv) == 1 and argv[0] in PROGRAM_COMMANDS:
         from memory_fabric.cli.commands import programs
 
-        return programs.run_program(argv[0])
+        return {"hook": programs.hook, "mcp": programs.mcp}.get(argv[0], programs.statusline)()
     if closed:
         text = "standard output is closed; nothing was done."
         return _say(argv, FAILED, text, "Send it to /dev/null instead.")

@@ -178,9 +178,8 @@ def on(switch: bool) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Go on if the user agrees, or agreed in advance with `--yes`.
-
-    Raises Abort if not, and BadInput without a terminal to ask in.
+    """Go on if the user agrees, or agreed in advance with `--yes`. Raises Abort if not, and
+    BadInput without a terminal to ask in.
     """
     if not yes and not sys.stdin.isatty():
         text = "Nothing was changed: this needs a confirmation."
@@ -202,9 +201,8 @@ def _without_controls(text: str) -> str:
 
 
 def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> None:
-    """Write a command's output file atomically.
-
-    Raises BadInput if it exists and `force` is not set.
+    """Write a command's output file atomically. Raises BadInput if it exists and `force` is not
+    set.
     """
     if os.path.isdir(target):
         raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")

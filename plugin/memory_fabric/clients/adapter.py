@@ -16,6 +16,7 @@ from memory_fabric.clients.transcripts import head_of, printed_by
 from memory_fabric.config import SDK, Settings
 from memory_fabric.events import Event, event_of, prompt
 from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
+from memory_fabric.store import files
 
 SHELL, EDIT, WRITE = "Bash", "Edit", "Write"
 RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
@@ -88,10 +89,7 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 def _shell_result(result: object) -> object:
     """Return the result of a command as a table with `stdout`; Cursor sends it as JSON."""
     if isinstance(result, str) and result.startswith("{"):
-        try:
-            result = json.loads(result)
-        except (ValueError, RecursionError):
-            return {"stdout": result}
+        result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):
         return {"stdout": printed_by(result)}
     if not isinstance(result, dict) or "stdout" in result:

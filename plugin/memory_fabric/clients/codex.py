@@ -6,7 +6,6 @@ Measured with release 0.169: each line is `{timestamp, type, payload}`. The user
 role user also hold what the client adds. Releases before the envelope are not read.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,6 +20,7 @@ from memory_fabric.clients.transcript import (
     text_in,
 )
 from memory_fabric.events import is_machine_text
+from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 PATCH = "apply_patch"
@@ -65,7 +65,6 @@ def paths(root: str) -> Iterator[str]:
 
 def head(path: str) -> Head | None:
     """Return the head of a rollout; None if its first lines name no folder, or for a subagent's.
-
     Raises OSError.
     """
     for entry in entries(path):
@@ -153,7 +152,7 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
     if kind == "local_shell_call":
         name, arguments = "local_shell", table_in(payload, "action")
     else:
-        arguments = _object(text_in(payload, "arguments"))
+        arguments = files.parsed(text_in(payload, "arguments")) or {}
     if name == PATCH:
         patch = text_in(payload, "input") or text_in(arguments, "input")
     elif name in SHELLS:
@@ -178,7 +177,7 @@ def _result(output: object) -> tuple[str, bool]:
         return text_in(output, "content"), output.get("success") is False
     text = output if isinstance(output, str) else ""
     if text.startswith("{"):
-        value = _object(text)
+        value = files.parsed(text) or {}
         if "output" in value:
             code = table_in(value, "metadata").get("exit_code")
             return text_in(value, "output"), code not in (None, 0)
@@ -193,11 +192,3 @@ def _result(output: object) -> tuple[str, bool]:
 def _texts(content: object) -> str:
     blocks = content if isinstance(content, list) else []
     return "\n".join(text for block in blocks if (text := text_in(block, "text")))
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -59,9 +59,8 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
 
 
 def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edited:
-    """Return the text with memory-fabric's hooks after the existing ones.
-
-    Raises BadInput for a text that is not a settings file.
+    """Return the text with memory-fabric's hooks after the existing ones. Raises BadInput for a
+    text that is not a settings file.
     """
     if read(done.text, path).member(HOOKS) is None:
         return with_member(done, path, (HOOKS,), dict(groups))

@@ -41,9 +41,8 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def take(home: str, path: str) -> None:
-    """Remove the link, and its folder if setup created it and it is empty.
-
-    Raises NotFound if there is none, BadInput for another program's file, OSError.
+    """Remove the link, and its folder if setup created it and it is empty. Raises NotFound if there
+    is none, BadInput for another program's file, OSError.
     """
     marks = manifest.marks_of(home, path)
     if not os.path.lexists(path):

@@ -19,7 +19,6 @@ from memory_fabric.setup import packages
 from memory_fabric.store import files
 
 EMPTY = "{}\n"
-PLUGIN = "memory-fabric"
 VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
 # A mark in every whole file that setup writes, by which the file is recognised.
@@ -142,9 +141,7 @@ def with_hooks(
 
 def without_hooks(home: str, path: str, root: str) -> Change:
     """Return the change that removes the hooks and the status line from a settings file; it
-    restores the file's old bytes if the file was not edited since.
-
-    Raises BadInput, OSError.
+    restores the file's old bytes if the file was not edited since. Raises BadInput, OSError.
     """
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
@@ -159,9 +156,8 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def with_status_line(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the status line to a settings file.
-
-    Raises BadInput if the file has a status line of someone else, OSError.
+    """Return the change that adds the status line to a settings file. Raises BadInput if the file
+    has a status line of someone else, OSError.
     """
     command = status_command(root)
     line = {"type": "command", "command": command, "padding": 0}
@@ -210,20 +206,6 @@ def may_hold_hooks(path: str) -> bool:
     return any(sign.encode() in contents for sign in signs)
 
 
-def enabled_plugin(paths: list[str]) -> str:
-    """Return the last of these settings files that enables the plugin; empty if it is not enabled.
-
-    A later file overrides an earlier one, as in the client.
-    """
-    deciding = ""
-    for path in paths:
-        plugins = files.read_json(path).get("enabledPlugins")
-        for name, on in plugins.items() if isinstance(plugins, dict) else ():
-            if str(name).partition("@")[0] == PLUGIN:
-                deciding = path if on is True else ""
-    return deciding
-
-
 # --- the server, and whole files
 
 
@@ -249,7 +231,6 @@ def without_server(home: str, path: str, root: str) -> Change:
 
 def with_file(path: str, content: str, root: str) -> Change:
     """Return the change that writes a whole file of this package's, such as a client's plugin.
-
     Raises BadInput if the path holds a file of someone else, OSError.
     """
     before, after = _bytes_of(path), content.encode("utf-8")
@@ -267,7 +248,6 @@ def with_file(path: str, content: str, root: str) -> Change:
 
 def without_file(home: str, path: str, root: str) -> Change:
     """Return the change that deletes a file that `with_file` wrote, even if it was edited since.
-
     Raises BadInput, OSError.
     """
     before = _bytes_of(path)
@@ -302,9 +282,8 @@ def _changed_to(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that restores a file, or removes by `take` if it was edited since.
-
-    Raises BadInput, OSError.
+    """Return the change that restores a file, or removes by `take` if it was edited since. Raises
+    BadInput, OSError.
     """
     before = _bytes_of(path)
     if before is None:
@@ -320,9 +299,8 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
 
 
 def apply(home: str, change: Change) -> None:
-    """Write the change, unless the file was changed meanwhile.
-
-    Raises StoreUnavailable then, OSError, TimeoutError.
+    """Write the change, unless the file was changed meanwhile. Raises StoreUnavailable then,
+    OSError, TimeoutError.
     """
     path, mark = change.path, change.mark
     with files.Locked(files.lock_path(home, path)):

@@ -258,14 +258,6 @@ def _length_to_line_end(file: BinaryIO) -> int:
     return 0
 
 
-def read_turns(
-    path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
-) -> tuple[list[Turn], int, int]:
-    """Return turns, new offset and number of bad lines, as `read_on` for a file with any mark."""
-    reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
-    return reading.turns, reading.offset, reading.bad
-
-
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
     """Return the assistant's last messages with text, oldest first: the id of the last entry of
     each, and its text. Empty if the transcript cannot be read.

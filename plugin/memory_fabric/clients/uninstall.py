@@ -81,9 +81,8 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove the memory block from a MEMORY.md, and the file if it held nothing else.
-
-    Raises OSError, TimeoutError, StoreUnavailable.
+    """Remove the memory block from a MEMORY.md, and the file if it held nothing else. Raises
+    OSError, TimeoutError, StoreUnavailable.
     """
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):

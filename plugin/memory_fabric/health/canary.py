@@ -26,47 +26,44 @@ REMEDY = "Run scripts/demo: it names the hook that fails."
 
 
 def prove(root: str) -> list[Finding]:
-    """Run each step with the test record, in a temporary home that is deleted afterwards.
-
-    Raises OSError when the hooks cannot be started.
+    """Run each step with the test record, in a temporary home that is deleted afterwards. Raises
+    OSError when the hooks cannot be started.
     """
     folder = tempfile.mkdtemp(prefix="memory-fabric-prove-")
     try:
         sandbox = Sandbox(root, folder, "canary-cage")
         with sandbox.without_installing():
-            return _steps(sandbox, f"heron{secrets.token_hex(4)}")
+            canary = f"heron{secrets.token_hex(4)}"
+            stated = sandbox.hook("UserPromptSubmit", FIRST, prompt=STATED.format(canary=canary))
+            answer = sandbox.hook("UserPromptSubmit", SECOND, prompt=ASKED)
+            task = {"description": "look it up", "prompt": ASKED, "subagent_type": AGENT}
+            call = {"tool_name": "Agent", "tool_input": task, "tool_use_id": "prove"}
+            sandbox.hook("PreToolUse", SECOND, **call)
+            briefed = sandbox.hook("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
+            sandbox.hook("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done.")
+            memory = Memory.open(sandbox.settings())
+            try:
+                ids = [record.id for record in memory.find_records("1") if canary in record.what]
+                holding = tiers_holding(memory, ids[0]) if ids else []
+                has_turn = counts.has_turn(memory, canary)
+            finally:
+                memory.close()
+            trace = "; ".join([*sandbox.log()[-3:], stated.errors, answer.errors]).strip("; ")
+            to_session = f"given to another session in {answer.took_s * 1000:.0f} ms"
+            steps = (
+                ("canary goes in", bool(ids), f"stored in {stated.took_s * 1000:.0f} ms"),
+                ("canary comes out", canary in answer.context, to_session),
+                ("canary at a subagent", canary in briefed.context, "given to it at its start"),
+                ("canary by Stop", has_turn, "its turn is kept from the transcript"),
+                *((f"canary in {tier}", tier in holding, "there after Stop") for tier in TIERS),
+            )
+            return [
+                *(_finding(name, is_well, text, trace) for name, is_well, text in steps),
+                _served(sandbox, f"gull{canary[5:]}"),
+                _forgotten(sandbox, canary, ids[0] if ids else ""),
+            ]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _steps(sandbox: Sandbox, canary: str) -> list[Finding]:
-    stated = sandbox.hook("UserPromptSubmit", FIRST, prompt=STATED.format(canary=canary))
-    answer = sandbox.hook("UserPromptSubmit", SECOND, prompt=ASKED)
-    task = {"description": "look it up", "prompt": ASKED, "subagent_type": AGENT}
-    sandbox.hook("PreToolUse", SECOND, tool_name="Agent", tool_input=task, tool_use_id="prove")
-    briefed = sandbox.hook("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
-    sandbox.hook("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done.")
-    memory = Memory.open(sandbox.settings())
-    try:
-        ids = [record.id for record in memory.find_records("1") if canary in record.what]
-        holding = tiers_holding(memory, ids[0]) if ids else []
-        has_turn = counts.has_turn(memory, canary)
-    finally:
-        memory.close()
-    trace = "; ".join([*sandbox.log()[-3:], stated.errors, answer.errors]).strip("; ")
-    to_session = f"given to another session in {answer.took_s * 1000:.0f} ms"
-    steps = (
-        ("canary goes in", bool(ids), f"stored in {stated.took_s * 1000:.0f} ms"),
-        ("canary comes out", canary in answer.context, to_session),
-        ("canary at a subagent", canary in briefed.context, "given to it at its start"),
-        ("canary by Stop", has_turn, "its turn is kept from the transcript"),
-        *((f"canary in {tier}", tier in holding, "there after Stop") for tier in TIERS),
-    )
-    return [
-        *(_finding(name, is_well, text, trace) for name, is_well, text in steps),
-        _served(sandbox, f"gull{canary[5:]}"),
-        _forgotten(sandbox, canary, ids[0] if ids else ""),
-    ]
 
 
 def _served(sandbox: Sandbox, canary: str) -> Finding:

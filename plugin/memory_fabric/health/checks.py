@@ -1,7 +1,7 @@
 """The table of all checks, in the order in which they are shown, with their repairs."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memory_fabric.errors import FabricError
@@ -99,13 +99,6 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
         except FAILURES as error:
             sight.memory.fail(f"{finding.name}: {error}")
     return repairs
-
-
-def with_repairs(
-    findings: Iterable[Finding], repairs: Mapping[str, tuple[str, ...]]
-) -> list[Finding]:
-    """Return the findings with what was repaired before them."""
-    return [finding._replace(mended=repairs.get(finding.name, ())) for finding in findings]
 
 
 def _findings(check: Check, sight: Sight) -> list[Finding]:

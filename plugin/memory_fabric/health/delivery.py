@@ -1,23 +1,40 @@
-"""Receipts: compare the ledger of injections with the client's transcripts."""
+"""Receipts: evidence in the client's transcripts that what the ledger has reached the model.
+
+The client records what a hook added to a request as an attachment in the order of the conversation
+(measured). Of long files only the end is read.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.capture.notes import protocol
-from memory_fabric.clients import receipts
 from memory_fabric.clients import settings as client_settings
-from memory_fabric.clients.receipts import Dialogue, Entry, Receipt
-from memory_fabric.clients.transcript import unknown_mark
+from memory_fabric.clients.transcript import table_in, text_in, turn_of, unknown_mark
+from memory_fabric.errors import BadInput
+from memory_fabric.events import load_object
 from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fine, warning, when
 from memory_fabric.health.installation import version_check
-from memory_fabric.ids import timestamp
+from memory_fabric.ids import short_id, timestamp
+from memory_fabric.store.files import names_in, open_regular
 from memory_fabric.store.history import trace
-from memory_fabric.text import first_of, many
+from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 
+MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
+MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
+# Every entry of a conversation has a type.
+HAS_TYPE = b'"type"'
+# The client's request log: most of the file, without conversation.
+BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
+GIVEN = "hook_additional_context"
+PROMPT = "UserPromptSubmit"
+# Channels of the ledger that show in the main conversation's transcript.
+CHANNELS = ("session", "prompt", "compact")
 SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
 # Every entry names the version, so the end of the newest file is enough.
 VERSION_BYTES = 256 << 10
-DAYS = receipts.MAX_AGE_S // 86400
+DAYS = MAX_AGE_S // 86400
 NOT_RUN = (
     "Start these sessions again: hooks are read at a session's start. Claude Code may skip hooks "
     "in a folder that is not trusted. See the checks of Claude Code above. A session with memory "
@@ -33,13 +50,212 @@ UNKNOWN_MARK = (
 )
 
 
+class File(NamedTuple):
+    """A session's transcript: its session, path, size and time of change."""
+
+    session: str
+    path: str
+    size: int
+    changed_s: float
+
+
+class Receipt(NamedTuple):
+    """One memory block in a request: its time, its event, and the memories in it.
+
+    `references` are the last marks of its lines: short ids, or names of entities.
+    """
+
+    at: str
+    event: str
+    references: tuple[str, ...]
+
+
+class Dialogue(NamedTuple):
+    """The conversation of a session in its transcript; `whole` is False where only its end was
+    read.
+
+    Times are ISO 8601, empty where there is none. `folder` is the working folder of the first
+    entry.
+    """
+
+    session: str
+    prompts: tuple[str, ...]
+    receipts: tuple[Receipt, ...]
+    first_at: str = ""
+    answered_at: str = ""
+    version: str = ""
+    whole: bool = True
+    folder: str = ""
+
+
+class Entry(NamedTuple):
+    """A row of the ledger: an injection of a memory into a session, its time and channel."""
+
+    session: str
+    memory: str
+    channel: str
+    at: str
+
+
+class HookDelivery(NamedTuple):
+    """The injections of one hook run by the ledger, and whether a transcript shows that they
+    arrived.
+    """
+
+    session: str
+    at: str
+    channel: str
+    memories: tuple[str, ...]
+    arrived: bool
+
+
+def files_of(folders: Iterable[str], now_s: float) -> list[File]:
+    """Return the newest transcripts in these folders, newest first: at most 20, at most 14 days
+    old.
+
+    A folder that is reachable by two paths is read once.
+    """
+    young = []
+    for folder in dict.fromkeys(map(os.path.realpath, folders)):
+        for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
+            path = os.path.join(folder, name)
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue  # removed meanwhile, or a link that leads nowhere
+            if now_s - status.st_mtime <= MAX_AGE_S and os.path.isfile(path):
+                session = name.removesuffix(".jsonl")
+                young.append(File(session, path, status.st_size, status.st_mtime))
+    return sorted(young, key=lambda file: file.changed_s, reverse=True)[:MAX_FILES]
+
+
+def folder_of(config_dir: str, path: str) -> str:
+    """Return the folder in which the client keeps transcripts of sessions started in a folder."""
+    return os.path.join(config_dir, "projects", memory_md.slug_of(path))
+
+
+def read(files: Iterable[File]) -> list[Dialogue]:
+    """Return the conversation of each file, within the limits; unreadable files are skipped."""
+    left, dialogues = MAX_BYTES, []
+    for file in files:
+        most = min(MAX_BYTES_OF_FILE, left)
+        if most <= 0:
+            break
+        left -= min(file.size, most)
+        try:
+            shown = entries(file.path, most)
+            dialogues.append(dialogue(file.session, shown, whole=file.size <= most))
+        except OSError:
+            continue  # removed meanwhile, or not readable: no evidence
+    return dialogues
+
+
+def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
+    """Yield conversation entries in the last `max_bytes` of a transcript, in order.
+
+    Unreadable lines, and lines longer than any prompt, are skipped. Raises OSError.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > max_bytes:
+            file.seek(size - max_bytes)
+            file.readline()
+        is_inside = False
+        while line := file.readline(MAX_LINE_BYTES):
+            is_whole = not is_inside and line.endswith(b"\n")
+            is_inside = not line.endswith(b"\n")
+            if not is_whole or HAS_TYPE not in line or line.startswith(BOOKKEEPING):
+                continue
+            try:
+                yield load_object(line)
+            except BadInput:
+                continue  # incomplete, or not written by the client
+
+
+def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
+    """Return the conversation that a transcript's entries show."""
+    view = Dialogue(session, (), (), whole=whole)
+    prompts: list[str] = []
+    receipts: list[Receipt] = []
+    for entry in said:
+        if entry.get("isSidechain") is True:
+            continue
+        at = text_in(entry, "timestamp")
+        view = view._replace(
+            first_at=view.first_at or at,
+            version=text_in(entry, "version") or view.version,
+            folder=view.folder or text_in(entry, "cwd"),
+        )
+        if entry.get("type") == "attachment":
+            receipts += _receipts(table_in(entry, "attachment"), at)
+            continue
+        turn = turn_of(entry)
+        if turn is None or not turn.text or (turn.role == "user" and turn.results):
+            continue
+        if turn.role == "user":
+            prompts.append(at)
+        else:
+            view = view._replace(answered_at=at or view.answered_at)
+    return view._replace(prompts=tuple(prompts), receipts=tuple(receipts))
+
+
+def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
+    content = attachment.get("content") if attachment.get("type") == GIVEN else ""
+    for text in content if isinstance(content, list) else [content]:
+        if not isinstance(text, str) or OPEN_FENCE not in text:
+            continue
+        block = text.partition(OPEN_FENCE)[2].partition(CLOSE_FENCE)[0]
+        parts = [line.partition("] ") for line in block.splitlines() if line.startswith("- [")]
+        marks = (before.rpartition(" · ")[2] for before, end, _ in parts if end)
+        yield Receipt(at, str(attachment.get("hookEvent") or ""), tuple(marks))
+
+
+def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
+    """Return the injections of the ledger that a transcript must show, oldest first.
+
+    A transcript must show one if the model answered afterwards and the part that was read begins
+    before it.
+    """
+    by_session = {dialogue.session: dialogue for dialogue in dialogues}
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for entry in ledger:
+        shown = by_session.get(entry.session)
+        if shown is None or entry.channel not in CHANNELS or entry.at >= shown.answered_at:
+            continue
+        if shown.whole or entry.at > shown.first_at:
+            groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
+    return [
+        HookDelivery(
+            session, at, channel, tuple(memories), _is_shown(memories, by_session[session])
+        )
+        for (at, session, channel), memories in sorted(groups.items())
+    ]
+
+
+def reference(memory: str) -> str:
+    """Return the name of a memory in a block: its short id, or its entity's name."""
+    source, _, name = memory.partition(":")
+    return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
+
+
+def _is_shown(memories: Iterable[str], shown: Dialogue) -> bool:
+    """Return True if one line of a hook's text is there: a text arrives whole or not at all."""
+    references = {reference for receipt in shown.receipts for reference in receipt.references}
+    # A relation is named by its first entity, a long name by its beginning.
+    beginnings = tuple(name for r in references if (name := r.removesuffix("…")))
+    return any(reference(memory).startswith(beginnings) for memory in memories)
+
+
+# --- the checks
+
+
 def client_version(sight: Sight) -> Finding:
     """Check the client's version, and its marks of prompts, in the project's newest transcript."""
-    for file in receipts.files_of(_folders(sight), sight.now_s):
+    for file in files_of(_folders(sight), sight.now_s):
         try:
-            entries = list(receipts.entries(file.path, VERSION_BYTES))
-            if version := receipts.dialogue(file.session, entries).version:
-                strange = sorted({mark for mark in map(unknown_mark, entries) if mark})
+            last = list(entries(file.path, VERSION_BYTES))
+            if version := dialogue(file.session, last).version:
+                strange = sorted({mark for mark in map(unknown_mark, last) if mark})
                 text = f"{version} marks prompts in a way that is not known: {'; '.join(strange)}"
                 return warning(text, UNKNOWN_MARK) if strange else version_check(version)
         except OSError:
@@ -53,14 +269,14 @@ def checks(sight: Sight) -> Iterator[Finding]:
     sessions = trace.sessions(databases)
     dialogues = [
         dialogue
-        for dialogue in receipts.read(receipts.files_of(_folders(sight), sight.now_s))
+        for dialogue in read(files_of(_folders(sight), sight.now_s))
         if dialogue.prompts and (dialogue.session in sessions or _is_of_project(dialogue, sight))
     ]
     if not dialogues:
         text = f"no transcript of this project with a prompt in the last {DAYS} days"
         yield fine(text)._replace(name="receipts")
         return
-    rows = trace.injections_since(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
+    rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
     # The request for notes is no memory, and no line of a block.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     yield _delivered(dialogues)._replace(name="receipts")
@@ -74,7 +290,7 @@ def _folders(sight: Sight) -> list[str]:
     top = os.path.join(config_dir, "projects", "")
     of_events = trace.transcript_folders(sight.memory.databases())
     return [
-        *(receipts.folder_of(config_dir, path) for path in _places(sight)),
+        *(folder_of(config_dir, path) for path in _places(sight)),
         *(folder for folder in of_events if folder.startswith(top)),
     ]
 
@@ -97,27 +313,32 @@ def _is_of_project(dialogue: Dialogue, sight: Sight) -> bool:
 def _delivered(dialogues: Sequence[Dialogue]) -> Finding:
     prompts = sum(len(dialogue.prompts) for dialogue in dialogues)
     pairs = [(dialogue, receipt) for dialogue in dialogues for receipt in dialogue.receipts]
-    with_prompt = sum(receipt.event == receipts.PROMPT for _, receipt in pairs)
+    with_prompt = sum(receipt.event == PROMPT for _, receipt in pairs)
     others = len(pairs) - with_prompt
     text = f"{with_prompt} of {many(prompts, 'prompt')} were given memories"
     text += f", {others} more at a session's start or after a compaction" if others else ""
     text += f" ({many(len(dialogues), 'session')} in {DAYS} days)"
     newest = sorted(pairs, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
-    return Finding(OK, text, details=tuple(_receipt(*pair) for pair in newest))
-
-
-def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
-    is_prompt = receipt.event == receipts.PROMPT
-    where = "with a prompt" if is_prompt else f"at {receipt.event}"
-    memories = first_of(receipt.references, SHOWN_IDS) or "nothing with an id"
-    return f"{when(receipt.at)}, session {dialogue.session[:8]}, {where}: {memories}"
+    details = []
+    for dialogue, receipt in newest:
+        where = "with a prompt" if receipt.event == PROMPT else f"at {receipt.event}"
+        memories = first_of(receipt.references, SHOWN_IDS) or "nothing with an id"
+        session = f"session {dialogue.session[:8]}"
+        details.append(f"{when(receipt.at)}, {session}, {where}: {memories}")
+    return Finding(OK, text, details=tuple(details))
 
 
 def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) -> Finding:
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    since = _installed_at(sight)
+    # Hooks should run since the first run, else the installation, else the last change of the
+    # settings, which cannot be earlier.
+    first, _ = trace.span(sight.memory.databases())
+    installed = first or client_settings.installed_at(sight.settings.config_dir)
+    paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]
+    changed = (timestamp(os.path.getmtime(path)) for path in paths)
+    since = installed or max(changed, default=timestamp(sight.now_s))
     judged = [
         dialogue
         for dialogue in dialogues
@@ -133,21 +354,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     return Finding(FAULT if newest in silent else WARNING, text, NOT_RUN)
 
 
-def _installed_at(sight: Sight) -> str:
-    """Return the time from which hooks should run here.
-
-    It is the first run of a hook, else the installation of the plugin, else the last change of the
-    settings, which cannot be earlier.
-    """
-    first, _ = trace.span(sight.memory.databases())
-    installed = first or client_settings.installed_at(sight.settings.config_dir)
-    paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]
-    changed = (timestamp(os.path.getmtime(path)) for path in paths)
-    return installed or max(changed, default=timestamp(sight.now_s))
-
-
 def _arrived(ledger: Sequence[Entry], dialogues: Sequence[Dialogue]) -> Finding:
-    expected = receipts.deliveries(ledger, dialogues)
+    expected = deliveries(ledger, dialogues)
     lost = [delivery for delivery in expected if not delivery.arrived]
     times = many(len(expected), "time")
     if not expected:
@@ -156,7 +364,7 @@ def _arrived(ledger: Sequence[Entry], dialogues: Sequence[Dialogue]) -> Finding:
         return fine(f"the transcripts show everything in the ledger: {times}")
     details = []
     for delivery in lost[-SHOWN_RECEIPTS:]:
-        ids = first_of([receipts.reference(memory) for memory in delivery.memories], SHOWN_IDS)
+        ids = first_of([reference(memory) for memory in delivery.memories], SHOWN_IDS)
         details.append(f"{when(delivery.at)}, session {delivery.session[:8]}: {ids}")
     state = FAULT if 2 * len(lost) >= len(expected) else WARNING
     text = f"given but never arrived: {len(lost)} of {times}"

@@ -18,6 +18,7 @@ from typing import Any
 from memory_fabric import file_lock
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.ids import timestamp
+from memory_fabric.store import files
 
 # Longer than any hook may take; reached only when something hangs.
 GIVE_UP_S = 60
@@ -41,11 +42,7 @@ class HookResult:
     @property
     def reply(self) -> dict[str, Any]:
         """The JSON object on standard output; empty if there is none."""
-        try:
-            value = json.loads(self.output or b"{}")
-        except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return files.parsed(self.output.decode("utf-8", "replace")) or {}
 
     @property
     def context(self) -> str:

@@ -29,9 +29,8 @@ class Followings(NamedTuple):
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Follow the instruction files at a path from now on; their statements were imported.
-
-    Raises StoreUnavailable, OSError.
+    """Follow the instruction files at a path from now on; their statements were imported. Raises
+    StoreUnavailable, OSError.
     """
     batch = _new_batch()
     for file in instructions.read_files(path, here_of(memory), Left()):
@@ -70,9 +69,8 @@ def update(
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:
-            budget = instructions.Budget(max_bytes)
             is_there = os.path.isfile(path)
-            files = instructions.read_files(path, here, Left(), budget) if is_there else []
+            files = instructions.read_files(path, here, Left(), max_bytes) if is_there else []
         except TooLarge:
             if is_last:
                 size, mtime_ns = instruction_files.stamp(path)

@@ -92,32 +92,16 @@ def read(path: str, here: Here, left: Left) -> Iterator[Item]:
         yield from file.items
 
 
-class Budget:
-    """A limit for one reading, in bytes and files; even a small file costs a minimum of bytes."""
-
-    def __init__(self, most: float = float("inf")) -> None:
-        self.left, self.files = most, MAX_FILES
-
-    def takes(self, size: int) -> bool:
-        """Count a file; return False if there are too many. Raises TooLarge, DeadlinePassed."""
-        deadline.current().check("all instruction files were read")
-        self.left -= max(size, LEAST_COST_BYTES)
-        if self.left < 0:
-            raise TooLarge
-        self.files -= 1
-        return self.files >= 0
-
-
 class TooLarge(Exception):
-    """The files have more bytes than the budget of this reading."""
+    """The files have more bytes than one reading may have."""
 
 
-def read_files(path: str, here: Here, left: Left, budget: Budget | None = None) -> list[File]:
+def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf")) -> list[File]:
     """Return the instruction files at a path, each with those that it imports.
 
-    Raises TooLarge beyond the budget.
+    Raises TooLarge if they have more than `max_bytes`, DeadlinePassed.
     """
-    reading = _Reading(here, left, budget or Budget())
+    reading = _Reading(here, left, max_bytes)
     is_folder = os.path.isdir(path)
     for file in files_of(path):
         if _leaves(file, path if is_folder else "", here):
@@ -130,8 +114,8 @@ def read_files(path: str, here: Here, left: Left, budget: Budget | None = None) 
 class _Reading:
     """The files that were read so far by their real paths, with their imports."""
 
-    def __init__(self, here: Here, left: Left, budget: Budget) -> None:
-        self._here, self._left, self._budget = here, left, budget
+    def __init__(self, here: Here, left: Left, max_bytes: float) -> None:
+        self._here, self._left, self._bytes_left = here, left, max_bytes
         self.files: dict[str, File] = {}
         paths = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
         self._links = {
@@ -146,9 +130,13 @@ class _Reading:
         place = place_of(path, here)
         try:
             status = os.stat(real)
-            if not self._budget.takes(status.st_size):
+            if len(self.files) >= MAX_FILES:
                 left.add(TOO_MANY, place)
                 return
+            deadline.current().check("all instruction files were read")
+            self._bytes_left -= max(status.st_size, LEAST_COST_BYTES)
+            if self._bytes_left < 0:
+                raise TooLarge
             text = decoded(real)
         except files.Refused as error:
             left.add(UNREADABLE, str(error))

@@ -232,9 +232,8 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files of a folder by name, or a single file; count the files left out.
-
-    Raises OSError.
+    """Yield the text files of a folder by name, or a single file; count the files left out. Raises
+    OSError.
     """
     root = os.path.realpath(path)
     names = names_below(root, endings)

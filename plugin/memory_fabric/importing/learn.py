@@ -33,7 +33,7 @@ from memory_fabric.importing.runs import Run
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import switches
+from memory_fabric.store import file_states, switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -204,15 +204,7 @@ class Reading:
         for view in (without(memory, isolated) if isolated else memory, *views):
             view.batch = batch
             _propose(view)
-        database = memory.session_database()
-        with database.transaction(durable=False) as c:
-            # No versions of files for past records: those of today are not those of then.
-            c.execute(
-                "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, "
-                "'$.record.id') FROM operations WHERE instr(payload, ?1) > 0 "
-                "AND json_extract(payload, '$.batch') = ?1)",
-                (batch,),
-            )
+        file_states.drop_due(memory.session_database(), batch)
         memory.flush()
         self.failures += [f"{name}: {text}" for text in memory.failures]
         memory.failures.clear()

@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
-from memory_fabric.store import records, signing
+from memory_fabric.store import files, records, signing
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
@@ -49,15 +50,8 @@ LEFT_OUT = (
 # Signs that would begin another block of Markdown, or a line of the page's own, at a line's start.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
-# Rows that are read, and lines that are written, at once: a large graph is never held whole.
-ROWS_AT_ONCE, LINES_AT_ONCE = 5_000, 5_000
-# The rows of each table that are this user's own, and how they are read.
-_OWN = {
-    "entities": "said_by = ''",
-    "relations": "said_by = ''",
-    "observations": f"source <> '{OTHERS}'",
-}
-_READ = {"entities": rows.entities, "relations": rows.relations, "observations": rows.observations}
+# Lines that are written at once: a large graph is never held whole.
+LINES_AT_ONCE = 5_000
 
 Row = Mapping[str, Any]
 # A record with the sessions that it was seen in.
@@ -152,11 +146,6 @@ def inline(text: str) -> str:
     return text
 
 
-def is_page(head: str) -> bool:
-    """Return True if a text begins as a page does."""
-    return head.startswith(MARK)
-
-
 def read(text: str) -> Found:
     """Read a page, also one that was edited by hand. Lines of data that are torn are counted."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
@@ -166,11 +155,8 @@ def read(text: str) -> Found:
     for line in lines[end + 1 :]:
         if line == "-->":
             break
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
+        row = files.parsed(line)
+        if row is None:
             torn += bool(line.strip())
         elif "signature" in row:
             signature = str(row["signature"])
@@ -302,9 +288,10 @@ def _page(memory: Memory, database: Database) -> Written:
     project = memory.project if database.kind == "project" else None
     name = project.name if project else USER_PAGE
     title = f"Memories of {name}" if project else "Memories for all projects"
-    own = records.find(database.connection, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
+    c = database.connection
+    own = records.find(c, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
     sign = ListSignature("lines", signing.key_of(memory.settings.home))
-    data = _data(database, project.id if project else "", own)
+    data = _data(c, project.id if project else "", own)
     lines = (
         line
         for part in (
@@ -315,16 +302,15 @@ def _page(memory: Memory, database: Database) -> Written:
                 "in memory.",
             ),
             _record_lines([record for record, _ in own]),
-            _entity_lines(database),
-            _relation_lines(database),
+            _entity_lines(c),
+            _relation_lines(c),
             ("",),
             data_lines(data, sign),
         )
         for line in part
     )
-    counts = [database.row(f"SELECT count(*) FROM {t} WHERE {mine}") for t, mine in _OWN.items()]
-    entities, relations, observations = (int(row[0]) if row else 0 for row in counts)
-    return Written(name, _in_parts(lines), len(own), entities, relations, observations)
+    numbers = rows.count_own(database.connection)
+    return Written(name, _in_parts(lines), len(own), *numbers)
 
 
 def _in_parts(lines: Iterator[str]) -> Iterator[str]:
@@ -342,36 +328,31 @@ def _record_lines(own: Sequence[Record]) -> Iterator[str]:
             yield from ("", f"## {heading}")
         for record in of_kind:
             yield ""
-            yield from item_lines(record.what, record.why, _about(record), record.id)
+            state = "" if record.status == "active" else record.status
+            if record.superseded_by:
+                state = f"replaced by {short_id(record.superseded_by)} on {record.valid_to[:10]}"
+            elif record.valid_to:
+                state = f"ended on {record.valid_to[:10]}"
+            author = str(record.evidence.get(IMPORTED) or record.author or f"the {record.trust}")
+            parts = (
+                stated_at(record)[:10],
+                f"{author}, by {record.source}",
+                f"instead of {', '.join(record.alternatives)}" if record.alternatives else "",
+                "" if record.domain == "general" else f"domain {record.domain}",
+                "pinned" if record.pinned else "",
+                state,
+            )
+            about = " · ".join(" ".join(part.split()) for part in parts if part)
+            yield from item_lines(record.what, record.why, about, record.id)
 
 
-def _about(record: Record) -> str:
-    state = "" if record.status == "active" else record.status
-    if record.superseded_by:
-        state = f"replaced by {short_id(record.superseded_by)} on {record.valid_to[:10]}"
-    elif record.valid_to:
-        state = f"ended on {record.valid_to[:10]}"
-    author = str(record.evidence.get(IMPORTED) or record.author or f"the {record.trust}")
-    parts = (
-        stated_at(record)[:10],
-        f"{author}, by {record.source}",
-        f"instead of {', '.join(record.alternatives)}" if record.alternatives else "",
-        "" if record.domain == "general" else f"domain {record.domain}",
-        "pinned" if record.pinned else "",
-        state,
-    )
-    return " · ".join(" ".join(part.split()) for part in parts if part)
-
-
-def _entity_lines(database: Database) -> Iterator[str]:
-    c, own = database.connection, f"e.{_OWN['entities']}"
-    head = ["", f"## {ENTITIES}", ""]
-    for between in _ranges(database, "entities"):
+def _entity_lines(c: Connection) -> Iterator[str]:
+    entities, head = rows.own(c, "entities"), ["", f"## {ENTITIES}", ""]
+    while some := list(islice(entities, rows.ROWS_AT_ONCE)):
         observations: dict[str, list[dict[str, Any]]] = {}
-        direct = f"o.source <> '{OTHERS}' AND o.record = '' AND o.entity BETWEEN ? AND ?"
-        for row in rows.observations(c, direct, between):
+        for row in rows.stated_directly(c, some[0]["id"], some[-1]["id"]):
             observations.setdefault(row["entity"], []).append(row)
-        for row in rows.entities(c, f"{own} AND e.id BETWEEN ? AND ?", between):
+        for row in some:
             yield from head
             head = []
             names = ", ".join(alias for _, alias in row["aliases"])
@@ -381,15 +362,15 @@ def _entity_lines(database: Database) -> Iterator[str]:
                 yield from item_lines(said["text"], "", "", f"o{said['id']}", indent="  ")
 
 
-def _relation_lines(database: Database) -> Iterator[str]:
+def _relation_lines(c: Connection) -> Iterator[str]:
     head = ["", f"## {RELATIONS}", ""]
-    for row in _rows(database, "relations"):
+    for row in rows.own(c, "relations"):
         yield from head
         head = []
         yield "* " + " → ".join(inline(row[end]) for end in ("from", "relationType", "to"))
 
 
-def _data(database: Database, project: str, own: Sequence[Seen]) -> Iterator[Row]:
+def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
     """Yield what a page does not show: fields of records, rows of the graph; an observation's row
     without a text that stands in the page.
     """
@@ -404,9 +385,9 @@ def _data(database: Database, project: str, own: Sequence[Seen]) -> Iterator[Row
         sums = [digest(record.what), digest(record.why)]
         yield {"record": whole, "seen_in": seen, "sums": sums}
     texts = {record.id: text_with_reason(record) for record, _ in own}
-    for row in _rows(database, "entities"):
+    for row in rows.own(c, "entities"):
         yield {"entities": row}
-    for row in _rows(database, "observations"):
+    for row in rows.own(c, "observations"):
         bare = {name: part for name, part in row.items() if name != "text"}
         owners = (row["record"], *row["claims"]) if row["record"] else ()
         owner = next((owner for owner in owners if texts.get(owner) == row["text"]), "")
@@ -414,19 +395,5 @@ def _data(database: Database, project: str, own: Sequence[Seen]) -> Iterator[Row
             yield {"observations": bare, "sums": [digest(row["text"])]}
         else:
             yield {"observations": bare, "of": owner} if owner else {"observations": row}
-    for row in _rows(database, "relations"):
+    for row in rows.own(c, "relations"):
         yield {"relations": row}
-
-
-def _rows(database: Database, table: str) -> Iterator[dict[str, Any]]:
-    alias = table[0]
-    condition = f"{alias}.{_OWN[table]} AND {alias}.id BETWEEN ? AND ?"
-    for between in _ranges(database, table):
-        yield from _READ[table](database.connection, condition, between)
-
-
-def _ranges(database: Database, table: str) -> Iterator[tuple[int, int]]:
-    row = database.row(f"SELECT max(id) FROM {table}")
-    most = int(row[0] or 0) if row else 0
-    for first in range(1, most + 1, ROWS_AT_ONCE):
-        yield first, first + ROWS_AT_ONCE - 1

@@ -68,7 +68,8 @@ def is_page(path: str) -> bool:
         return False
     with files.open_regular(path) as stream:
         head = stream.read(len(page.MARK) + 8)
-    return page.is_page(encodable(head.decode("utf-8", "replace").removeprefix("\ufeff")))
+    text = encodable(head.decode("utf-8", "replace"))
+    return text.removeprefix("\ufeff").startswith(page.MARK)
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
@@ -163,11 +164,19 @@ class _Comparison:
         restored = frozenset(self._records)
         graph = self._graph()
         self._add()
+        # Each stands behind the record that replaced it: its link needs that.
+        placed: dict[str, Seen] = {}
+        for id_ in self._records:
+            chain = []
+            while id_ in self._records and id_ not in placed and id_ not in chain:
+                chain.append(id_)
+                id_ = self._records[id_][0].superseded_by
+            placed |= {link: self._records[link] for link in reversed(chain)}
         return Restoring(
             name,
             self._store,
             self._own,
-            tuple(_successors_first(list(self._records.values()))),
+            tuple(placed.values()),
             {**graph, "of": restored},
             tuple(self._removed),
             left=self._left.all,
@@ -260,23 +269,16 @@ class _Comparison:
             self._left.add(REMOVED, entity)
             return None
         if [page.digest(item.what)] != row.get("sums"):
-            before = self._before(entity, row.get("sums"))
+            c = self._database and self._database.connection
+            stored = rows.observations(c, "e.name = ?", (entity,)) if c else ()
+            texts = (observation["text"] for observation in stored)
+            before = next((text for text in texts if [page.digest(text)] == row.get("sums")), None)
             if before is not None and not self._mine:
                 self._left.add(NOT_OURS, item.what)
                 return None
             self._removed += [(entity, before)] if before is not None else []
             self._counts["edited"] += 1
         return item.what
-
-    def _before(self, entity: str, sums: Any) -> str | None:
-        if self._database is None:
-            return None
-        texts = self._database.rows(
-            "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE e.name = ?",
-            (entity,),
-        )
-        return next((text for (text,) in texts if [page.digest(text)] == sums), None)
 
     def _add(self) -> None:
         fields = (row["record"] for row in self._found.data if isinstance(row.get("record"), dict))
@@ -347,16 +349,3 @@ class _Comparison:
 
 def _sums(item: Item | Record) -> list[str]:
     return [page.digest(item.what), page.digest(item.why)]
-
-
-def _successors_first(pairs: list[Seen]) -> list[Seen]:
-    """Return records so that each stands behind the one that replaced it: its link needs that."""
-    by_id = {pair[0].id: pair for pair in pairs}
-    placed: dict[str, Seen] = {}
-    for id_ in by_id:
-        chain = []
-        while id_ in by_id and id_ not in placed and id_ not in chain:
-            chain.append(id_)
-            id_ = by_id[id_][0].superseded_by
-        placed |= {link: by_id[link] for link in reversed(chain)}
-    return list(placed.values())

@@ -99,7 +99,10 @@ def make(
     for transcript in transcripts.find(roots, agents=settings.domains.configured, failed=failed):
         folder = transcript.head.folder
         place = place_of(folder)
-        moves = ((new, old) for old, new in new_places.items() if _is_in(folder, old))
+        inside = f"{folder}{os.sep}"
+        moves = (
+            (new, old) for old, new in new_places.items() if inside.startswith(f"{old}{os.sep}")
+        )
         if place.gone and (move := next(moves, None)):
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
@@ -145,15 +148,6 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
     until = now_s + SOON_DAYS * DAY_S
     soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
     return sorted(soon, key=lambda session: session.transcript.deleted_s)
-
-
-def first_deletion(sessions: Iterable[Session]) -> float:
-    """Return when a client deletes the first of the sessions that memory has not read; 0 for never.
-
-    In seconds; it may be past, since clients delete when they start.
-    """
-    times = (session.transcript.deleted_s for session in to_read(sessions))
-    return min(filter(None, times), default=0.0)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
@@ -227,10 +221,6 @@ def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
             return owners == {id_}
         folder = os.path.dirname(folder)
     return False
-
-
-def _is_in(folder: str, above: str) -> bool:
-    return f"{folder}{os.sep}".startswith(f"{above}{os.sep}")
 
 
 def _offsets(home: str, project: str) -> dict[str, int]:

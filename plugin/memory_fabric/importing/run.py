@@ -30,7 +30,7 @@ from memory_fabric.importing.items import (
 from memory_fabric.importing.runs import Run
 from memory_fabric.importing.sources import Source
 from memory_fabric.models import Operation, Progress, Record, Relation
-from memory_fabric.store import graph, records, write
+from memory_fabric.store import file_states, graph, records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import is_forgotten
@@ -182,9 +182,8 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[Stored]:
-    """Store all parts as one batch, and note it for undo; return the result of each plan.
-
-    Raises StoreUnavailable; what was stored before stays, and running it again stores the rest.
+    """Store all parts as one batch, and note it for undo; return the result of each plan. Raises
+    StoreUnavailable; what was stored before stays, and running it again stores the rest.
     """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
@@ -217,14 +216,11 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
             ) from error
         count += sum(bool(r.get("record")) and not r.get("repeated") for r in results)
         related += sum(len(r.get("relations", ())) for r in results)
-        if database.kind == "project":
-            # No versions of files that these records name: those of today are not those of then.
-            named = [(op.payload["record"]["id"],) for op in operations if "record" in op.payload]
-            with database.transaction(durable=False) as c:
-                c.executemany("DELETE FROM files_due WHERE record = ?", named)
         number += len(operations)
         if progress:
             progress(number, len(part.records) + 2)
+    if (project := memory.database("project", create=False)) is not None:
+        file_states.drop_due(project, batch)
     memory.flush()
     return Stored(count, related, batch)
 

@@ -22,7 +22,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
-from memory_fabric.store.files import Locked
+from memory_fabric.store.files import Locked, names_in
 
 # Longer than another process needs to download the same packages.
 WAIT_S = 900.0
@@ -74,10 +74,9 @@ def missing(packages: Sequence[str]) -> list[str]:
 
 
 def install(folder: str, lock: str) -> None:
-    """Install the packages of a lock into the folder, once even if several processes ask.
-
-    Raises FabricError with the cause and a remedy, OSError, and TimeoutError if another process
-    takes too long with it.
+    """Install the packages of a lock into the folder, once even if several processes ask. Raises
+    FabricError with the cause and a remedy, OSError, and TimeoutError if another process takes too
+    long with it.
     """
     import shutil  # not needed to look for an extra
 
@@ -92,10 +91,7 @@ def install(folder: str, lock: str) -> None:
 
 def installed(kind: str, data_dir: str) -> list[str]:
     """Return every folder of this kind, of any release and interpreter."""
-    try:
-        names = sorted(os.listdir(data_dir)) if data_dir else []
-    except OSError:
-        return []
+    names = names_in(data_dir) if data_dir else []
     paths = [os.path.join(data_dir, name) for name in names if name.startswith(f"{kind}-")]
     return [path for path in paths if os.path.isdir(path)]
 
@@ -147,7 +143,7 @@ def _fill(folder: str, lock: str) -> None:
 def _remove_leftovers(data_dir: str) -> None:
     import shutil
 
-    for name in os.listdir(data_dir) if os.path.isdir(data_dir) else ():
+    for name in names_in(data_dir):
         path = os.path.join(data_dir, name)
         if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > LEFTOVER_AFTER_S:
             shutil.rmtree(path, ignore_errors=True)

@@ -150,6 +150,19 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
     return list(states.values())
 
 
+def drop_due(database: Database, batch: str) -> None:
+    """Note no versions of the files that records of a batch name: those of today are not those of
+    then. Raises StoreUnavailable.
+    """
+    with database.transaction(durable=False) as c:
+        c.execute(
+            "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, '$.record.id') "
+            "FROM operations WHERE instr(payload, ?1) > 0 "
+            "AND json_extract(payload, '$.batch') = ?1)",
+            (batch,),
+        )
+
+
 def _database(memory: BaseMemory) -> Database | None:
     return memory.database("project", create=False) if memory.project is not None else None
 

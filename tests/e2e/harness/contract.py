@@ -21,9 +21,9 @@ from e2e.harness.home import REPOSITORY, Home
 from e2e.harness.script import Script, call, delegate
 from e2e.harness.stub import StubAPI
 from e2e.harness.terminal import KEY, accept, end, type_in
-from memory_fabric.clients import receipts
 from memory_fabric.clients.transcript import MARKS
 from memory_fabric.config import NO_MEMORY_MD
+from memory_fabric.health import delivery as receipts
 from memory_fabric.hooks.table import HANDLERS
 from waiting import GIVE_UP_S
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_on
 from memory_fabric.hooks.session.checkpoint import changed_files, open_items, read_files
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
@@ -205,7 +205,7 @@ def test_what_was_superseded_or_forgotten_does_not_come_back(client: SimulatedCl
 
 
 def test_the_recorded_transcript_has_no_list_and_its_failed_tools_do_not_count() -> None:
-    turns, _, _ = read_turns(str(EVENTS / "transcript.jsonl"))
+    turns = read_on(str(EVENTS / "transcript.jsonl")).turns
 
     assert open_items(turns) is None
     assert read_files(turns) == []

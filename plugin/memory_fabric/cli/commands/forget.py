@@ -123,7 +123,10 @@ def forget(
             forgotten = plan.forget(memory, matches, environment.provenance())
         lone_names = [n for db in memory.databases() if forgotten for n in graph.left_alone(db, 1)]
     if as_json:
-        show.json_out(_as_json(matches, forgotten, preview, purged))
+        fields = {"forgotten": forgotten} | plan.as_json(matches)
+        shown: dict[str, Any] = marked(fields, _words_of(matches))
+        shown |= {"purge": asdict(preview) | {"can_be_undone": False}} if preview else {}
+        show.json_out(shown | ({"purged": asdict(purged)} if purged else {}))
     else:
         _show(matches)
         _say(matches, forgotten if yes or confirm else None, preview, purged)
@@ -148,15 +151,6 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
     else:
         _say(plan.Found(text), purged.memories, None, purged)
     return True
-
-
-def _as_json(
-    matches: plan.Found, gone: int, preview: PurgePreview | None, purged: Purged | None
-) -> dict[str, Any]:
-    fields: dict[str, Any] = marked({"forgotten": gone} | plan.as_json(matches), _words_of(matches))
-    if preview:
-        fields["purge"] = asdict(preview) | {"can_be_undone": False}
-    return fields | ({"purged": asdict(purged)} if purged else {})
 
 
 def _show(matches: plan.Found) -> None:

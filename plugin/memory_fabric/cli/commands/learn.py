@@ -107,7 +107,7 @@ def learn(
     show.warn_all(f"could not be read: {because}" for because in failed)
     if here:
         sessions = past_sessions.of_folder(sessions, settings.project_dir, settings.home)
-    unread = [session for session in sessions if session.state in past_sessions.TO_READ]
+    unread = past_sessions.to_read(sessions)
     if as_json and not run:
         return show.json_out(past_sessions.as_json(sessions, now_s))
     if not as_json and (unread or not run):
@@ -157,7 +157,8 @@ def _preview(
     for group in past_sessions.groups(sessions):
         waiting = str(len(group.of(*past_sessions.TO_READ)) or "-")
         since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
-        deleted_s = past_sessions.first_deletion(group.sessions)
+        times = (s.transcript.deleted_s for s in past_sessions.to_read(group.sessions))
+        deleted_s = min(filter(None, times), default=0.0)
         deleted = formatting.when(timestamp(deleted_s))[:10] if deleted_s else "-"
         name, number = group.place.name, str(len(group.sessions))
         rows.append((name, number, waiting, since, deleted, group.place.root))

@@ -1,11 +1,6 @@
 """hook, mcp, statusline, demo: programs that load little of the command line."""
 
 
-def run_program(name: str) -> int:
-    """Run the command `hook`, `mcp` or `statusline`; each ends the process itself."""
-    return {"hook": hook, "mcp": mcp, "statusline": statusline}[name]()
-
-
 def hook() -> int:
     """Answer one hook event from standard input.
 

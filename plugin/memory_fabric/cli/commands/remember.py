@@ -148,10 +148,13 @@ def remember(
         evidence={key: _cut(value, key)[0] for key, value in beside.items() if value},
     )
     with environment.open_memory(step=step) as whole:
-        own = domain_for(whole.settings, agent)
+        own, stated_domain = domain_for(whole.settings, agent), stated_name(domain)
+        if domain and not stated_domain:
+            text = f"{domain!r} is not a domain name."
+            raise BadInput("--domain", text, remedy="Use letters and digits, as in legal_advisor.")
         memory = visible_to_process(whole)
         memory.batch = step
-        stated = stated._replace(domain=_domain(domain) or own.name)
+        stated = stated._replace(domain=stated_domain or own.name)
         if stated.scope == "local" and not memory.settings.session:
             text = "Scope local is for one session, and this shell is not part of one."
             remedy = "Use it inside Claude Code, or use another scope."
@@ -245,14 +248,6 @@ def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]
     return [old.id for old in records]
 
 
-def _domain(stated: str) -> str:
-    name = stated_name(stated)
-    if stated and not name:
-        text = f"{stated!r} is not a domain name."
-        raise BadInput("--domain", text, remedy="Use letters and digits, as in legal_advisor.")
-    return name
-
-
 def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
@@ -329,17 +324,11 @@ def _show(confirmation: Confirmation) -> None:
         ("stored in", ", ".join(confirmation.tiers)),
     )
     show.lines(map(contradiction.as_line, confirmation.opposite), "yellow")
-    _show_commands(confirmation)
-    show.warn_all(confirmation.failures)
-
-
-def _show_commands(confirmation: Confirmation) -> None:
-    """Print the command that replaces a record of another choice, and the one for a lesson."""
-    stored = confirmation.record
+    # The commands that replace a record of another choice, and that add a lesson.
     quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
     # The options for the scope and domain of the record, unless they are the default.
-    scope = f" --scope {stored.scope}" if stored.scope != "team" else ""
-    place = scope + (f" --domain {stored.domain}" if stored.domain != "general" else "")
+    place = f" --scope {stored.scope}" if stored.scope != "team" else ""
+    place += f" --domain {stored.domain}" if stored.domain != "general" else ""
     others = (r for r in confirmation.opposite if contradiction.is_choice_against(stored, r))
     if old := next(others, None):
         text = cut(one_line(old.what), MAX_WHAT_CHARS).rstrip(".")
@@ -348,3 +337,4 @@ def _show_commands(confirmation: Confirmation) -> None:
     if confirmation.lacks_lesson:
         command = f"memory-fabric remember --failed --instead '…'{place} {quoted}"
         show.line(f"It has no lesson yet. Add what to do instead with {command}")
+    show.warn_all(confirmation.failures)

@@ -4,15 +4,15 @@ import difflib
 import os
 import shlex
 import sys
-from dataclasses import dataclass
 from typing import Literal
 
 import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import flag, option
+from memory_fabric.cli.options import exclusive, flag, option
 from memory_fabric.clients import hook_files, manifest, path_link, set_up
+from memory_fabric.clients import settings as client_settings
 from memory_fabric.clients import uninstall as uninstalling
 from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.clients.set_up import Change
@@ -21,6 +21,7 @@ from memory_fabric.clients.uninstall import Belongings
 from memory_fabric.config import Settings, search_path
 from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.redaction.redact import redact
+from memory_fabric.store.files import read_json
 from memory_fabric.store.projects import identity
 
 SHELL_FOLDER = os.path.join(".local", "bin")
@@ -116,7 +117,15 @@ def setup(
     """
     settings = environment.settings()
     root = environment.plugin_root() or settings.plugin_root
-    _check(place, file, client, mcp, statusline=statusline, shell=shell, folder=folder)
+    exclusive("--file", "Use either --settings or --file, not both.", place, file, remedy="")
+    if folder and not shell:
+        raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
+    others, once = bool(mcp or client or shell), "Run setup once for each."
+    exclusive("--statusline", "--statusline is set up alone.", statusline, others, remedy=once)
+    others, alone = bool(place or file or mcp or client), "Use it alone."
+    exclusive("--shell", "--shell only links the command.", shell, others, remedy=alone)
+    most = "Use --file at most."
+    exclusive("--client", "--client has its own file.", client, place, remedy=most)
     if shell:
         return _link(settings, root, folder, remove, as_json)
     path = os.path.abspath(file) if file else ""
@@ -160,29 +169,6 @@ def setup(
     return _apply(settings, changes, commands, steps, remove=remove, yes=yes, as_json=as_json)
 
 
-def _check(
-    place: Place | None,
-    file: str,
-    client: Client | None,
-    mcp: bool | None,
-    *,
-    statusline: bool,
-    shell: bool,
-    folder: str,
-) -> None:
-    if place and file:
-        raise BadInput("--file", "Use either --settings or --file, not both.")
-    if folder and not shell:
-        raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
-    if statusline and (mcp or client or shell):
-        text = "--statusline is set up alone."
-        raise BadInput("--statusline", text, remedy="Run setup once for each.")
-    if shell and (place or file or mcp or client):
-        raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
-    if client and place:
-        raise BadInput("--client", "--client has its own file.", remedy="Use --file at most.")
-
-
 def removals(settings: Settings, root: str) -> list[Change]:
     """Return the changes that remove everything setup wrote, and these hooks if added by hand."""
     kinds = {m.path: m.kind for m in manifest.marks(settings.home) if m.kind in TAKES}
@@ -217,12 +203,14 @@ def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
     """Raise BadInput, unless `force`, if the plugin runs the same hooks, or replaces this copy."""
-    settings_files = [path]  # what applies together with the user's settings
+    paths = [path]  # what applies together with the user's settings
     if place in ("project", "local"):
-        settings_files = [_settings_file(settings, "project"), _settings_file(settings, "local")]
-    enabled = set_up.enabled_plugin([_settings_file(settings, "user"), *settings_files])
+        paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
+    paths.insert(0, _settings_file(settings, "user"))
+    layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
+    enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
     if enabled and not force and os.name == "posix":  # elsewhere the plugin's cannot be started
-        text = f"{enabled} enables the plugin: every hook would run twice."
+        text = f"{enabled[-1]} enables the plugin: every hook would run twice."
         remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
         raise BadInput("setup", text, remedy=remedy)
     if _is_clients_copy(settings, root) and not force:
@@ -350,21 +338,6 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Uninstallation:
-    """The changes of client files, the links to remove, and the memory to delete and to keep."""
-
-    changes: tuple[Change, ...]
-    links: tuple[str, ...]
-    gone: Belongings
-    kept: Belongings
-
-    @property
-    def deletes(self) -> bool:
-        """True if something is deleted that cannot be restored."""
-        return bool(self.gone.home or self.gone.notes or self.gone.folders)
-
-
 def uninstall(
     purge: bool = flag(
         "--purge",
@@ -402,35 +375,51 @@ def uninstall(
             _keeps(mine.notes, f"Keep the lines in MEMORY.md ({len(mine.notes)})?"),
             _keeps(mine.folders, f"Keep the records in folders of projects ({len(mine.folders)})?"),
         )
-    plan = _plan(settings, mine, *keeps)
-    if plan.gone.home:
+    changes = removals(settings, environment.plugin_root() or settings.plugin_root)
+    changes = [change for change in changes if not change.is_none]
+    links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
+    kept, gone = _only(mine, *keeps), _only(mine, *(not keep for keep in keeps))
+    if gone.home:
         for inner in (settings.user_home, settings.config_dir, settings.project_dir):
-            uninstalling.check_home(plan.gone.home, inner)
-    has_work = bool(plan.changes or plan.links or plan.deletes)
+            uninstalling.check_home(gone.home, inner)
+    # What cannot be restored.
+    deletes = any(gone)
+    has_work = bool(changes or links or deletes)
     if not as_json:
-        for change in plan.changes:
+        for change in changes:
             show_difference(change)
-        show.lines(f"The link {path} will be removed." for path in plan.links)
-        if plan.deletes:
+        show.lines(f"The link {path} will be removed." for path in links)
+        if deletes:
             show.line("This deletes permanently:")
-            show.lines(f"  {line}" for line in _listed(plan.gone))
+            show.lines(f"  {line}" for line in _listed(gone))
     carries_out = has_work and (yes or not as_json)
-    question = "Delete all of it?" if plan.deletes else "Remove it?"
     if carries_out:
-        show.confirm(question, yes)
-    problems = _carry_out(settings, plan) if carries_out else []
+        show.confirm("Delete all of it?" if deletes else "Remove it?", yes)
+    problems = _carry_out(settings, changes, links, gone) if carries_out else []
     if as_json:
         return show.json_out(
             {
-                "restored": [*(change.path for change in plan.changes), *plan.links],
-                "deleted": _listed(plan.gone),
-                "kept": _listed(plan.kept),
+                "restored": [*(change.path for change in changes), *links],
+                "deleted": _listed(gone),
+                "kept": _listed(kept),
                 "stays": problems,
                 "next": [*UNINSTALL_COMMANDS, SERVER_COMMAND],
                 "done": carries_out or not has_work,
             }
         )
-    _say(plan, problems)
+    for change in changes:
+        how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
+        show.line(f"{change.path} {how}.")
+    if deletes:
+        show.line(f"Deleted. {NOT_TOUCHED}")
+    show.warn_all(problems)
+    if any(kept):
+        show.line("The memory stays, and a new installation finds it again:")
+        show.lines(f"  {line}" for line in _listed(kept))
+        show.line("memory-fabric uninstall --purge deletes all of it.")
+    show.line("To uninstall the plugin:")
+    show.lines(f"  {command}" for command in UNINSTALL_COMMANDS)
+    show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")
     return 0
 
 
@@ -438,61 +427,33 @@ def _keeps(belongings: object, question: str) -> bool:
     return not belongings or typer.confirm(question, default=True)
 
 
-def _plan(
-    settings: Settings, mine: Belongings, memory: bool, notes: bool, folders: bool
-) -> Uninstallation:
-    changes = removals(settings, environment.plugin_root() or settings.plugin_root)
-    marks = manifest.marks(settings.home)
-    gone = Belongings(
-        "" if memory else mine.home, () if notes else mine.notes, () if folders else mine.folders
-    )
-    kept = Belongings(
-        mine.home if memory else "", mine.notes if notes else (), mine.folders if folders else ()
-    )
-    return Uninstallation(
-        tuple(change for change in changes if not change.is_none),
-        tuple(mark.path for mark in marks if mark.kind == manifest.LINK),
-        gone,
-        kept,
+def _only(mine: Belongings, home: bool, notes: bool, folders: bool) -> Belongings:
+    return Belongings(
+        mine.home if home else "", mine.notes if notes else (), mine.folders if folders else ()
     )
 
 
-def _carry_out(settings: Settings, plan: Uninstallation) -> list[str]:
-    """Apply the plan, the home last; return why anything could not be removed."""
+def _carry_out(
+    settings: Settings, changes: list[Change], links: list[str], gone: Belongings
+) -> list[str]:
+    """Remove all of it, the home last; return why anything could not be removed."""
     problems: list[str] = []
-    for change in plan.changes:
+    for change in changes:
         set_up.apply(settings.home, change)
-    for path in plan.links:
+    for path in links:
         try:
             path_link.take(settings.home, path)
         except FabricError as error:
             problems.append(str(error))
-    for note in plan.gone.notes:
+    for note in gone.notes:
         uninstalling.remove_lines(settings.home, note)
-    for folder in plan.gone.folders:
+    for folder in gone.folders:
         problems += uninstalling.remove_folder(folder)
-    if plan.gone.home:
-        uninstalling.remove_home(plan.gone.home)
+    if gone.home:
+        uninstalling.remove_home(gone.home)
     return problems
 
 
 def _listed(of: Belongings) -> list[str]:
     lines = [f"lines in {note.path}" for note in of.notes]
     return [line for line in (of.home, *of.folders, *lines) if line]
-
-
-def _say(plan: Uninstallation, problems: list[str]) -> None:
-    for change in plan.changes:
-        how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
-        show.line(f"{change.path} {how}.")
-    if plan.deletes:
-        show.line(f"Deleted. {NOT_TOUCHED}")
-    show.warn_all(problems)
-    remaining = _listed(plan.kept)
-    if remaining:
-        show.line("The memory stays, and a new installation finds it again:")
-        show.lines(f"  {line}" for line in remaining)
-        show.line("memory-fabric uninstall --purge deletes all of it.")
-    show.line("To uninstall the plugin:")
-    show.lines(f"  {command}" for command in UNINSTALL_COMMANDS)
-    show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")

@@ -16,7 +16,7 @@ from memory_fabric.config import MAX_PRICE, transcript_roots
 from memory_fabric.errors import BadInput
 from memory_fabric.health import checks, work
 from memory_fabric.health import tiers as health
-from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, TieState
+from memory_fabric.health.check import FAULT, OK, WARNING, Sight, TieState
 from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
@@ -207,9 +207,20 @@ def doctor(
             repairs = checks.mend(inputs)
             show.warn_all(inputs.memory.failures)
     with sight() as inputs:
-        findings = checks.with_repairs(checks.examine(inputs), repairs)
+        findings = [
+            finding._replace(mended=repairs.get(finding.name, ()))
+            for finding in checks.examine(inputs)
+        ]
         if proof:
-            findings += [*_canary(inputs.settings.plugin_root), *checks.receipts(inputs)]
+            # late: it starts processes, which only --prove needs
+            from memory_fabric.health.canary import prove
+
+            if not inputs.settings.plugin_root:
+                text = "This package is installed without the plugin's hooks."
+                raise BadInput("--prove", text, remedy=f"Run {INSTALL}.")
+            canary = prove(inputs.settings.plugin_root)
+            findings += [finding._replace(area=checks.CANARY) for finding in canary]
+            findings += checks.receipts(inputs)
     if as_json:
         show.json_out([finding.as_json() for finding in findings])
     else:
@@ -254,16 +265,6 @@ def sight() -> Iterator[Sight]:
                 yield TieState(tie.space, team_report.headline(*about), bad, troubles)
 
         yield Sight(shell, layers, memory, now_s, tuple(HANDLERS), states)
-
-
-def _canary(root: str) -> list[Finding]:
-    # late: it starts processes, which only --prove needs
-    from memory_fabric.health.canary import prove
-
-    if not root:
-        text = "This package is installed without the plugin's hooks."
-        raise BadInput("--prove", text, remedy=f"Run {INSTALL}.")
-    return [finding._replace(area=checks.CANARY) for finding in prove(root)]
 
 
 def worth(

@@ -7,7 +7,6 @@ import typer
 
 from memory_fabric.cli import COMPLETING, environment, show
 from memory_fabric.cli.options import argument, flag
-from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
@@ -124,7 +123,19 @@ def semantic(
             raise FabricError(text, remedy=remedy)
     state, why = measure.state(settings)
     is_on, updates = state == measure.ON, action == "update"
-    embedded = _update(settings) if updates and is_on else 0
+    embedded = 0
+    meaning = measure.measure_for(settings) if updates and is_on else None
+    if meaning is not None:
+        from memory_fabric.semantic import vectors  # with numpy
+
+        with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
+            try:
+                embedded = vectors.embed_all(
+                    memory, meaning.model, give_up_s=math.inf, progress=tell
+                )
+            except TimeoutError as error:
+                text = "Another process embeds memories."
+                raise FabricError(text, remedy="Wait until it has ended.") from error
     if as_json:
         more = {"embedded": embedded} if updates else {}
         show.json_out({"state": state, "why": why, **more})
@@ -133,20 +144,6 @@ def semantic(
         if updates and is_on:
             show.line(f"Embedded: {embedded}")
     return 1 if action in ("on", "update") and not is_on else 0
-
-
-def _update(settings: Settings) -> int:
-    """Embed what has no vector, and return how much. Raises FabricError if another process does."""
-    from memory_fabric.semantic import vectors  # with numpy
-
-    meaning = measure.measure_for(settings)
-    assert meaning is not None  # the caller has asked for its state
-    with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
-        try:
-            return vectors.embed_all(memory, meaning.model, give_up_s=math.inf, progress=tell)
-        except TimeoutError as error:
-            text = "Another process embeds memories."
-            raise FabricError(text, remedy="Wait until it has ended.") from error
 
 
 def completion(shell: str = argument(..., "SHELL", "bash, zsh or fish", choices=SHELLS)) -> int:

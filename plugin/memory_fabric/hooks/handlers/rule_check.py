@@ -102,10 +102,10 @@ def _declined(
     """Return the ids of the rules about calls that the user declined lately."""
     # late: few calls are made a second time
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
-    from memory_fabric.clients.transcript import read_turns
+    from memory_fabric.clients.transcript import read_on
 
     start = max(0, files.size_of(event.transcript_path) - MAX_LOOKED_BACK_BYTES)
-    turns, _, _ = read_turns(event.transcript_path, start, MAX_LOOKED_BACK_BYTES)
+    turns = read_on(event.transcript_path, start, max_bytes=MAX_LOOKED_BACK_BYTES).turns
     results = [result for turn in turns for result in turn.results if result.is_error]
     refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
     roots = matching.roots_of(context.memory)

@@ -20,12 +20,20 @@ Edge = tuple[int, str, int]
 # The oldest builds of SQLite allow 999 bound values.
 MAX_VALUES = 999
 CHUNK = 900
+# A large graph is never held whole.
+ROWS_AT_ONCE = 5_000
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
 
 _ENTITY = "id name type domain record said_by created_at updated_at".split()
 _OBSERVATION = "id entity text record trust source session agent domain created_at".split()
 _RELATION = "id from relationType to record said_by domain created_at".split()
+# The rows of each table that are this user's own.
+_OWN = {
+    "entities": "said_by = ''",
+    "relations": "said_by = ''",
+    "observations": f"source <> '{OTHERS}'",
+}
 
 
 def nothing() -> Rows:
@@ -137,6 +145,28 @@ def relations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
         f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id"
     )
     return _with_claims(c, "relations", _RELATION, c.execute(query, values).fetchall())
+
+
+def own(c: Connection, table: str) -> Iterator[Row]:
+    """Yield this user's own rows of a table in order of entry; thousands are read at once."""
+    find = {"entities": entities, "observations": observations, "relations": relations}[table]
+    (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
+    for first in range(1, most + 1, ROWS_AT_ONCE):
+        where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
+        yield from find(c, where, (first, first + ROWS_AT_ONCE - 1))
+
+
+def count_own(c: Connection) -> tuple[int, int, int]:
+    """Return the numbers of this user's own entities, relations and observations."""
+    counts = ", ".join(f"(SELECT count(*) FROM {table} WHERE {_OWN[table]})" for table in _OWN)
+    entities, relations, observations = c.execute(f"SELECT {counts}").fetchone()
+    return entities, relations, observations
+
+
+def stated_directly(c: Connection, first: int, last: int) -> list[Row]:
+    """Return this user's observations without a record, of the entities between two numbers."""
+    where = f"o.{_OWN['observations']} AND o.record = '' AND o.entity BETWEEN ? AND ?"
+    return observations(c, where, (first, last))
 
 
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:

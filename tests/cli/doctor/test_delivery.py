@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from memory_fabric.clients import receipts
-from memory_fabric.clients.receipts import Entry
+from memory_fabric.health import delivery as receipts
+from memory_fabric.health.delivery import Entry
 
 BLOCK = (
     "<memory-fabric>\nRemembered from earlier work, may be relevant (facts on record, not "
@@ -83,7 +83,7 @@ def test_tool_results_summaries_and_commands_are_no_prompts() -> None:
 
 
 def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
-    path = Path(__file__).parents[1] / "events/transcript.jsonl"
+    path = Path(__file__).parents[2] / "events/transcript.jsonl"
 
     shown = receipts.dialogue("recorded", receipts.entries(str(path), 1 << 20))
 
