@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_fabric.config import Settings, read_settings, transcript_roots
 from memory_fabric.importing import past_sessions, runs
-from memory_fabric.importing.learn import Reading, Result
+from memory_fabric.importing.learn import Reading
 
 DAY_S = 24 * 3600
 # What is compared between two memories: everything that was learned, without generated ids.
@@ -84,12 +84,14 @@ class Machine:
         roots = transcript_roots(self.environ)
         return past_sessions.make(settings or self.settings, roots, self.now.timestamp())
 
-    def learn(self, settings: Settings | None = None) -> Result:
+    def learn(self, settings: Settings | None = None) -> Reading:
         """Read what is not read, as the command does."""
         settings = settings or self.settings
         chosen = [one for one in self.found(settings) if one.state in past_sessions.TO_READ]
         run = runs.begin(settings.home)
-        return Reading(settings, run, lambda done, of: None).read(chosen)
+        reading = Reading(settings, run, lambda done, of: None)
+        reading.read(chosen)
+        return reading
 
     def rows(self, query: str, project: str = "*") -> list[tuple[Any, ...]]:
         """The rows of a query in all projects' databases."""

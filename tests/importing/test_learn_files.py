@@ -11,7 +11,7 @@ import pytest
 from importing.past import Machine, rest
 from memory_fabric.health import work
 from memory_fabric.importing import past_sessions, runs
-from memory_fabric.importing.learn import Reading, Result
+from memory_fabric.importing.learn import Reading
 
 ASKED = "Please add an index to the orders table of the shop."
 DONE = "The orders table has an index now."
@@ -24,12 +24,14 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Result:
+def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
     """Read everything; after the first step something happens, once."""
     waiting = [meanwhile]
     chosen = [one for one in machine.found() if one.state in past_sessions.TO_READ]
     run = runs.begin(machine.settings.home)
-    return Reading(machine.settings, run, lambda *_: waiting and waiting.pop()()).read(chosen)
+    reading = Reading(machine.settings, run, lambda *_: waiting and waiting.pop()())
+    reading.read(chosen)
+    return reading
 
 
 def test_a_file_with_several_names_is_one_session_and_what_is_no_file_none(

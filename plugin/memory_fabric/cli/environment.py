@@ -45,10 +45,7 @@ def settings() -> Settings:
     except FileNotFoundError as error:
         remedy = "Change to another folder, and try again."
         raise BadInput("folder", "The current folder was deleted.", remedy=remedy) from error
-    return stated._replace(
-        project_dir=folder,
-        plugin_root=stated.plugin_root or plugin_root(),
-    )
+    return stated._replace(project_dir=folder, plugin_root=stated.plugin_root or plugin_root())
 
 
 def program(settings: Settings) -> str:

@@ -18,15 +18,7 @@ from urllib.parse import quote
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import timestamp
-from memory_fabric.importing.items import (
-    ELSEWHERE,
-    EMPTY,
-    UNREADABLE,
-    Here,
-    Item,
-    Left,
-    unusable,
-)
+from memory_fabric.importing.items import ELSEWHERE, EMPTY, UNREADABLE, Here, Item, Left, unusable
 from memory_fabric.importing.notes import time_of
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line

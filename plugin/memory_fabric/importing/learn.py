@@ -33,10 +33,11 @@ from memory_fabric.importing.runs import Run
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import file_states, switches
-from memory_fabric.store.conversations import sessions
+from memory_fabric.store import file_states, records, switches
+from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import learn
 from memory_fabric.store.projects import home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import content_stems, cut, first_of, one_line
@@ -65,16 +66,11 @@ class Done(NamedTuple):
     bad_lines: int = 0
 
 
-class Result(NamedTuple):
-    """The run, what it made by project, and what failed."""
-
-    run: Run
-    projects: list[Done]
-    failures: list[str]
-
-
 class Reading:
-    """One run over sessions; `tell` is called with the bytes read and those of all."""
+    """One run over sessions: what it made by `projects`, and its `failures`.
+
+    `tell` is called with the bytes read and those of all.
+    """
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
@@ -83,29 +79,28 @@ class Reading:
         self._done_bytes = self._all_bytes = 0
         self._bad: dict[str, int] = {}
         self.failures: list[str] = []
+        self.projects: list[Done] = []
 
-    def read(self, chosen: Sequence[Session]) -> Result:
+    def read(self, chosen: Sequence[Session]) -> None:
         """Read these sessions, and finish each project after its last one; also those that an
         interrupted run left. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
         count: dict[str, int] = {}
-        projects = []
         try:
             for session in chosen:
                 key = session.place.key
                 count[key] = count.get(key, 0) + 1
                 memory = self._session(session)
                 if last[key] is session:
-                    projects.append(self._finish(memory, count[key], self._bad.get(key, 0)))
+                    self.projects.append(self._finish(memory, count[key], self._bad.get(key, 0)))
             unfinished = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
-            projects += [done for id_ in unfinished if (done := self._finish_other(id_))]
+            self.projects += [done for id_ in unfinished if (done := self._finish_other(id_))]
         finally:
             for memory in self._memories.values():
                 memory.close()
         self._save(self.run._replace(state="done"))
-        return Result(self.run, projects, self.failures)
 
     def _finish_other(self, id_: str) -> Done | None:
         """Finish a project that an interrupted run left; None if this home no longer has it.
@@ -209,36 +204,17 @@ class Reading:
         self.failures += [f"{name}: {text}" for text in memory.failures]
         memory.failures.clear()
         self._save(self.run._replace(finished=(*self.run.finished, id_)))
-        return Done(name, sessions_read, *_counts(memory.session_database(), batch), bad)
+        return Done(name, sessions_read, *learn.made_by(memory.session_database(), batch), bad)
 
     def _save(self, run: Run) -> None:
         self.run = run
         runs.save(self._settings.home, run)
 
 
-def _counts(database: Database, batch: str) -> tuple[int, int, int]:
-    [(turns,)] = database.rows(
-        "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
-        (f"learned {batch} turns ", f"learned {batch} turns!"),
-    )
-    [(fixes, candidates)] = database.rows(
-        "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
-        "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
-        "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
-        "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
-        (batch,),
-    )
-    return int(turns), int(fixes), int(candidates)
-
-
 def _begin(memory: Memory, batch: str) -> None:
     """Write the operation that undo takes a project's turns back with, once."""
     database = memory.database("project", create=False)
-    begun = database and database.row(
-        "SELECT 1 FROM operations WHERE kind = 'learn' AND json_extract(payload, '$.batch') = ?",
-        (batch,),
-    )
-    if not begun:
+    if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
         memory.write_now("learn", {"batch": batch}, by, store="project")
 
@@ -251,11 +227,7 @@ def _propose(memory: Memory) -> None:
     them, not the assistant's reference to them.
     """
     database = memory.session_database()
-    rows = database.rows(
-        "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
-        "ORDER BY created_at DESC, id DESC LIMIT ?",
-        (MAX_PROMPTS,),
-    )
+    rows = prompts.newest_of_all(database, MAX_PROMPTS)
     off = switches.notes_off_times(*memory.switched_by)
     found: list[tuple[int, Heard, tuple[Any, ...]]] = []
     sentences: list[str] = []
@@ -271,14 +243,10 @@ def _propose(memory: Memory) -> None:
             found.append((times, statement, (id_, session, text, at, domain)))
     found.sort(key=lambda one: -one[0])
     for times, statement, (id_, session, text, at, domain) in found[:MAX_MADE]:
-        (answer,) = database.row(
-            "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
-            "ORDER BY id DESC LIMIT 1",
-            (session, id_),
-        ) or ("",)
+        answer = prompts.answered_before(database, session, id_)
         evidence = {
             PROMPT: around(statement.sentence, text) or one_line(text),
-            BEFORE: cut(one_line(str(answer)[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
+            BEFORE: cut(one_line(answer[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
             AGAIN: times,
         }
         record = Record(
@@ -322,12 +290,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
     databases = [database for database in memory.databases() if database.kind == "project"]
     for database in databases:
-        begun = database.rows(
-            "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
-            "HAVING ? = '' OR began < ? ORDER BY began DESC",
-            (before, before),
-        )
-        for session, began_at in begun:
+        for session, began_at in prompts.kept_sessions(database, before):
             # Lines that are only counted pass no rules of redaction, which take most of the time.
             # A rule for secrets may be newer than a stored text.
             redact = str if is_full else without_secrets
@@ -354,12 +317,9 @@ def _lines_of(
     A prompt has a line, with the closing words of its answer. Behind them is what memory has of the
     session already: its fixes and notes, and changed files.
     """
-    turns = database.rows(
-        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
-    )
     lines: list[str] = []
     asked = answer = ""
-    for role, text in [*turns, ("user", "")]:
+    for role, text in [*prompts.turns_of(database, session), ("user", "")]:
         if role == "assistant":
             answer = text
             continue
@@ -370,17 +330,14 @@ def _lines_of(
         asked, answer = one_line(redact(typed_words(text))), ""
     if not lines:
         return []
-    rows = database.rows(
-        "SELECT type, what FROM records WHERE session = ? AND type <> 'session' "
-        "AND status = 'active' AND scope <> 'local' ORDER BY seq",
-        (session,),
-    )
+    where = "session = ? AND type <> 'session' AND status = 'active' AND scope <> 'local'"
+    known = records.find(database.connection, where, (session,), -1)
     changed = sessions.load_notes(database, session).get("files", ())
     files = [one_line(redact(str(file))) for file in changed]
     return [
         f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}",
         *lines[: 2 * MAX_ASKED],
-        *(f"- on record ({kind}): {one_line(redact(what))}" for kind, what in rows),
+        *(f"- on record ({r.type}): {one_line(redact(r.what))}" for r, _ in reversed(known)),
         *([f"- changed: {first_of(files, MAX_FILES)}"] if files else []),
     ]
 

@@ -212,8 +212,8 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
     if not unread and runs.unfinished(settings.home) is None:
         return show.json_out({"run": "", "projects": [], "failures": []})
     with runs.alone(settings.home), show.progress_bar("Reading", quiet=as_json) as tell:
-        run = runs.begin(settings.home)
-        result = Reading(settings, run, tell or (lambda done, of: None)).read(unread)
+        result = Reading(settings, runs.begin(settings.home), tell or (lambda done, of: None))
+        result.read(unread)
     if as_json:
         projects = [project._asdict() for project in result.projects]
         return show.json_out(

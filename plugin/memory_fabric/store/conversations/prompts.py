@@ -109,3 +109,38 @@ def matching_elsewhere(db: Database, match: str, session: str, most: int) -> lis
         (match, session, most),
     )
     return list({row[0]: row[1] for row in reversed(rows)}.values())
+
+
+def newest_of_all(db: Database, most: int) -> list[tuple[int, str, str, str, str]]:
+    """Return number, session, text, time and domain of the newest turns of the user."""
+    return db.rows(
+        "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
+        "ORDER BY created_at DESC, id DESC LIMIT ?",
+        (most,),
+    )
+
+
+def answered_before(db: Database, session: str, number: int) -> str:
+    """Return what the assistant had said in a session before the turn with this number."""
+    row = db.row(
+        "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
+        "ORDER BY id DESC LIMIT 1",
+        (session, number),
+    )
+    return str(row[0]) if row else ""
+
+
+def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
+    """Return the sessions with turns that began before a time ('': all), and when, newest first."""
+    return db.rows(
+        "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
+        "HAVING ? = '' OR began < ? ORDER BY began DESC",
+        (before, before),
+    )
+
+
+def turns_of(db: Database, session: str) -> list[tuple[str, str]]:
+    """Return role and text of a session's turns, in their order."""
+    return db.rows(
+        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
+    )

@@ -10,6 +10,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import ERASED, Provenance
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 from memory_fabric.store.operations.kind import Kind, Payload, Result, options, step
 from memory_fabric.text import index_extra
@@ -97,6 +98,28 @@ def _mark(c: Connection, key: str, value: list[Any]) -> None:
 
 def _key(batch: str, *parts: str) -> str:
     return " ".join(("learned", batch, *parts))
+
+
+def is_begun(database: Database, batch: str) -> bool:
+    """Return True if a run has begun in a project. Raises StoreUnavailable."""
+    where = "kind = 'learn' AND json_extract(payload, '$.batch') = ?"
+    return database.row(f"SELECT 1 FROM operations WHERE {where}", (batch,)) is not None
+
+
+def made_by(database: Database, batch: str) -> tuple[int, int, int]:
+    """Return the numbers of turns, fixes and candidates of a run. Raises StoreUnavailable."""
+    [(turns,)] = database.rows(
+        "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
+        (_key(batch, TURNS), _key(batch, f"{TURNS}!")),
+    )
+    [(fixes, candidates)] = database.rows(
+        "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
+        "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
+        "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
+        "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
+        (batch,),
+    )
+    return int(turns), int(fixes), int(candidates)
 
 
 _TURN = ("id", "session", "role", "text", "created_at")
