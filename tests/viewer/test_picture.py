@@ -53,8 +53,8 @@ def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) 
     assert set(seen["relations"][0]) == set("from to type at domain record".split())
     assert set(seen["records"][0]) == set(
         "id short_id type what worded why alternatives outcome category scope domain trust author "
-        "source client session agent confidence status pinned at valid_from valid_to superseded_by "
-        "generalizable stale days entities changed_files when version".split()
+        "source client imported session agent confidence status pinned at valid_from valid_to "
+        "superseded_by generalizable stale days entities changed_files when version".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]

@@ -10,7 +10,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
 from memory_fabric.sharing.git import adoption, location
 from memory_fabric.store import backup, counts, files, journal
-from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database, is_writable
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import late_events
@@ -107,7 +107,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
         if database.newer:
             reason = f"{database.path} was changed by a newer release."
             problems.append(Problem(DEGRADED, reason, "Restart."))
-        elif database.read_only:
+        elif database.stopgap or (database.read_only and not is_writable(database.path)):
             problems.append(Problem(DEGRADED, f"{database.path} cannot be written.", PERMISSIONS))
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
         problems += _lines(path, journal.MAX_JOURNAL_BYTES)

@@ -401,9 +401,13 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def is_writable(path: str) -> bool:
+    """True if a database at `path` may be written, and SQLite's files beside it."""
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+
+
 def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -> Database:
-    if not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK):
-        read_only = True
+    read_only = read_only or not is_writable(path)
     try:
         if read_only:
             connection = _connected_for_reading(path)

@@ -16,7 +16,7 @@ from memory_fabric.clients.table import name_in
 from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
-from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
+from memory_fabric.models import BEFORE, IMPORTED, PROMPT, TRUST_ORDER, WHEN, Record, worded
 from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.redaction import redact
@@ -50,8 +50,8 @@ OBSERVATION_FIELDS = "text at trust source session agent domain scope record".sp
 RELATION_FIELDS = "from to type at domain record".split()
 RECORD_FIELDS = (
     "id short_id type what worded why alternatives outcome category scope domain trust author "
-    "source client session agent confidence status pinned at valid_from valid_to superseded_by "
-    "generalizable stale days entities"
+    "source client imported session agent confidence status pinned at valid_from valid_to "
+    "superseded_by generalizable stale days entities"
 ).split()
 CANDIDATE_FIELDS = (
     "id short_id type what why scope domain trust source session confidence at again prompt before"
@@ -354,6 +354,7 @@ def _records(
         computed = {
             "worded": worded(record),
             "client": name_in(record.evidence),
+            "imported": str(record.evidence.get(IMPORTED) or ""),
             "stale": age["stale"] and not record.pinned,
             "days": age["days"],
             "entities": list(about[record.id]),

@@ -90,6 +90,16 @@ def test_a_question_about_another_project_is_answered_from_its_memory(
     assert server.ask("/api/picture", project=id_of(home, "shop"))["project"]["name"] == "shop"
 
 
+def test_another_project_that_is_only_looked_at_is_not_called_one_that_cannot_be_written(
+    home: Home, server: Serving
+) -> None:
+    tiers = server.ask("/api/picture", project=id_of(home, "billing"))["tiers"]
+
+    findings = [finding["reason"] for tier in tiers for finding in tier["findings"]]
+    assert not [reason for reason in findings if "cannot be written" in reason]
+    assert next(tier["state"] for tier in tiers if tier["tier"] == "graph") == "healthy"
+
+
 def test_looking_at_a_memory_of_the_first_release_leaves_its_file_as_it_is(
     home: Home, server: Serving
 ) -> None:
