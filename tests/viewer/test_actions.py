@@ -19,6 +19,10 @@ from viewer.conftest import Opener, expect_value, wait
 
 CURSORS = "Use cursor-pagination for the orders-api"
 UTC = "Always use UTC in the audit-log"
+NOTES_STAY = """
+    const { setTimeout } = window;
+    window.setTimeout = (work, ms, ...more) => setTimeout(work, ms === 6000 ? 1e6 : ms, ...more);
+"""
 HEARD = ("The exporter keeps its templates in S3", "Ship every Friday")
 
 
@@ -48,6 +52,8 @@ def page(browser: Browser, server: Serving) -> Iterator[Page]:
     """The page behind the printed address; no script may fail in it."""
     complaints: list[str] = []
     found = browser.new_context(reduced_motion="reduce").new_page()
+    # Notes stay: on a slow machine their seconds could be over before the next key.
+    found.add_init_script(NOTES_STAY)
     found.on("pageerror", lambda error: complaints.append(str(error)))
     found.goto(server.address)
     wait(found)
@@ -285,6 +291,10 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
 
     def copied(name: str, row: str) -> list[str]:
         """The words of a command that was copied by keyboard."""
+        if not page.get_by_role("button", name=name, exact=True).count():
+            words = name.removeprefix("Commands: ").replace("`", "")
+            page.get_by_role("link", name=words, exact=True).focus()
+            page.keyboard.press("Enter")
         press(page, name)
         dialog = page.get_by_role("dialog", name="Commands")
         copy = dialog.get_by_role("button", name=f"Copy: {row}", exact=True)
@@ -306,7 +316,7 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
         assert done.status == 0, done.err
         return done.out
 
-    expect(page.get_by_role("button", name=f"Commands: {CURSORS}")).to_be_visible()
+    expect(page.get_by_role("button", name=f"Commands: {CURSORS}")).to_have_count(0)
     expect(page.get_by_role("button", name=f"Pin: {CURSORS}")).to_have_count(0)
     edit = copied(f"Commands: {odd}", "Edit")
     assert edit[2] == f"--text={odd}"

@@ -17,7 +17,7 @@ def test_an_entitys_page_shows_its_facts_and_observations(open_page: Opener) -> 
     expect(page.locator(".observations li")).to_have_count(3)
     expect(page.locator(".observations li").first).to_contain_text("Version 16 in production")
     expect(page.locator(".observations .foot").first).to_have_text(
-        "19 Nov 2026 · said by you · through hook · team"
+        "19 Nov 2026 · said by you · through hook · this project"
     )
 
 

@@ -101,6 +101,7 @@ class Canned(ThreadingHTTPServer):
         self.may_list = threading.Event()
         self.may_list.set()
         self.failing = False
+        self.recalled = RECALLED
 
     @property
     def address(self) -> str:
@@ -129,7 +130,7 @@ class Canned(ThreadingHTTPServer):
         answers = {
             "projects": {"projects": self.listed, "served": "shop-1"},
             "picture": self.others.get(project, self.picture),
-            "recall": RECALLED,
+            "recall": self.recalled,
             "history": HISTORY,
             "status": status,
         }
@@ -207,19 +208,51 @@ def test_a_search_is_answered_by_recall_with_its_explanation(
 
     hits = page.locator(".hit")
     expect(hits).to_have_count(2)
+    expect(hits.nth(0).locator("> :first-child")).to_contain_text("Use cursor-based pagination")
+    expect(hits.nth(0).locator("mark").first).to_have_text("pagination")
+    expect(hits.nth(0).locator(".foot:visible")).to_have_text("decision · 16 Nov 2026")
+    expect(hits.nth(1).locator(".what")).to_have_text("<b>offset</b> pagination")
+    expect(hits.nth(1).locator(".foot:visible")).to_have_text("antipattern · reported by a tool")
+    for word in ("bm25", "recency", "prompt", "0.4"):
+        assert word not in page.locator("#main").inner_text()
+
+    page.locator("#why summary").click()
+
+    expect(hits.nth(0).locator(".reasons")).to_be_visible()
     expect(hits.nth(0)).to_contain_text("recency 0.30 + relevance 0.42 + authority 0.17")
     expect(hits.nth(0)).to_contain_text("relevance: bm25 0.4, words held 0.4")
     expect(hits.nth(0)).to_contain_text("a prompt would be given it")
-    expect(hits.nth(0).locator("mark").first).to_have_text("pagination")
     expect(hits.nth(1)).to_contain_text("× 0.85")
     expect(hits.nth(1)).to_contain_text("not given to a prompt: below the floor of relevance")
-    expect(hits.nth(1).locator(".what")).to_have_text("<b>offset</b> pagination")
     expect(page.locator("#hits")).to_contain_text("Answered from the journal.")
     assert [question["q"] for question in server.questions("/api/recall")] == [
         ["pagination & more"]
     ]
     hits.nth(0).locator(".what a").click()
     expect(page.locator(".card.wanted .what")).to_contain_text("Use cursor-based pagination")
+
+
+def test_a_past_turn_is_not_named_by_its_table(open_page: Opener, server: Canned) -> None:
+    turn = {**RECALLED["results"][1], "source": "episodes", "text": "We **spoke** of pages"}
+    turn["metadata"] = {"type": "episode", "trust": "user"}
+    server.recalled = {**RECALLED, "results": [turn]}
+
+    page = open_page.visit(server.address + "#/search?q=pages")
+
+    expect(page.locator(".hit .what")).to_have_text("We spoke of pages")
+    expect(page.locator(".hit .foot:visible")).to_have_text("said in a session")
+
+
+def test_a_live_search_without_a_hit_leads_to_what_is_known(
+    open_page: Opener, server: Canned
+) -> None:
+    server.recalled = {**RECALLED, "results": [], "notes": [], "total_results": 0}
+
+    page = open_page.visit(server.address + "#/search?q=pagination")
+
+    expect(page.locator("#no-hits")).to_contain_text("Nothing here holds pagination.")
+    page.click("#no-hits a")
+    expect(page.locator("#main h1")).to_have_text("What shop knows")
 
 
 def test_an_entity_asks_for_its_history(open_page: Opener, server: Canned) -> None:

@@ -8,27 +8,47 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_hits_show_the_parts_of_their_score_and_the_matched_words(open_page: Opener) -> None:
+def test_a_hit_leads_with_its_words_and_why_stands_behind_one_disclosure(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/search?q=what about cursor pagination")
 
     first = page.locator(".hit").first
-    expect(first.locator(".what")).to_have_text("cursor-pagination")
-    expect(first.locator(".score")).to_contain_text(
-        "recency 0.25 + relevance 0.50 + authority 0.17"
+    expect(first.locator("> :first-child")).to_have_text("cursor-pagination")
+    expect(first.locator(".what mark")).to_have_text(["cursor", "pagination"])
+    expect(first.locator(".foot:visible")).to_have_text("pattern · 16 Nov 2026")
+    expect(page.locator("#why summary")).to_have_count(1)
+    for word in ("recency", "relevance", "score"):
+        assert word not in page.locator("#main").inner_text()
+
+    page.locator("#why summary").click()
+
+    expect(first.locator(".reasons")).to_be_visible()
+    expect(first.locator(".reasons")).to_have_text(
+        "holds cursor, pagination · score 0.92: recency 0.25 + relevance 0.50 + authority 0.17"
     )
-    expect(first.locator(".score strong")).to_have_text("0.92")
-    expect(first.locator(".foot")).to_have_text(
-        "holds cursor, pagination · said by you · 16 Nov 2026"
-    )
-    expect(page.locator("#search-note")).to_contain_text("also knows stems")
+    expect(page.locator("#why")).to_contain_text("also know stems")
+
+
+def test_a_hit_that_was_imported_names_its_program(open_page: Opener) -> None:
+    made = Pictured()
+    foreign = {"trust": "tool", "source": "import", "imported": "claude-mem", "author": ""}
+    made.record("**Timeouts** were raised", "note", days=1, confidence=0.6, **foreign)
+
+    page = open_page(made.made(), "#/search?q=timeouts")
+
+    expect(page.locator(".hit .what")).to_have_text("Timeouts were raised")
+    expect(page.locator(".hit .what strong mark")).to_have_text("Timeouts")
+    expect(page.locator(".hit .foot:visible")).to_have_text("fact · from claude-mem · 20 Nov 2026")
 
 
 def test_what_was_replaced_counts_half_and_the_hit_says_so(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=orders stored MongoDB")
 
     replaced = page.locator(".hit", has_text="Orders are stored in MongoDB")
-    expect(replaced.locator(".score")).to_contain_text("× 0.5 (replaced or over)")
-    expect(replaced.locator(".score strong")).to_have_text("0.35")
+    expect(replaced.locator(".ended")).to_have_text("replaced")
+    expect(replaced.locator(".reasons")).to_contain_text("× 0.5 (replaced or over)")
+    expect(replaced.locator(".reasons")).to_contain_text("score 0.35")
 
 
 def test_an_exact_name_stands_above_what_only_holds_its_words(open_page: Opener) -> None:
@@ -41,10 +61,11 @@ def test_an_exact_name_stands_above_what_only_holds_its_words(open_page: Opener)
     expect(page.locator(".hit .what").first).to_have_text("Redis")
 
 
-def test_a_question_without_a_hit_says_so(open_page: Opener) -> None:
-    page = open_page(shop().made(), "#/search?q=zebra")
+def test_a_question_without_a_hit_says_what_to_try(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/search?q=zebra%20crossing")
 
-    expect(page.locator("#hits")).to_contain_text("Nothing here holds these words.")
+    expect(page.locator("#no-hits")).to_contain_text("Nothing here holds zebra or crossing.")
+    expect(page.locator("#no-hits code")).to_have_text("memory-fabric recall 'zebra crossing'")
 
 
 def test_without_a_question_the_best_known_stand_there(open_page: Opener) -> None:

@@ -28,19 +28,65 @@ def test_records_stand_newest_first_under_their_month_and_day(open_page: Opener)
     expect(page.locator(".day").first).to_have_text("19 Nov 2026 2 days ago")
 
 
-def test_a_record_tells_its_reason_alternatives_scope_trust_author_and_confidence(
-    open_page: Opener,
-) -> None:
+def test_a_card_leads_with_its_words_and_tells_all_once_it_is_open(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     card = page.locator(".card", has_text="Use cursor-based pagination for all")
+    expect(card.locator("> :first-child")).to_have_class("what")
     expect(card).to_contain_text("because offset pagination timed out at 1M rows")
     expect(card).to_contain_text("instead of offset pagination")
-    expect(card.locator(".foot")).to_contain_text(
-        "said by you · by ann · session session- · team · 95 % sure"
+    expect(card.locator(".foot")).to_have_text(
+        "decision · 10:00 · cursor-pagination, list-endpoints"
     )
     expect(page.locator(".card", has_text="everything that is stored").first).to_contain_text(
         "pinned"
+    )
+
+    card.locator(".what a").click()
+
+    expect(page.locator(".card.wanted .foot.more")).to_have_text(
+        "said by you · by ann · session session- · this project · 95 % sure · "
+        "holds elsewhere, too · 00000003"
+    )
+    expect(page.locator(".foot.more")).to_have_count(1)
+
+
+def test_words_and_light_lines_differ_in_weight_and_size(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    style = "node => [getComputedStyle(node).fontSize, getComputedStyle(node).fontWeight]"
+    what, foot = (
+        [float(value.removesuffix("px")) for value in page.locator(part).first.evaluate(style)]
+        for part in ("#records .what", "#records .foot")
+    )
+
+    assert what[0] > 1.2 * foot[0] and what[1] > foot[1]
+
+
+def test_nothing_stands_on_every_card_of_many(open_page: Opener) -> None:
+    page = open_page(large(50, 60, 60).made(), "#/timeline")
+
+    expect(page.locator("#records .card").nth(30)).to_be_attached()
+    for word in ("Commands", "sure", "said by you", "session", "team", "by ann"):
+        expect(page.locator("#records").get_by_text(word)).to_have_count(0)
+    expect(page.get_by_text("the commands that change it")).to_have_count(1)
+
+    page.locator("#records .what a").first.click()
+
+    expect(page.locator("#records .act")).to_have_text(["Commands"])
+
+
+def test_what_was_imported_names_the_program_that_it_comes_from(open_page: Opener) -> None:
+    made = Pictured()
+    foreign = {"trust": "tool", "source": "import", "imported": "claude-mem", "author": ""}
+    made.record("Timeouts were raised", "note", days=1, confidence=0.6, **foreign)
+    made.record("The tool said it", "note", days=2, trust="tool", author="")
+
+    page = open_page(made.made(), "#/timeline")
+
+    feet = page.locator("#records .foot")
+    expect(feet).to_have_text(
+        ["fact · from claude-mem · 10:00", "fact · reported by a tool · 10:00"]
     )
 
 
@@ -148,11 +194,12 @@ def test_a_card_leads_to_the_records_of_its_session_and_back(open_page: Opener) 
     made.record("We use tabs", "preference", days=1, session="bbbb")
     page = open_page(made.made())
     expect(page.locator(".day").first).to_have_text("21 Nov 2026 today")
-    expect(page.locator(".card").first.locator(".foot")).to_contain_text(
-        "10:00 UTC · said by you · by ann · in Codex · session aaaa1111 · team"
+    page.locator("#records .what a").first.click()
+    expect(page.locator(".foot.more")).to_contain_text(
+        "said by you · by ann · in Codex · session aaaa1111 · this project"
     )
 
-    page.locator(".session").first.click()
+    page.locator(".session").click()
 
     expect_told(page, ["We use Typer", "Never push to main"])
     expect(page.locator(".notice")).to_contain_text("2 records of session aaaa1111-2 in Codex.")

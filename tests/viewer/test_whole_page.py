@@ -12,6 +12,7 @@ from viewer.conftest import PHONE, Opener, expect_place, expect_value, reload, w
 from viewer.pictures import Pictured, shop, tier
 
 PLACES = (
+    "#/knowledge",
     "#/graph",
     "#/graph/PostgreSQL?steps=2",
     "#/timeline",
@@ -157,7 +158,9 @@ def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("place", ["#/graph/PostgreSQL", "#/timeline", "#/search?q=pagination"])
+@pytest.mark.parametrize(
+    "place", ["#/graph/PostgreSQL", "#/timeline/00000003", "#/knowledge", "#/search?q=pagination"]
+)
 def test_every_text_stands_out_from_its_ground(open_page: Opener, theme: str, place: str) -> None:
     page = open_page(shop().made(), place, color_scheme=theme)
 
@@ -247,6 +250,19 @@ def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
         expect(shown).to_contain_text("memory-fabric learn")
     page.keyboard.press("s")
     expect(page.locator(".nothing")).to_contain_text("Nothing to search in yet.")
+
+
+def test_a_project_whose_records_are_all_over_is_not_called_empty(open_page: Opener) -> None:
+    made = Pictured()
+    for number in range(25):
+        made.record(f"Fact {number}", "note", valid_to="2026-01-01T00:00:00.000Z", days=300)
+
+    page = open_page(made.made(), "#/graph")
+
+    expect(page.locator("#panel .nothing h1")).to_have_text("Nothing stands now")
+    expect(page.locator("#panel .nothing")).to_contain_text("25 records of shop")
+    page.click("#panel .nothing a")
+    expect(page.locator("#records .card")).to_have_count(25)
 
 
 def test_a_single_entity_without_anything_is_no_trouble(open_page: Opener) -> None:

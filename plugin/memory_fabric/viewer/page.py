@@ -14,16 +14,16 @@ NONE, SELF = "'none'", "'self'"
 LIBRARY = "vendor/force-graph.min.js"
 # The order matters: functions that run while the page loads come before their callers.
 SCRIPTS = (
-    "dom.js looks.js model.js projects.js route.js filters.js filter_panel.js local_search.js "
-    "theme.js graph/groups.js graph/scene.js graph/paint.js graph/names.js graph/graph.js "
-    "graph/camera.js graph/pointing.js graph/stage.js graph/list.js panel.js "
-    "timeline.js search_view.js server_search.js entity.js status.js search_box.js commands.js "
-    "dialog.js actions.js change_dialogs.js review_view.js keys.js app.js"
+    "dom.js markdown.js looks.js model.js projects.js route.js filters.js filter_panel.js "
+    "local_search.js theme.js graph/groups.js graph/scene.js graph/paint.js graph/names.js "
+    "graph/graph.js graph/camera.js graph/pointing.js graph/stage.js graph/list.js panel.js "
+    "timeline.js knowledge.js search_view.js server_search.js entity.js status.js search_box.js "
+    "commands.js dialog.js actions.js change_dialogs.js review_view.js keys.js app.js"
 ).split()
 # Later styles win: those of narrow windows come last.
 STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
-    "status.css keys.css actions.css narrow.css"
+    "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
 # The library puts two styles of its own into the page when it starts; they stand in it as strings.
 # Each is put there empty at first.

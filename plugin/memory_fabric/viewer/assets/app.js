@@ -3,6 +3,7 @@
 const SHOW = {
   graph: showGraph,
   timeline: showTimeline,
+  knowledge: showKnowledge,
   search: showSearch,
   entity: showEntity,
   status: showStatus,
@@ -10,6 +11,7 @@ const SHOW = {
 };
 const TABS = [
   ["timeline", "Timeline"],
+  ["knowledge", "Knowledge"],
   ["review", "Review"],
   ["graph", "Graph"],
   ["search", "Search"],
@@ -104,6 +106,7 @@ function showTabs() {
 function makeBar() {
   const icons = {
     graph: "M3.5 12 8 4l4.5 8zM8 4v0",
+    knowledge: "M8 3.5C6.5 2.6 4.5 2.4 2 2.6v10c2.5-.2 4.5 0 6 .9 1.5-.9 3.5-1.1 6-.9v-10c-2.5-.2-4.5 0-6 .9v10",
     timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10",
     search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4",
     status: "M1.5 8.5h3l2-5 3 9 2-4h3",
@@ -196,6 +199,7 @@ function noteDepth() {
 function listen() {
   addEventListener("hashchange", () => {
     noteDepth();
+    closeNote();
     arrive();
     announce(document.title);
   });

@@ -49,7 +49,7 @@ function dialogButton(word, click, kind = "strong") {
   return el("button", { type: "button", class: `plain-button ${kind}`, on: { click } }, word);
 }
 
-/** Show what was done until something else is, with a way to take it back. */
+/** Show what was done, with a way to take it back. */
 function showOutcome(item, answer) {
   const { undo } = answer;
   const back = undo && (() => takeBack(item, undo));
@@ -58,7 +58,7 @@ function showOutcome(item, answer) {
   const said = `${answer.said}.`.replace(/\.\.$/, ".");
   const button = { type: "button", class: "plain-button", id: "outcome-undo", on: { click: back } };
   showNote("", [
-    el("span", { dir: "auto" }, said, failures && ` ${failures}`),
+    el("span", { class: "says", dir: "auto" }, said, failures && ` ${failures}`),
     back && el("button", button, word),
   ]);
 }
@@ -67,22 +67,32 @@ function showProblem(error) {
   showNote("bad", el("span", { dir: "auto" }, `${error.message ?? error} ${error.remedy ?? ""}`));
 }
 
+// So long a note stays, or longer: a problem, and while the pointer or the focus is on it.
+const NOTE_MS = 6000;
+let noteEnd = 0;
+
 function showNote(kind, content) {
   closeNote();
   const label = "Close this note";
   const close = { type: "button", class: "close", "aria-label": label, on: { click: closeNote } };
-  const role = kind ? "alert" : "group";
   const keydown = (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
     closeNote();
     byId("main").focus();
   };
-  const note = { id: "outcome", class: kind, role, "aria-label": "Last change", on: { keydown } };
-  document.body.append(el("div", note, content, el("button", close, "\u00d7")));
+  // What was done is announced once the view stands again (`concludeChange`), not twice.
+  const role = kind ? { role: "alert" } : { role: "status", "aria-live": "off" };
+  const attributes = { id: "outcome", class: kind, "aria-label": "Last change", ...role, on: { keydown } };
+  const note = el("div", attributes, content, el("button", close, "\u00d7"));
+  document.body.append(note);
+  const end = () => (note.matches(":hover, :focus-within") ? goSoon() : closeNote());
+  const goSoon = () => (noteEnd = setTimeout(end, NOTE_MS));
+  if (!kind) goSoon();
 }
 
-/** Take the note away; what it says is of one project. */
+/** Take the note away: its time is over, or the view is another one. */
 function closeNote() {
+  clearTimeout(noteEnd);
   byId("outcome")?.remove();
 }

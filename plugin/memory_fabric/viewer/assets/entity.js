@@ -112,17 +112,17 @@ function entityFacts(entity) {
 function observationRow(o, entity) {
   const record = memory.byRecord.get(o.record);
   const parts = [
-    TRUSTS[o.trust] ?? o.trust,
-    o.source && `through ${short(o.source, 40)}`,
+    speakerOf({ trust: o.trust, imported: record?.imported }),
+    o.source && o.source !== "import" && `through ${short(o.source, 40)}`,
     record?.client && `in ${record.client}`,
     o.agent && `agent ${short(o.agent, 40)}`,
-    o.scope,
+    SCOPES[o.scope] ?? o.scope,
     o.domain !== "general" && o.domain,
   ].filter(Boolean);
   return el(
     "li",
     {},
-    el("p", { dir: "auto", class: "said-text" }, o.text),
+    el("div", { dir: "auto", class: "said-text" }, prose(o.text)),
     el(
       "p",
       { class: "foot" },

@@ -7,6 +7,13 @@ const TRUSTS = table({
   foreign: "from elsewhere",
   "": "nothing said yet",
 });
+
+/** Who said it: of what was imported and nobody confirmed, the program that it comes from. */
+function speakerOf({ trust, imported }) {
+  if (trust === "tool" && imported) return `from ${short(imported, 40)}`;
+  return TRUSTS[trust ?? ""] ?? trust;
+}
+
 const DAY_MS = 86400000;
 const dayFormat = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",

@@ -104,7 +104,7 @@ function glanceRecord(record) {
     {},
     typeLabel(record.type),
     " ",
-    recordLink(record, short(record.worded, 500)),
+    recordLink(record, inline(short(record.worded, 500))),
     el("span", { class: "quiet" }, ` ${ago(record.at)}`),
   );
 }
@@ -147,7 +147,7 @@ function entityPanel(entity, steps) {
 }
 
 function saidShortly(observation) {
-  return el("li", { dir: "auto" }, short(observation.text, 220));
+  return el("li", { dir: "auto" }, inline(short(observation.text, 220)));
 }
 
 function alsoCalled(entity) {
@@ -262,8 +262,22 @@ function leftOutLine() {
   return el("p", { class: "quiet left-out" }, text);
 }
 
+/** Shown where there are records, and none of them stands or names an entity. */
+function nothingDrawn() {
+  const project = memory.project && ` of ${short(memory.project, 60)}`;
+  const timeline = el("a", { href: hashOf("timeline") }, "timeline");
+  return el(
+    "div",
+    { class: "nothing" },
+    el("h1", {}, "Nothing stands now"),
+    p("", `${many(memory.records.length, "record")}${project} tell of the past: replaced, over, or of a session. `),
+    p("", "They are in the ", timeline, "."),
+  );
+}
+
 /** Shown where nothing is remembered: that it is so, and what to do. */
 function emptyMemory() {
+  if (memory.records.length) return nothingDrawn();
   const known = memory.entities.length;
   const project = memory.project && ` of ${short(memory.project, 60)}`;
   const ways = [

@@ -1,6 +1,6 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["timeline", "review", "graph", "search", "entity", "status"];
+const VIEWS = ["timeline", "knowledge", "review", "graph", "search", "entity", "status"];
 const FIRST_VIEW = "timeline";
 const LONGEST_PATH = 300;
 
@@ -76,6 +76,7 @@ function nodeOf(key) {
  * should not lead here again.
  */
 function go(hash, replace = false) {
+  closeNote();
   if (hash === location.hash) return arrive();
   if (replace) {
     history.replaceState(history.state, "", hash);

@@ -1,4 +1,4 @@
-// The search view: the list of hits, with the parts of their scores.
+// The search view: what was found, its words first; why it was found stands behind one disclosure.
 
 const PARTS = ["recency", "relevance", "authority"];
 let asked = 0;
@@ -6,20 +6,9 @@ let asked = 0;
 function showSearch(place) {
   const question = place.params.get("q") ?? "";
   if (byId("find") !== document.activeElement) byId("find").value = question;
+  const title = question ? ["Search: ", el("span", { dir: "auto" }, short(question, 120))] : "Search";
   const box = el("div", { id: "hits" });
-  fill(
-    byId("main"),
-    el(
-      "section",
-      { class: "column search" },
-      el(
-        "h1",
-        {},
-        question ? ["Search: ", el("span", { dir: "auto" }, short(question, 120))] : "Search",
-      ),
-      box,
-    ),
-  );
+  fill(byId("main"), el("section", { class: "column search" }, el("h1", {}, title), box));
   if (!question.trim()) browse(box);
   else if (memory.live) recall(box, question);
   else showLocalHits(box, question);
@@ -28,44 +17,24 @@ function showSearch(place) {
 
 /** Without a question: everything by name, best known first. */
 function browse(box) {
-  const some = memory.byImportance
-    .map((i) => memory.entities[i])
-    .filter((e) => kept.entity[e.i])
-    .slice(0, 60);
-  if (!some.length)
-    return fill(
+  const best = memory.byImportance.map((i) => memory.entities[i]).filter((e) => kept.entity[e.i]);
+  const counts = (e) =>
+    [
+      short(e.type, 40),
+      e.observations.length && many(e.observations.length, "observation"),
+      e.degree && many(e.degree, "relation"),
+    ].filter(Boolean);
+  const row = (e) =>
+    el("li", {}, entityLink(e, { "data-row": true }), quiet(` ${counts(e).join(" \u00b7 ")}`));
+  if (!memory.entities.length && !memory.records.length)
+    fill(box, el("p", { class: "nothing" }, "Nothing to search in yet."));
+  else if (!best.length && filterCount()) fill(box, nothingLeft("entities"));
+  else
+    fill(
       box,
-      memory.entities.length
-        ? nothingLeft("entities")
-        : el("p", { class: "nothing" }, "Nothing to search in yet."),
+      p("quiet", "Type in the field above ", el("kbd", {}, "/"), best.length > 0 && ". Best known:"),
+      el("ul", { class: "rows" }, best.slice(0, 60).map(row)),
     );
-  return fill(
-    box,
-    el(
-      "p",
-      { class: "quiet" },
-      "Type in the field above ",
-      el("kbd", {}, "/"),
-      ". Until then, what is best known:",
-    ),
-    el(
-      "ul",
-      { class: "rows" },
-      some.map((e) =>
-        el(
-          "li",
-          {},
-          entityLink(e, { "data-row": true }),
-          el(
-            "span",
-            { class: "quiet" },
-            ` ${short(e.type, 40)} \u00b7 ${many(e.observations.length, "observation")}`,
-            ` \u00b7 ${many(e.degree, "relation")}`,
-          ),
-        ),
-      ),
-    ),
-  );
 }
 
 function keptHit({ entity, record }) {
@@ -75,64 +44,82 @@ function keptHit({ entity, record }) {
 function showLocalHits(box, question) {
   const { words, hits, total } = found(question, keptHit);
   announce(many(total, "hit"));
-  fill(
+  const first = total > hits.length && `, the best ${hits.length} here`;
+  if (!total) return fill(box, filterCount() ? nothingLeft("hits") : noHits(question, words));
+  return fill(
     box,
-    el(
-      "p",
-      { class: "quiet", id: "search-note" },
-      `${many(total, "hit")}${total > hits.length ? `, the best ${hits.length} here` : ""}, `,
-      "ranked in this page by the words they hold. ",
-      "Live search (",
+    p("quiet", `${many(total, "hit")}${first || ""}`),
+    whyBox(
+      "This page ranks by the words that a memory holds. ",
       el("code", {}, "memory-fabric serve"),
-      " or ",
+      " and ",
       el("code", {}, "memory-fabric recall"),
-      ") also knows stems, other names and what the graph connects.",
+      " also know stems, other names and what the graph connects.",
     ),
-    total === 0 &&
-      (filterCount()
-        ? nothingLeft("hits")
-        : el("p", { class: "nothing" }, "Nothing here holds these words.")),
-    el(
-      "ol",
-      { class: "hits" },
-      hits.map((h) => foundHit(h, words)),
-    ),
+    el("ol", { class: "hits" }, hits.map((h) => foundHit(h, words))),
   );
 }
 
-function foundHit({ entity, record, score, parts, factors, matched, trust, at }, words) {
-  const title = entity
-    ? el(
-        "a",
-        { "data-row": true, dir: "auto", href: hashOf("entity", keyOf(entity)) },
-        marked(short(entity.name, 160) || "(no name)", words),
-      )
-    : el(
-        "a",
-        { "data-row": true, dir: "auto", href: hashOf("timeline", record.short_id) },
-        marked(short(record.worded, 2000), words),
-      );
-  const best = entity ? telling(entity, words) : record.why;
+/** Said where nothing was found: what was looked for, and what to try. */
+function noHits(question, words) {
+  const command = commandOf("recall", [], [question.trim()]);
+  return el(
+    "div",
+    { class: "nothing", id: "no-hits" },
+    el("p", {}, "Nothing here holds ", words.flatMap((w, n) => [n ? " or " : "", el("q", {}, w)]), "."),
+    el(
+      "p",
+      {},
+      memory.live
+        ? "Try fewer words, or the name of what it is about; "
+        : "This page finds words as they are written. Try the beginning of a word, or ask the memory itself:",
+      memory.live && el("a", { href: hashOf("knowledge") }, "everything that is known"),
+      memory.live && " stands on one page.",
+    ),
+    !memory.live && command && p("", el("code", {}, command)),
+  );
+}
+
+/** The one place that tells why: opened, it also shows the reasons below each hit. */
+function whyBox(...says) {
+  const summary = el("summary", {}, "Why these, in this order");
+  return el("details", { class: "disclosure", id: "why" }, summary, p("quiet", ...says));
+}
+
+/** A hit: its words, the reason, then who said it and when; `reasons` are shown on demand. */
+function hitCard(lead, href, { why, foot, reasons, faint }) {
+  const link = { "data-row": Boolean(href), dir: "auto", href };
   return el(
     "li",
-    { class: "card hit" },
-    el(
-      "p",
-      { class: "over" },
-      typeLabel(entity ? entity.type : record.type),
-      entity ? "" : el("span", { class: "quiet" }, "record"),
-      staleMark(entity ?? record),
-      record && isOver(record) && el("span", { class: "ended" }, "replaced"),
-    ),
-    el("p", { class: "what" }, title),
-    best && el("p", { class: "why", dir: "auto" }, marked(short(best, 300), words)),
-    scoreBar(score, parts, factors),
-    el(
-      "p",
-      { class: "foot" },
-      `holds ${matched.join(", ")} \u00b7 ${TRUSTS[trust ?? ""] ?? trust} \u00b7 ${day(at)}`,
-    ),
+    { class: `card hit${faint ? " faint" : ""}` },
+    el("div", { class: "what" }, el(href ? "a" : "span", link, lead)),
+    why && told("why", why),
+    el("p", { class: "foot" }, dotted(foot)),
+    p("foot reasons", reasons),
   );
+}
+
+function foundHit({ entity, record, score, parts, factors, matched }, words) {
+  const one = entity ?? record;
+  const text = entity ? entity.name || "(no name)" : record.worded;
+  const second = entity ? telling(entity, words) : record.why;
+  const href = entity ? hashOf("entity", keyOf(entity)) : hashOf("timeline", record.short_id);
+  return hitCard(entity ? marked(short(text, 160), words) : prose(cut(text), words), href, {
+    why: second && [!entity && quiet(leadOf(second)), inline(short(second, 300), words)],
+    foot: [
+      typeLabel(one.type),
+      record && isOver(record) && el("span", { class: "ended" }, "replaced"),
+      one.trust && one.trust !== "user" && speakerOf(one),
+      day(one.at),
+      staleMark(one),
+    ],
+    reasons: `holds ${matched.join(", ")} \u00b7 ${scoreText(score, parts, factors)}`,
+  });
+}
+
+/** The beginning of a long text, with its lines. */
+function cut(text, most = 1200) {
+  return text.length > most ? `${text.slice(0, most)}\u2026` : text;
 }
 
 /** The observation that holds most of the words. */
@@ -141,25 +128,9 @@ function telling(entity, words) {
   return [...entity.observations].sort((a, b) => holds(b) - holds(a))[0]?.text ?? "";
 }
 
-/** A score as a bar of its parts, with the numbers beside it. */
-function scoreBar(score, parts, factors) {
-  const text =
-    PARTS.map((name) => `${name} ${parts[name].toFixed(2)}`).join(" + ") +
-    factors.map(([f, why]) => `, \u00d7 ${f} (${why})`).join("");
-  return el(
-    "p",
-    { class: "score" },
-    el("strong", {}, score.toFixed(2)),
-    el(
-      "span",
-      { class: "bar", "aria-hidden": "true" },
-      PARTS.map((name) =>
-        el("span", {
-          class: `part ${name}`,
-          style: { width: `${(parts[name] * 100).toFixed(1)}%` },
-        }),
-      ),
-    ),
-    el("span", { class: "quiet" }, text),
-  );
+/** A score and its parts in words. */
+function scoreText(score, parts, factors) {
+  const sum = PARTS.map((name) => `${name} ${parts[name].toFixed(2)}`).join(" + ");
+  const times = factors.map(([f, why]) => `, \u00d7 ${f} (${why})`).join("");
+  return `score ${score.toFixed(2)}: ${sum}${times}`;
 }

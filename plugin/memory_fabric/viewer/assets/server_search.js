@@ -17,47 +17,33 @@ async function recall(box, question) {
 function showServerHits(box, answer) {
   const words = (answer.searched ?? []).map((s) => s.word);
   const results = answer.results ?? [];
+  const paths = answer.paths ?? [];
   announce(many(results.length, "hit"));
+  const notes = [...(answer.notes ?? []), ...(answer.failures ?? [])];
+  const asked = words.length ? words : [placeOf(location.hash).params.get("q") ?? ""];
   fill(
     box,
-    el(
-      "p",
-      { class: "quiet", id: "search-note" },
-      `${many(answer.total_results ?? results.length, "hit")}. `,
-      words.length > 0 && [
-        "Searched for ",
-        words.map((w, n) => [n ? ", " : "", el("code", {}, w)]),
-        ". ",
-      ],
-      filterCount() > 0 &&
-        "Filters of the page do not confine what the server finds; what does not pass is faint.",
-    ),
-    el(
-      "p",
-      { class: "verdict" },
-      el("strong", {}, "A prompt with these words "),
-      answer.silence
-        ? `would be given nothing: ${answer.silence}.`
-        : "would be given what is marked so.",
-    ),
-    [...(answer.notes ?? []), ...(answer.failures ?? [])].map((note) =>
-      el("p", { class: "notice" }, note),
-    ),
-    results.length === 0 && el("p", { class: "nothing" }, "Nothing was found."),
-    el(
-      "ol",
-      { class: "hits" },
-      results.map((result) => recalledHit(result, words)),
-    ),
-    (answer.paths ?? []).length > 0 && [
+    results.length > 0 && p("quiet", many(answer.total_results ?? results.length, "hit")),
+    results.length > 0 && filterCount() > 0 && p("quiet", "What does not pass the filters is faint."),
+    notes.map((note) => el("p", { class: "notice" }, note)),
+    results.length ? whyBox(verdictOf(answer), searchedFor(words)) : noHits(asked.join(" "), asked),
+    el("ol", { class: "hits" }, results.map((result) => recalledHit(result, words))),
+    paths.length > 0 && [
       el("h2", {}, "Paths through the graph"),
-      el(
-        "ul",
-        { class: "plain-list" },
-        answer.paths.map((path) => el("li", { dir: "auto" }, pathText(path))),
-      ),
+      el("ul", { class: "plain-list" }, paths.map((path) => el("li", { dir: "auto" }, pathText(path)))),
     ],
   );
+}
+
+function verdictOf({ silence }) {
+  return silence
+    ? `A prompt with these words would be given nothing: ${silence}. `
+    : "A prompt with these words would be given what is marked so. ";
+}
+
+function searchedFor(words) {
+  const each = words.map((word, n) => [n ? ", " : "", el("code", {}, word)]);
+  return words.length > 0 && el("span", {}, "Searched for ", each, ".");
 }
 
 function pathText(path) {
@@ -66,57 +52,46 @@ function pathText(path) {
 
 function recalledHit(result, words) {
   const meta = result.metadata ?? {};
-  const { entities, href, passes } = meant(result, meta);
+  const { href, passes } = meant(result, meta);
   const said = meta.trust === "user" && meta.quotation;
   const whole = [result.text, ...(meta.also_observed ?? [])].join("; ");
-  const worded = said ? `“${said}” (noted as: ${result.text})` : whole;
-  const text = marked(short(worded, said ? 2000 : 400), words);
-  const trust = TRUSTS[meta.trust ?? ""] ?? meta.trust;
-  const replaced = meta.over || meta.superseded_by;
-  return el(
-    "li",
-    { class: `card hit${passes ? "" : " faint"}` },
-    p(
-      "over",
-      typeLabel(meta.type || meta.entityType || result.source),
-      quiet(result.source),
-      replaced && el("span", { class: "ended" }, "replaced"),
-    ),
-    p("what", el(href ? "a" : "span", { "data-row": Boolean(href), dir: "auto", href }, text)),
-    meta.why && told("why", quiet(leadOf(meta.why)), marked(short(meta.why, 300), words)),
-    explained(result, meta),
-    entityTags(entities),
-    p("foot", `${trust} \u00b7 ${day(result.timestamp)}`),
-  );
+  const worded = said ? `\u201c${said}\u201d (noted as: ${result.text})` : whole;
+  const isTurn = result.source === "episodes";
+  return hitCard(isTurn ? inline(short(worded, 400), words) : prose(cut(worded), words), href, {
+    why: meta.why && [quiet(leadOf(meta.why)), inline(short(meta.why, 300), words)],
+    foot: [
+      isTurn ? "said in a session" : typeLabel(meta.type || meta.entityType),
+      (meta.over || meta.superseded_by) && el("span", { class: "ended" }, "replaced"),
+      meta.trust !== "user" && meta.trust && speakerOf(meta),
+      result.timestamp && day(result.timestamp),
+    ],
+    reasons: reasonsOf(result, meta),
+    faint: !passes,
+  });
 }
 
-/** Parts of this page for a result: its entities, where it leads, whether filters keep it. */
+/** Where a result leads on this page, and whether the filters keep it. */
 function meant(result, meta) {
   const named = (result.entities ?? []).map((name) => memory.byName.get(folded(name)));
-  const entities = named.filter(Boolean);
   const record = memory.byRecord.get(meta.record || meta.id);
-  if (result.source === "records" && record) {
-    return { entities, href: hashOf("timeline", record.short_id), passes: keepsRecord(record) };
-  }
-  const first = entities[0];
-  if (!first) return { entities, href: null, passes: true };
-  return { entities, href: hashOf("entity", keyOf(first)), passes: Boolean(kept.entity[first.i]) };
+  if (result.source === "records" && record)
+    return { href: hashOf("timeline", record.short_id), passes: keepsRecord(record) };
+  const first = named.find(Boolean);
+  if (!first) return { href: null, passes: true };
+  return { href: hashOf("entity", keyOf(first)), passes: Boolean(kept.entity[first.i]) };
 }
 
 /** Why a result stands where it stands, and whether a prompt would be given it. */
-function explained(result, meta) {
+function reasonsOf(result, meta) {
   const parts = meta.score_parts;
   const factors = parts && parts.times !== 1 ? [[parts.times, "replaced, or less trusted"]] : [];
   const relevance = Object.entries(meta.parts ?? {}).map(([name, value]) => `${name} ${value}`);
   const given = result.prompt === GIVEN;
-  const verdict = given
-    ? "\u2713 a prompt would be given it"
-    : `\u2717 not given to a prompt: ${result.prompt}`;
-  return [
-    parts && scoreBar(result.score, parts, factors),
-    relevance.length > 0 && p("quiet small", `relevance: ${relevance.join(", ")}`),
-    result.prompt && p("verdict small", verdict),
-  ];
+  return dotted([
+    result.prompt && (given ? "\u2713 a prompt would be given it" : `not given to a prompt: ${result.prompt}`),
+    parts && scoreText(result.score, parts, factors),
+    relevance.length > 0 && `relevance: ${relevance.join(", ")}`,
+  ]);
 }
 
 // A large memory takes a while; a server that hangs has no answer at all.

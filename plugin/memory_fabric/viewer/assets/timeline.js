@@ -1,7 +1,7 @@
 // The timeline: records, newest first. Only blocks near the viewport have their cards.
 
 const BLOCK = 40;
-const CARD_PX = 150;
+const CARD_PX = 90;
 const MOST_TAGS = 12;
 const MOST_KINDS = 12;
 const OUTCOMES = table({ success: "\u2713 worked", failed: "\u2717 failed" });
@@ -41,7 +41,8 @@ function timelineHead() {
   const standing = kept.records.filter((r) => !isOver(r)).length;
   const holds = `${many(standing, "record")} ${standing === 1 ? "holds" : "hold"}`;
   const head = el("h1", {}, `What is remembered${project}`);
-  return [head, healthLine(holds, " \u00b7 ")];
+  const how = "Open a memory to see the commands that change it.";
+  return [head, healthLine(holds, " \u00b7 "), changeMode() === FILE && p("quiet small", how)];
 }
 
 /** Kinds of records as buttons that filter, the most frequent first. */
@@ -118,7 +119,8 @@ function layBlocks(list, records, asOf, wanted) {
   for (let from = 0; from < records.length; from += BLOCK) {
     const block = el("div", { class: "block" });
     const some = records.slice(from, from + BLOCK);
-    Object.assign(block, { make: () => cards(some, records[from - 1], asOf), filled: false });
+    const make = () => cards(some, records[from - 1], asOf, wanted);
+    Object.assign(block, { make, filled: false });
     block.style.minHeight = `${some.length * CARD_PX}px`;
     places.push(block);
   }
@@ -152,14 +154,15 @@ function showRecord(records, places, wanted) {
     );
     return;
   }
-  turn(places[Math.floor(n / BLOCK)], true);
+  const at = Math.floor(n / BLOCK);
+  // With those around it, which would move it when they are filled.
+  for (const block of places.slice(Math.max(0, at - 1), at + 2)) turn(block, true);
   const card = byId(`record-${records[n].short_id}`);
-  card.classList.add("wanted");
   card.scrollIntoView({ block: "center" });
   card.querySelector("a").focus({ preventScroll: true });
 }
 
-function cards(some, before, asOf) {
+function cards(some, before, asOf, wanted) {
   const made = [];
   let last = before;
   for (const record of some) {
@@ -174,7 +177,7 @@ function cards(some, before, asOf) {
           el("span", { class: "quiet" }, ` ${dayAgo(record.at)}`),
         ),
       );
-    made.push(recordCard(record, asOf));
+    made.push(recordCard(record, asOf, [record.short_id, record.id].includes(wanted)));
     last = record;
   }
   return made;
@@ -186,42 +189,81 @@ function dayAgo(at) {
   return { 0: "today", 1: "yesterday" }[days] ?? ago(at);
 }
 
-/** One record, with everything that is known of it. */
-function recordCard(record, asOf = "") {
+/** One record: its words first. One that is open also tells all that is known of it. */
+function recordCard(record, asOf = "", isOpen = false) {
   const over = isOver(record) && !asOf;
   const href = hashOf("timeline", record.short_id);
-  const what = over ? el("s", {}, record.worded) : record.worded;
+  const text = prose(record.worded);
   const { why, alternatives } = record;
+  const kinds = ["card", over && "over-now", isOpen && "wanted"].filter(Boolean);
+  // Commands, the buttons of a page in a file, stand on the open record alone.
+  const acts = (isOpen || changeMode() === SERVED) && recordActions(record);
   return el(
     "article",
-    { class: `card${over ? " over-now" : ""}`, id: `record-${record.short_id}` },
-    recordHead(record, over),
-    p("what", el("a", { "data-row": true, dir: "auto", href }, what)),
-    why && told("why", quiet(leadOf(why)), why),
+    { class: kinds.join(" "), id: `record-${record.short_id}` },
+    el(
+      "div",
+      { class: "what" },
+      el("a", { "data-row": true, dir: "auto", href }, over ? el("s", {}, text) : text),
+    ),
+    why && told("why", quiet(leadOf(why)), inline(why)),
     alternatives.length > 0 && told("why", quiet("instead of "), alternatives.join(", ")),
     chain(record),
-    entityTags(record.entities.map((i) => memory.entities[i]).filter(Boolean)),
-    el("div", { class: "card-end" }, recordFoot(record), recordActions(record)),
+    el("div", { class: "card-end" }, recordFoot(record, over), acts),
+    isOpen && openFoot(record),
   );
 }
 
-function recordHead(record, over) {
+/** Parts of a line with dots between them. */
+function dotted(parts) {
+  return parts.filter(Boolean).flatMap((part, n) => [n ? " \u00b7 " : "", part]);
+}
+
+/** What tells a record from the others around it; what is so of most is not said. */
+function recordFoot(record, over) {
   const ended = record.superseded_by ? "replaced" : `held until ${day(record.held_until)}`;
-  return p(
-    "over",
-    typeLabel(record.type),
-    record.pinned && el("span", { class: "pin" }, "\u2691 pinned"),
-    staleMark(record),
-    filesMark(record),
-    outcomeMark(record),
-    over && el("span", { class: "ended" }, ended),
+  const about = record.entities.map((i) => memory.entities[i]).filter(Boolean);
+  const named = about.filter((e) => e.name !== memory.project).slice(0, MOST_TAGS);
+  return el(
+    "p",
+    { class: "foot" },
+    dotted([
+      typeLabel(record.type),
+      record.pinned && el("span", { class: "pin" }, "\u2691 pinned"),
+      over && el("span", { class: "ended" }, ended),
+      outcomeMark(record),
+      record.trust !== "user" && speakerOf(record),
+      timeOfDay(record.at),
+      record.scope === "user" && "yours everywhere",
+      named.length > 0 && named.flatMap((e, n) => [n ? ", " : "", entityLink(e)]),
+      staleMark(record),
+      filesMark(record),
+    ]),
   );
+}
+
+/** All that is known of a record besides its words. */
+function openFoot(record) {
+  const { confidence } = record;
+  const parts = [
+    speakerOf(record),
+    record.author && `by ${short(record.author, 40)}`,
+    record.agent && `agent ${short(record.agent, 40)}`,
+    record.client && `in ${record.client}`,
+    record.session && sessionLink(record.session),
+    SCOPES[record.scope] ?? record.scope,
+    record.domain !== "general" && record.domain,
+    Number.isFinite(confidence) && `${Math.round(confidence * 100)} % sure`,
+    record.generalizable && "holds elsewhere, too",
+    el("code", {}, record.short_id),
+  ];
+  return el("p", { class: "foot more" }, dotted(parts));
 }
 
 /** Links to what a record replaced and to what replaced it. */
 function chain(record) {
   const successor = memory.byRecord.get(record.superseded_by);
-  const shortly = (other) => short(other.worded, 500);
+  const shortly = (other) => inline(short(other.worded, 500));
   const to = successor
     ? recordLink(successor, shortly(successor))
     : "a record that is not in this picture";
@@ -231,15 +273,6 @@ function chain(record) {
       p("chain", "\u2190 replaces ", recordLink(older, el("s", {}, shortly(older)))),
     ),
   ];
-}
-
-function entityTags(entities) {
-  return entities.length
-    ? p(
-        "tags",
-        entities.slice(0, MOST_TAGS).map((e) => entityLink(e)),
-      )
-    : null;
 }
 
 /** The files that a record names and that are no longer as they were. */
@@ -255,32 +288,8 @@ function outcomeMark(record) {
   return word ? el("span", { class: "outcome" }, word) : null;
 }
 
-function recordFoot(record) {
-  const parts = [
-    timeOfDay(record.at),
-    TRUSTS[record.trust] ?? record.trust,
-    record.author && `by ${short(record.author, 40)}`,
-    record.agent && `agent ${short(record.agent, 40)}`,
-    record.client && `in ${record.client}`,
-    record.session && sessionLink(record.session),
-    record.scope,
-    record.domain !== "general" && record.domain,
-    record.confidence !== undefined &&
-      record.confidence !== null &&
-      `${Math.round(record.confidence * 100)} % sure`,
-    record.generalizable && "holds elsewhere, too",
-  ];
-  return el(
-    "p",
-    { class: "foot" },
-    parts.filter(Boolean).flatMap((part, n) => [n ? " \u00b7 " : "", part]),
-    " \u00b7 ",
-    el("code", {}, record.short_id),
-  );
-}
-
 function timeOfDay(at) {
-  return /T\d\d:\d\d/.test(at) && el("time", { datetime: at, title: at }, `${at.slice(11, 16)} UTC`);
+  return /T\d\d:\d\d/.test(at) && el("time", { datetime: at, title: at }, at.slice(11, 16));
 }
 
 /** A link to what was said in the same session. */
@@ -307,7 +316,7 @@ function asOfControl(asOf, count) {
   const all = { type: "button", class: "plain-button", id: "asof-now" };
   return el(
     "details",
-    { class: "asof-box", id: "asof", open: Boolean(asOf) || asOfOpen, on: { toggle: noteAsOf } },
+    { class: "disclosure", id: "asof", open: Boolean(asOf) || asOfOpen, on: { toggle: noteAsOf } },
     el("summary", {}, "What held on a day"),
     el(
       "div",

@@ -94,8 +94,8 @@ function recordPanel({ record, ...node }, steps) {
     "div",
     { class: "one" },
     p("over", cardMark(record.type), quiet(record.type), staleMark(record), deselectButton()),
-    el("h1", { dir: "auto", class: "said" }, short(record.what, 400)),
-    record.why && told("why", quiet(leadOf(record.why)), short(record.why, 400)),
+    el("h1", { dir: "auto", class: "said" }, inline(short(record.what, 400))),
+    record.why && told("why", quiet(leadOf(record.why)), inline(short(record.why, 400))),
     panelActs({ ...node, record }, steps, hashOf("timeline", record.short_id)),
     about.length > 0 && [
       el("h2", {}, "About"),
@@ -106,7 +106,7 @@ function recordPanel({ record, ...node }, steps) {
       ),
     ],
     p("quiet small", when(record.at), `, ${ago(record.at)}`),
-    recordFoot(record),
+    openFoot(record),
     recordActions(record),
   );
 }

@@ -1,0 +1,122 @@
+"""What the project knows, on one page: its chapters, and how it is printed."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from viewer.conftest import PHONE, Opener, wait_for_frames
+from viewer.pictures import Pictured, shop
+
+HIDDEN = ("#bar", "#tabs", "#print", ".contents", ".skip")
+
+
+def handbook() -> Pictured:
+    """A memory with a record of each kind, and one that no longer holds."""
+    made = Pictured()
+    newer = made.record("We use **Postgres**", days=3, why="it has windows")
+    made.record("We use MongoDB", days=200, superseded_by=newer, valid_to="2026-01-01")
+    made.record("We use Redis", days=1)
+    made.record("Never push to main", "constraint", days=4)
+    made.record("Answer in metric units", "preference", days=5, scope="user")
+    foreign = {"trust": "tool", "imported": "claude-mem", "author": ""}
+    made.record("The table has a million rows", "note", days=6, **foreign)
+    made.record("A pool mended it", "solution", days=7, trust="assistant")
+    made.record("Should it move?", "question", days=8)
+    made.record("It says what was done", "session", days=1)
+    made.record("A kind of a later release", "hunch", days=9)
+    return made
+
+
+def chapters(page: Page) -> dict[str, list[str]]:
+    """The words under each heading, in their order."""
+    found: dict[str, list[str]] = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".knowledge section")].map(
+            (one) => [one.querySelector("h2").textContent,
+                [...one.querySelectorAll(".words")].map((words) => words.textContent)]))"""
+    )
+    return found
+
+
+def test_what_holds_stands_by_kind_newest_first_and_nothing_else(open_page: Opener) -> None:
+    page = open_page(handbook().made(), "#/knowledge")
+
+    expect(page.locator("#main h1")).to_have_text("What shop knows")
+    assert list(chapters(page).items()) == [
+        ("Decisions", ["We use Redis", "We use Postgresbecause it has windows"]),
+        ("Rules", ["Never push to main"]),
+        ("Preferences", ["Answer in metric units"]),
+        ("Facts", ["The table has a million rows"]),
+        ("Fixes", ["A pool mended it"]),
+        ("Open points", ["Should it move?"]),
+        ("Others", ["A kind of a later release"]),
+    ]
+    expect(page.locator("#chapter-facts + ul .foot")).to_have_text("15 Nov 2026from claude-mem")
+    expect(page.locator("#chapter-rules + ul .foot")).to_have_text("17 Nov 2026ann")
+    expect(page.locator("#chapter-fixes + ul .foot")).to_have_text("14 Nov 2026the assistant")
+
+
+def test_the_bar_leads_there_and_a_date_to_the_record(open_page: Opener) -> None:
+    page = open_page(handbook().made())
+
+    page.click("#tab-knowledge")
+    expect(page.locator("#main h1")).to_have_text("What shop knows")
+    page.click("#chapter-rules + ul .foot a")
+
+    expect(page.locator(".card.wanted .what")).to_have_text("Never push to main")
+
+
+def test_a_chapter_is_an_address_and_filters_hold_here_too(open_page: Opener) -> None:
+    page = open_page(handbook().made(), "#/knowledge/open?record=question")
+
+    expect(page.locator("#chapter-open")).to_be_in_viewport()
+    assert list(chapters(page)) == ["Open points"]
+
+
+def test_paper_has_black_words_on_white_and_nothing_of_the_page_around_them(
+    open_page: Opener,
+) -> None:
+    page = open_page(handbook().made(), "#/knowledge", color_scheme="dark")
+    expect(page.locator("#print")).to_be_visible()
+
+    page.emulate_media(media="print", color_scheme="dark")
+
+    wait_for_frames(page)
+    for part in HIDDEN:
+        expect(page.locator(part).first).to_be_hidden()
+    colours = "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
+    assert page.locator("html").evaluate(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert page.locator(".known .words").first.evaluate(colours)[0] == "rgb(0, 0, 0)"
+
+
+def test_no_item_is_cut_by_the_end_of_a_sheet_and_all_are_printed(open_page: Opener) -> None:
+    made = Pictured()
+    for number in range(300):
+        made.record(f"Decision {number}: " + "words " * 30, days=number / 10)
+    page = open_page(made.made(), "#/knowledge")
+
+    page.emulate_media(media="print")
+
+    wait_for_frames(page)
+    rules = page.locator(".known > li").evaluate_all(
+        """items => [...new Set(items.map((item) => {
+            const { breakInside, contentVisibility, overflow } = getComputedStyle(item);
+            return `${breakInside} ${contentVisibility} ${overflow}`; }))]"""
+    )
+    assert rules == ["avoid visible visible"]
+    heights = page.locator(".known > li").evaluate_all("all => all.map((li) => li.offsetHeight)")
+    assert len(heights) == 300 and min(heights) > 20
+    assert len(page.pdf(format="A4")) > 20_000
+
+
+def test_without_records_it_says_what_to_do(open_page: Opener) -> None:
+    page = open_page(Pictured().made(), "#/knowledge")
+
+    expect(page.locator(".nothing h1")).to_have_text("Nothing is remembered of shop yet")
+    expect(page.locator("#print")).to_have_count(0)
+
+
+def test_it_fits_on_a_phone(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/knowledge", **PHONE)
+
+    wait_for_frames(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,87 @@
+"""The page on a phone: what fits, and what a thumb can hit."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from viewer.conftest import PHONE, Opener, wait_for_frames
+from viewer.pictures import Pictured, shop
+
+PLACES = (
+    "#/timeline",
+    "#/timeline/00000003",
+    "#/knowledge",
+    "#/search?q=pagination",
+    "#/search?q=zebra",
+    "#/search",
+    "#/entity/PostgreSQL",
+    "#/graph",
+    "#/graph/PostgreSQL",
+    "#/status",
+)
+# Controls of which one side is below 44 px. Links within a sentence or a line of facts are exempt
+# (WCAG 2.5.8), as is the link to the content, which no finger uses.
+SMALL = """() => [...document.querySelectorAll(
+    "button, summary, select, input, nav a, a.plain-button, .what > a, .rows > li > a, .near a")]
+    .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.closest("#keys"))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, box]) => box.width && (box.height < 43.5 || box.width < 43.5))
+    .map(([one, box]) => `${one.outerHTML.slice(0, 90)} ${box.width} x ${box.height}`)"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_control_is_large_enough_for_a_thumb(open_page: Opener, place: str) -> None:
+    page = open_page(shop().made(), place, **PHONE)
+
+    wait_for_frames(page)
+    assert page.evaluate(SMALL) == []
+
+
+def test_the_filters_and_their_chips_are_large_enough(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline?record=decision&trust=user", **PHONE)
+    page.tap("#filter")
+    expect(page.locator("#filters [data-filter=record]").first).to_be_visible()
+
+    wait_for_frames(page)
+    assert page.evaluate(SMALL) == []
+
+
+@pytest.mark.parametrize("name", ["shop", "a-project-with-quite-a-long-name-for-a-phone"])
+def test_the_search_box_takes_the_width_of_its_row(open_page: Opener, name: str) -> None:
+    page = open_page({**shop().made(), "project": {"name": name, "id": "x"}}, **PHONE)
+
+    box = page.locator("#find").bounding_box()
+
+    assert box and box["width"] >= 350 and box["height"] >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_long_word_or_a_wide_block_of_code_makes_nothing_wider(open_page: Opener) -> None:
+    made = Pictured()
+    x = made.entity("x" * 300, "tool", "y" * 600, days=1)
+    made.record(f"```\n{'z' * 400}\n```\n- **{'w' * 400}**\n- `{'v' * 300}`", "note", entities=[x])
+
+    for place in ("#/timeline", "#/timeline/00000001", "#/knowledge", "#/search?q=zz"):
+        page = open_page(made.made(), place, **PHONE)
+        wait_for_frames(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_buttons_of_a_card_stand_there_without_a_pointer_and_else_with_it(
+    open_page: Opener,
+) -> None:
+    made = {**shop().made(), "live": True, "takes_changes": True}
+    opacity = "node => getComputedStyle(node).opacity"
+
+    page = open_page(made, "#/timeline", **PHONE)
+    assert page.locator("#records .actions").first.evaluate(opacity) == "1"
+
+    page = open_page(made, "#/timeline", has_touch=False)
+    buttons = page.locator("#records .actions")
+    assert [buttons.nth(n).evaluate(opacity) for n in (0, 1)] == ["0", "0"]
+    page.locator("#records .card").nth(0).hover()
+    assert [buttons.nth(n).evaluate(opacity) for n in (0, 1)] == ["1", "0"]
+    page.mouse.move(0, 0)
+    buttons.nth(1).locator("button").first.focus()
+    assert [buttons.nth(n).evaluate(opacity) for n in (0, 1)] == ["0", "1"]
