@@ -57,6 +57,14 @@ def test_the_search_box_takes_the_width_of_its_row(open_page: Opener, name: str)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_on_a_tablet_too_the_search_box_has_a_row(open_page: Opener) -> None:
+    page = open_page(shop().made(), viewport={"width": 768, "height": 1024})
+
+    box = page.locator("#find").bounding_box()
+
+    assert box and box["width"] > 700
+
+
 def test_a_long_word_or_a_wide_block_of_code_makes_nothing_wider(open_page: Opener) -> None:
     made = Pictured()
     x = made.entity("x" * 300, "tool", "y" * 600, days=1)

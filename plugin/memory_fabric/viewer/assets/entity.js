@@ -124,13 +124,16 @@ function observationRow(o, entity) {
     {},
     el("div", { dir: "auto", class: "said-text" }, prose(o.text)),
     el(
-      "p",
-      { class: "foot" },
-      when(o.at),
-      parts.map((part) => ` \u00b7 ${part}`),
-      record && [" \u00b7 ", recordLink(record, `from record ${record.short_id}`)],
+      "div",
+      { class: "card-end" },
+      p(
+        "foot",
+        when(o.at),
+        parts.map((part) => ` \u00b7 ${part}`),
+        record && [" \u00b7 ", recordLink(record, `from record ${record.short_id}`)],
+      ),
+      !o.record && observationActions(entity, o),
     ),
-    !o.record && observationActions(entity, o),
   );
 }
 

@@ -19,7 +19,7 @@ function showKnowledge(place) {
     el(
       "article",
       { class: "column knowledge" },
-      el("h1", {}, `What ${project} knows`),
+      el("div", { class: "card-end" }, el("h1", {}, `What ${project} knows`), printButton(standing)),
       p("quiet", `${count} on ${day(new Date(memory.made).toISOString())}.`),
       standing.length > 0 && contentsOf(chapters),
       chapters.map(chapterOf),
@@ -46,13 +46,12 @@ function chaptersOf(records) {
 function contentsOf(chapters) {
   const link = ({ key, title, records }) =>
     el("a", { href: hashOf("knowledge", key) }, title, quiet(` ${records.length.toLocaleString("en")}`));
-  const attributes = { type: "button", class: "plain-button", id: "print", on: { click: () => print() } };
-  return el(
-    "nav",
-    { class: "contents", "aria-label": "Chapters" },
-    chapters.map(link),
-    el("button", attributes, "Print"),
-  );
+  return el("nav", { class: "contents", "aria-label": "Chapters" }, chapters.map(link));
+}
+
+function printButton(records) {
+  const attributes = { type: "button", class: "plain-button", id: "print" };
+  return records.length > 0 && el("button", { ...attributes, on: { click: () => print() } }, "Print");
 }
 
 function chapterOf({ key, title, records }) {
