@@ -1,0 +1,87 @@
+"""The served page is usable without sight, colour or a mouse: axe-core, and a walk by Tab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from cli.shell import Shell
+from servers.http.http_server import Serving, serving
+from viewer import waits
+from viewer.conftest import PHONE, wait, wait_for_frames
+
+AXE = Path(__file__).parents[1] / "e2e/node_modules/axe-core/axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+VIEWS = {
+    "timeline": "#/timeline",
+    "review": "#/review",
+    "graph": "#/graph",
+    "an entity in the graph": "#/graph/orders-api?steps=1",
+    "list": "#/graph?as=list",
+    "search": "#/search?q=pagination",
+    "entity": "#/entity/orders-api",
+    "status": "#/status",
+}
+WIDE = {"viewport": {"width": 1280, "height": 900}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server of a memory in which one of everything waits."""
+    shell = Shell(tmp_path_factory.mktemp("accessible"))
+    waits.fill(shell)
+    with serving(shell) as found:
+        yield found
+
+
+def opened(browser: Browser, server: Serving, **context: Any) -> Page:
+    """The page behind the printed address."""
+    page = browser.new_context(**{"reduced_motion": "reduce"} | context).new_page()
+    page.goto(server.address)
+    wait(page)
+    return page
+
+
+def show(page: Page, place: str) -> None:
+    """Go to a place by its address, and wait until its view stands."""
+    page.evaluate("place => { location.hash = place; }", place)
+    view = place.split("/")[1].partition("?")[0]
+    expect(page.locator(f"body[data-view='{view}']")).to_be_visible()
+    wait(page)
+    if view == "search":
+        expect(page.locator(".hit").first).to_be_visible()
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds against WCAG 2.1, levels A and AA, in what the page shows now."""
+    wait_for_frames(page)
+    found: list[str] = page.evaluate(
+        """async (levels) => {
+            const run = await axe.run(document, { runOnly: levels, resultTypes: ["violations"] });
+            return run.violations.flatMap(({ id, nodes }) => nodes.map((node) =>
+                `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+        }""",
+        LEVELS,
+    )
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
+def test_axe_finds_no_fault_in_any_view(
+    browser: Browser, server: Serving, size: dict[str, Any], theme: str
+) -> None:
+    page = opened(browser, server, color_scheme=theme, **size)
+    page.evaluate(AXE.read_text("utf-8"))
+    faults = {}
+
+    for name, place in VIEWS.items():
+        show(page, place)
+        faults[name] = violations(page)
+
+    page.context.close()
+    assert not any(faults.values()), faults

@@ -1,0 +1,88 @@
+"""A memory in which one of everything waits for a person's decision."""
+
+from __future__ import annotations
+
+import json
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+from cli.shell import Shell
+from command_line import run_here
+from importing.foreign import ClaudeMem
+from memory_fabric.models import UNSAID, WHEN, Provenance, Record
+from memory_fabric.store import records
+from servers.http.test_http_changes import contradict, hear, memory_of
+
+CURSORS = "Use cursor-pagination for the orders-api"
+HEARD = ("The exporter keeps its templates in S3", "Ship every Friday")
+MONGO, POSTGRES = "The order archive is in MongoDB", "The order archive is in Postgres"
+RULE = "Say what a deploy changes"
+STALE = "Sessions are kept in Redis"
+NIGHTLY = (
+    "Deploys to staging run every night at two",
+    "Deploys to staging now run every night at two",
+)
+IMPORTED = ("The queue is Redis", "Payments are retried with a delay", "Logs are kept for a month")
+OF_BOB = ("Events go through Kafka", "Carts expire after a day")
+OF_BILLING = "Never send an invoice twice"
+OLD = "2020-01-01T00:00:00.000Z"
+KINDS = ("candidate", "contradiction", "rule", "stale", "duplicate", "imported", "shared")
+
+
+def put(shell: Shell, what: str, kind: str = "decision", **fields: Any) -> str:
+    """Store a record of the user as it is; its id."""
+    memory, by = memory_of(shell), Provenance("cli", trust="user")
+    made = memory.remember(Record(kind, what, confidence=0.9), by)
+    assert made is not None
+    record = records.as_object(made._replace(**fields))
+    memory.write("put_record", {"record": record, "seen_in": [""]}, by, store="project")
+    memory.close()
+    return str(made.id)
+
+
+def bring(shell: Shell) -> None:
+    """Have a program's memory imported, and a colleague's journal read, as git brought it."""
+    database = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    for title in IMPORTED:
+        database.add("observations", project="shop", title=title)
+    done = shell.run("import", str(database.close()))
+    assert done.status == 0, done.err
+    bob = Shell(shell.user_home.parent / "bob")
+    bob.environ["USER"] = "bob"
+    for said in OF_BOB:
+        bob.remember(said)
+    assert bob.run("sync").status == 0
+    assert shell.run("share", "on").status == 0
+    journals = [found.project / ".claude/memory/decisions.jsonl" for found in (shell, bob)]
+    with journals[0].open("a", encoding="utf-8") as stream:
+        stream.write(journals[1].read_text("utf-8"))
+    start = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
+    read = shell.run("hook", stdin=json.dumps(start | {"cwd": str(shell.project)}))
+    assert read.status == 0, read.err
+
+
+def elsewhere(shell: Shell) -> Path:
+    """Another project of the home, with a candidate; its folder."""
+    folder = shell.project.parent / "billing"
+    (folder / ".git").mkdir(parents=True)
+    assert run_here(("remember", "Invoices are in cents"), shell.environ, folder).status == 0
+    billing = copy(shell)
+    billing.project = folder
+    hear(billing, OF_BILLING)
+    return folder
+
+
+def fill(shell: Shell) -> None:
+    """Fill the memory."""
+    shell.remember("--why", "offsets are slow", CURSORS)
+    shell.remember("The order-service uses cursor-pagination")
+    for said in HEARD:
+        hear(shell, said)
+    contradict(shell, shell.remember(MONGO)["id"], POSTGRES)
+    put(shell, RULE, "constraint", evidence={WHEN: "deploy", UNSAID: ["deploy"]})
+    put(shell, STALE, created_at=OLD, valid_from=OLD)
+    for said in NIGHTLY:
+        put(shell, said)
+    bring(shell)
+    elsewhere(shell)
