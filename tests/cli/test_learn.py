@@ -216,9 +216,12 @@ def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
     machine.session(machine.project("tool"), "Never format the vendored files.", "No.", days_ago=4)
     told = shell.run("learn", "--run").out
     assert told.index("shop: 2 proposals") < told.index(PNPM) < told.index(MOCK)
-    assert told.index(MOCK) < told.index("tool: 1 proposal of what you said")
+    assert "1 more in other projects: tool 1." in told and "vendored" not in told
     assert "said again in 2 other sessions" in " ".join(told.split())
     assert "learn --accept ID --accept 'ID=other words' --drop ID decides" in " ".join(told.split())
+    told += run_here(("learn",), shell.environ, machine.project("tool")).out
+    assert told.index(MOCK) < told.index("tool: 1 proposal of what you said")
+    assert "2 more in other projects: shop 2." in told
     words = {line.split()[-1]: line.split()[0] for line in told.splitlines() if line.strip()}
     return {"mock": words["DATABASE"], "pnpm": words["sessions)"], "vendored": words["files."]}
 
@@ -242,6 +245,18 @@ def test_proposals_of_several_projects_are_accepted_changed_and_dropped_in_one_g
     ]
     assert {one["record"]["trust"] for one in done.json["results"][:2]} == {"user"}
     assert "of what you said" not in shell.run("learn").out
+
+
+def test_a_project_without_proposals_is_told_those_of_all_others(
+    shell: Shell, machine: Machine
+) -> None:
+    proposed(shell, machine)
+    shell.run("learn", "--drop", "shop")
+
+    told = shell.run("learn").out
+
+    assert "tool: 1 proposal of what you said" in told and "vendored" in told
+    assert "more in other projects" not in told
 
 
 def test_a_proposal_that_is_unknown_or_named_twice_decides_nothing(

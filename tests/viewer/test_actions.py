@@ -14,8 +14,8 @@ from cli.shell import Shell
 from memory_fabric.models import LASTING_SCOPES, STATED_TYPES
 from memory_fabric.viewer import page as page_module
 from servers.http.http_server import Serving, serving
-from servers.http.test_http_changes import contradict, hear
 from viewer.conftest import Opener, expect_value, wait
+from viewer.waits import contradict, hear
 
 CURSORS = "Use cursor-pagination for the orders-api"
 UTC = "Always use UTC in the audit-log"

@@ -1,4 +1,4 @@
-"""A memory in which one of everything waits for a person's decision."""
+"""Memories in which something waits for a person's decision, and one with some of everything."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from cli.shell import Shell
 from command_line import run_here
 from importing.foreign import ClaudeMem
-from memory_fabric.models import UNSAID, WHEN, Provenance, Record
+from memory_fabric.config import read_settings
+from memory_fabric.models import CONTRADICTS, UNSAID, WHEN, Provenance, Record
 from memory_fabric.store import records
-from servers.http.test_http_changes import contradict, hear, memory_of
+from memory_fabric.store.memory import Memory
 
 CURSORS = "Use cursor-pagination for the orders-api"
 HEARD = ("The exporter keeps its templates in S3", "Ship every Friday")
@@ -28,6 +29,30 @@ OF_BOB = ("Events go through Kafka", "Carts expire after a day")
 OF_BILLING = "Never send an invoice twice"
 OLD = "2020-01-01T00:00:00.000Z"
 KINDS = ("candidate", "contradiction", "rule", "stale", "duplicate", "imported", "shared")
+
+
+def memory_of(shell: Shell) -> Memory:
+    """The memory of the shell's project, as hooks have it."""
+    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
+    return Memory.open(read_settings(environ, {}))
+
+
+def hear(shell: Shell, said: str) -> str:
+    """Have a candidate heard; its id."""
+    by = Provenance("prompt", trust="user", session="a-session-0001")
+    heard = memory_of(shell).remember(Record("decision", said, confidence=0.4), by)
+    assert heard is not None
+    return str(heard.id)
+
+
+def contradict(shell: Shell, old: str, said: str) -> str:
+    """Remember what contradicts an older record; its id."""
+    memory, by = memory_of(shell), Provenance("cli", trust="user")
+    made = memory.remember(Record("decision", said, confidence=0.9), by)
+    assert made is not None
+    new = records.as_object(made._replace(evidence={CONTRADICTS: [old]}))
+    memory.write("put_record", {"record": new, "seen_in": [""]}, by, store="project")
+    return str(made.id)
 
 
 def put(shell: Shell, what: str, kind: str = "decision", **fields: Any) -> str:

@@ -117,8 +117,9 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
     return value
 
 
-def editable(memory: Memory, name: str) -> Stored:
-    """Return the record that an id or its end names, if it may be changed.
+def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
+    """Return the record that an id or its end names, if it may be changed; with `of_others` also a
+    colleague's, which may only be confirmed.
 
     Raises NotFound, and BadInput for what is no record, or one that cannot be changed.
     """
@@ -128,7 +129,7 @@ def editable(memory: Memory, name: str) -> Stored:
         _explain(memory, name)
         raise
     record, id_ = stored.record, short_id(stored.record.id)
-    if record.source == OTHERS:
+    if record.source == OTHERS and not of_others:
         whose = record.author or "someone else"
         raise _refused(f"{id_} is a memory of {whose}.", "Remember your own with remember.")
     if record.type == "session":
@@ -302,7 +303,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
     Raises NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
     """
-    chosen = [editable(memory, name) for name in dict.fromkeys(names)]
+    chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
         if stored.record.status == "candidate":
             id_ = short_id(stored.record.id)

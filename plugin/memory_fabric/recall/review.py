@@ -1,18 +1,27 @@
-"""Records due for review: candidates, contradictions, stale records and near duplicates."""
+"""What waits for a person's decision: candidates, contradictions, rules, stale records, near
+duplicates, and what programs and colleagues brought.
+"""
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
+from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import (
     CHANGED_FILES,
     CONFIRMED,
+    EFFECT,
     IMPORTED,
     OTHERS,
+    RULE_TYPES,
+    UNSAID,
+    WHEN,
     Hit,
     Progress,
+    Project,
     Provenance,
     Record,
     contradicted,
@@ -28,25 +37,32 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, last_mentions, resolve
 from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import home_projects, registry_file
 from memory_fabric.store.schema import ACTIVE_CURRENT
+from memory_fabric.store.scoped_memory import without
 
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
-UNCONFIRMED = "imported"
-KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE, UNCONFIRMED)
+RULE, UNCONFIRMED, SHARED = "rule", "imported", "shared"
+KINDS = (CANDIDATE, CONTRADICTION, RULE, STALE, DUPLICATE, UNCONFIRMED, SHARED)
 # Ids of one search.
 MAX_IDS = 500
 # The most records of one kind that are looked at.
 MAX_READ = 5000
-_CURRENT = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source <> '{OTHERS}'"
+_LASTING = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source"
+_CURRENT, _OF_OTHERS = f"{_LASTING} <> '{OTHERS}'", f"{_LASTING} = '{OTHERS}' AND pinned = 0"
 
 
 class Due(NamedTuple):
-    """A record to decide on: why it is due, the others that it is about, and its age in days."""
+    """A record to decide on: why it is due, the others that it is about, and its age in days.
+
+    `source` is who brought it, a program or a colleague, or what a rule names and nobody typed.
+    """
 
     kind: str
     record: Record
     others: tuple[Record, ...] = ()
     days: int = 0
+    source: str = ""
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
@@ -63,6 +79,8 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
             due_items.append(Due(CONTRADICTION, record, tuple(others)))
+    unsaid = ((record, _unsaid(record)) for record in current)
+    due_items += [Due(RULE, record, source=", ".join(names)) for record, names in unsaid if names]
     by_id = {record.id: record for record in current if not is_unconfirmed_import(record)}
     due_items += [
         Due(STALE, by_id[old.item.id], days=old.days)
@@ -70,7 +88,7 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
         if old.item.kind == RECORD and old.item.id in by_id
     ]
     due_items += _duplicates(list(by_id.values())[:compared])
-    due_items += [Due(UNCONFIRMED, record) for record in filter(is_unconfirmed_import, current)]
+    due_items += brought(memory)
     seen: set[str] = set()
     first = []
     for one in due_items:
@@ -80,10 +98,35 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     return first
 
 
-def imported(memory: Memory, program: str) -> list[Record]:
-    """Return what a program stated and nobody confirmed."""
-    found = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
-    return [one for one in found if str(one.evidence[IMPORTED]).lower() == program.lower()]
+def brought(memory: Memory, name: str = "") -> list[Due]:
+    """Return what programs and colleagues, or the one of a name, stated and nobody confirmed."""
+    own = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
+    waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[IMPORTED])) for r in own]
+    others = memory.find_records(_OF_OTHERS, (), MAX_READ)
+    waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
+    return [one for one in waiting if not name or one.source.lower() == name.lower()]
+
+
+def proposals(settings: Settings) -> list[tuple[Project, Record]]:
+    """Return the candidates of all projects of this home, by project: repeated first, then newest;
+    not what is isolated in a domain, which `candidates` lists there.
+    """
+    found: dict[str, tuple[Project, Record]] = {}
+    isolated = sorted(settings.domains.isolated)
+    for id_ in registry_file.project_ids(settings.home):
+        with closing(home_projects.memory_of(settings, id_)) as memory:
+            waiting = candidates.waiting(without(memory, isolated) if isolated else memory)
+            assert memory.project is not None
+            found = {record.id: (memory.project, record) for record in waiting} | found
+    return sorted(found.values(), key=lambda one: one[0].name)
+
+
+def _unsaid(record: Record) -> list[str]:
+    """Return what a rule of the user names and nobody typed, until the user agrees to it."""
+    evidence = record.evidence
+    is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(WHEN)
+    is_settled = _confirmed_at(record) or evidence.get(EFFECT)
+    return list(map(str, evidence.get(UNSAID, ()))) if is_bound and not is_settled else []
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:

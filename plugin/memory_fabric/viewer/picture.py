@@ -7,6 +7,7 @@ on its way out: a row may be older than a rule.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from memory_fabric.ids import short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, IMPORTED, PROMPT, TRUST_ORDER, WHEN, Record, worded
 from memory_fabric.recall.render import is_stale
-from memory_fabric.recall.review import CANDIDATE, KINDS, due
+from memory_fabric.recall.review import CANDIDATE, KINDS, SHARED, UNCONFIRMED, due
 from memory_fabric.redaction import redact
 from memory_fabric.store import counts, file_states
 from memory_fabric.store.database import Database
@@ -166,6 +167,7 @@ def review(memory: Memory, now: str) -> dict[str, Any]:
     """Return what is due and how much, as `memory-fabric review` orders it. Raises as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
+    brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
     items = [item for kind in KINDS for item in [o for o in due_items if o.kind == kind][:MAX_DUE]]
     return {
         "total": total,
@@ -175,9 +177,11 @@ def review(memory: Memory, now: str) -> dict[str, Any]:
                 "record": item.record.id,
                 "others": [record.id for record in item.others],
                 "days": item.days,
+                "from": item.source,
             }
             for item in items
         ],
+        "brought": [{"from": name, "count": count} for name, count in brought.items()],
         "candidates": [candidate(item.record) for item in items if item.kind == CANDIDATE],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from cli.shell import Shell
 from memory_fabric import ids
 from memory_fabric.config import read_settings
-from memory_fabric.models import CONTRADICTS, Provenance, Record
+from memory_fabric.models import CONTRADICTS, UNSAID, WHEN, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
+from viewer import waits
 
 
 @pytest.fixture
@@ -92,7 +94,8 @@ def test_three_are_shown_with_what_they_are_about_and_the_rest_is_counted(
     assert "days old" in plain
     assert len(told["due"]) == 3
     kinds = ("candidate", "contradiction", "stale", "duplicate")
-    assert told["total"] == dict.fromkeys(kinds, 1) | {"imported": 0}
+    others = dict.fromkeys(("rule", "imported", "shared"), 0)
+    assert told["total"] == dict.fromkeys(kinds, 1) | others
     assert told["due"][1]["others"][0]["id"] == filled["contradicted"]
     assert told["step"].startswith("review-")
 
@@ -166,3 +169,35 @@ def test_a_purge_is_no_part_of_a_step(shell: Shell, filled: dict[str, str]) -> N
 
     assert done.status == 2
     assert ("stale", filled["stale"]) in due(shell)
+
+
+def test_a_rule_that_names_what_nobody_typed_waits_until_the_user_agrees(
+    shell: Shell, memory: Memory
+) -> None:
+    evidence = {WHEN: "deploy", UNSAID: ["deploy"]}
+    id_ = put(memory, "Say what a deploy changes", evidence=evidence, type="constraint")
+    assert due(shell) == [("rule", id_)]
+
+    assert shell.run("review", "--holds", id_).status == 0
+
+    assert due(shell) == []
+    assert "tell" in shell.run("rules").out
+
+
+def test_what_a_colleague_brought_waits_until_it_is_confirmed_or_dropped(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    waits.bring(shell)
+    shared = [id_ for kind, id_ in due(shell) if kind == "shared"]
+    assert len(shared) == len(waits.OF_BOB)
+
+    kept = shell.run("review", "--holds", shared[0])
+    assert kept.status == 0 and "Confirmed" in kept.out
+    assert [id_ for kind, id_ in due(shell) if kind == "shared"] == shared[1:]
+    dropped = shell.run("review", "--drop", "bob", "--drop", "claude-mem")
+
+    assert dropped.status == 0 and dropped.out.count("Forgotten") == 4
+    assert due(shell) == []
+    told = {r["what"]: r["trust"] for r in shell.run("viz", "--json").json["records"]}
+    assert list(told.values()) == ["foreign"]  # confirmed, and still the claim of somebody else
+    shell.run("undo", "--last")
+    assert len(due(shell)) == 4

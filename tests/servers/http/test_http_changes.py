@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from command_line import run_here
 from drawn import token
-from memory_fabric.config import read_settings
-from memory_fabric.models import CONTRADICTS, Provenance, Record
-from memory_fabric.store import records
-from memory_fabric.store.memory import Memory
+from importing.foreign import ClaudeMem
 from servers.http.http_server import Reply, Serving, serving
 from servers.http.test_http_projects import Home
+from viewer import waits
+from viewer.waits import contradict, hear
 
 CHANGES = "/api/changes"
 WORDS = "Use cursor-pagination for the orders-api"
@@ -36,30 +36,6 @@ def server(shell: Shell) -> Iterator[Serving]:
     """A server of its memory."""
     with serving(shell) as found:
         yield found
-
-
-def memory_of(shell: Shell) -> Memory:
-    """The memory of the shell's project, as hooks have it."""
-    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
-    return Memory.open(read_settings(environ, {}))
-
-
-def hear(shell: Shell, said: str) -> str:
-    """Have a candidate heard; its id."""
-    by = Provenance("prompt", trust="user", session="a-session-0001")
-    heard = memory_of(shell).remember(Record("decision", said, confidence=0.4), by)
-    assert heard is not None
-    return str(heard.id)
-
-
-def contradict(shell: Shell, old: str, said: str) -> str:
-    """Remember what contradicts an older record; its id."""
-    memory, by = memory_of(shell), Provenance("cli", trust="user")
-    made = memory.remember(Record("decision", said, confidence=0.9), by)
-    assert made is not None
-    new = records.as_object(made._replace(evidence={CONTRADICTS: [old]}))
-    memory.write("put_record", {"record": new, "seen_in": [""]}, by, store="project")
-    return str(made.id)
 
 
 def change(server: Serving, action: str, **fields: Any) -> Reply:
@@ -231,7 +207,8 @@ def test_of_a_contradiction_one_is_kept_or_both(shell: Shell, server: Serving) -
     old = shown(server, WORDS)["id"]
     new = contradict(shell, old, "Use offset-pagination for the orders-api")
     due = [o for o in picture(server)["review"]["due"] if o["kind"] == "contradiction"]
-    assert due == [{"kind": "contradiction", "record": new, "others": [old], "days": 0}]
+    about = {"record": new, "others": [old], "days": 0, "from": ""}
+    assert due == [{"kind": "contradiction", **about}]
 
     both = done(server, "holds", record=shown(server, "offset"))
     assert both["said"].startswith("Confirmed: decision ")
@@ -339,7 +316,6 @@ def test_what_cannot_be_done_names_the_field_and_what_helps(shell: Shell, server
         ("edit", {"record": seen}, "Nothing to change"),
         ("edit", {"record": seen, "scope": "local"}, "Use user, team, global."),
         ("edit", {"record": seen, "text": WORDS}, "says this already"),
-        ("drop", {"record": seen}, "is no candidate"),
         ("replace", {"record": seen}, "contradicts nothing"),
         ("merge", {"into": "orders-api", "names": ["orders-api"]}, "nothing to merge"),
     )
@@ -390,3 +366,52 @@ def test_a_change_of_another_project_is_made_there_alone(tmp_path: Path) -> None
         assert server.ask("/api/picture", project=other)["records"][0]["what"] == record["what"]
         assert whats(server) == [WORDS]
         assert server.post(f"{CHANGES}?project=none-0", body, key=server.key).status == 404
+
+
+def test_all_that_a_program_brought_is_confirmed_or_dropped_after_a_preview(
+    shell: Shell, server: Serving
+) -> None:
+    database = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    for number in range(259):
+        database.add("observations", project="shop", title=f"Shelf {number} holds part {number}")
+    assert shell.run("import", str(database.close())).status == 0
+    assert picture(server)["review"]["brought"] == [{"from": "claude-mem", "count": 259}]
+    asked = {"of": "claude-mem"}
+
+    preview = done(server, "holds_all", **asked)["preview"]
+    assert preview["count"] == 259
+    assert picture(server)["review"]["total"]["imported"] == 259
+    confirmed = done(server, "holds_all", **asked, code=preview["code"])
+    assert confirmed["said"] == "Confirmed: all 259 from claude-mem"
+    assert picture(server)["review"]["total"]["imported"] == 0
+    assert {r["trust"] for r in picture(server)["records"]} == {"user"}
+    done(server, "undo", **confirmed["undo"])
+    assert picture(server)["review"]["total"]["imported"] == 259
+
+    late = change(server, "drop_all", **asked, code="00000000")
+    assert (late.status, late.code) == (409, "changed")
+    shelf = shown(server, "Shelf 7 holds")
+    assert done(server, "drop", record=shelf)["done"] == "forgotten"
+    code = done(server, "drop_all", **asked)["preview"]["code"]
+    dropped = done(server, "drop_all", **asked, code=code)
+    assert dropped["said"] == "Forgotten: all 258 from claude-mem"
+    assert len(whats(server)) == 2
+    assert change(server, "drop_all", **asked).status == 404
+    done(server, "undo", **dropped["undo"])
+    assert picture(server)["review"]["total"]["imported"] == 258
+
+
+def test_candidates_of_other_projects_are_listed_and_decided_there(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.remember(WORDS)
+    folder = waits.elsewhere(home)
+    with serving(home) as server:
+        (one,) = server.ask("/api/projects")["proposals"]
+        assert (one["name"], one["what"]) == ("billing", waits.OF_BILLING)
+        body = {"action": "keep", "record": {"id": one["id"], "version": one["version"]}}
+
+        kept = server.post(f"{CHANGES}?project={one['project']}", json.dumps(body), key=server.key)
+
+        assert kept.status == 200, kept.body
+        assert server.ask("/api/projects")["proposals"] == []
+    assert waits.OF_BILLING in run_here(("recall", "invoice"), home.environ, folder).out

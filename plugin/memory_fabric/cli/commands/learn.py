@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
@@ -20,13 +21,11 @@ from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.importing.learn import Reading, condense
 from memory_fabric.importing.past_sessions import Session
-from memory_fabric.models import Project, Record
+from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.recall.request_context import visible_to
 from memory_fabric.store import switches
-from memory_fabric.store.history import candidates
-from memory_fabric.store.projects import home_projects, registry_file
-from memory_fabric.store.scoped_memory import without
+from memory_fabric.store.projects import home_projects, identity, registry_file
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
@@ -235,25 +234,22 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
     return 0
 
 
-def _proposed(settings: Settings) -> list[tuple[Project, Record]]:
-    """Return what waits for a decision with its project: repeated first, then newest; not what is
-    isolated in a domain, which `candidates` lists there.
-    """
-    found: dict[str, tuple[Project, Record]] = {}
-    isolated = sorted(settings.domains.isolated)
-    for id_ in registry_file.project_ids(settings.home):
-        with closing(home_projects.memory_of(settings, id_)) as memory:
-            waiting = candidates.waiting(without(memory, isolated) if isolated else memory)
-            assert memory.project is not None
-            found = {record.id: (memory.project, record) for record in waiting} | found
-    return sorted(found.values(), key=lambda one: one[0].name)
-
-
 def _show_proposals(settings: Settings) -> None:
-    proposed = _proposed(settings)
-    for name, some in groupby(proposed, lambda one: one[0].name):
+    """Print the proposals of this folder's project and the number of others; all if it has none."""
+    proposed = reviewing.proposals(settings)
+    place = identity.identify(os.path.realpath(settings.project_dir))
+    here = registry_file.place_owner(registry_file.read_registry(settings.home), place)
+    shown = [one for one in proposed if one[0].id == here] or proposed
+    for name, some in groupby(shown, lambda one: one[0].name):
         waiting = [record for _, record in some]
         show_waiting(f"{name}: {many(len(waiting), 'proposal')} of what you said", waiting)
+    listed = {project.id for project, _ in shown}
+    if elsewhere := Counter(project.name for project, _ in proposed if project.id not in listed):
+        names = ", ".join(f"{name} {count}" for name, count in elsewhere.items())
+        show.line(
+            f"{elsewhere.total()} more in other projects: {names}. learn in their folders lists "
+            "them, and so does the page (memory-fabric serve --open, under Review)."
+        )
     if proposed:
         show.line(
             f"{environment.program(settings)} learn --accept ID --accept 'ID=other words' --drop "
@@ -263,7 +259,7 @@ def _show_proposals(settings: Settings) -> None:
 
 def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
     """Accept and drop proposals by id or project, all as one step; nothing if one is unknown."""
-    proposed, step = _proposed(settings), f"learn-{short_id(new_id())}"
+    proposed, step = reviewing.proposals(settings), f"learn-{short_id(new_id())}"
     wanted: dict[str, tuple[bool, str]] = {}
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:
         id_, _, words = name.partition("=")

@@ -36,7 +36,9 @@ NAMES = {
     reviewing.CONTRADICTION: "contradiction",
     reviewing.STALE: "stale memory",
     reviewing.DUPLICATE: "near duplicate",
+    reviewing.RULE: "rule that waits for your word",
     reviewing.UNCONFIRMED: "imported memory",
+    reviewing.SHARED: "shared memory",
 }
 # What a person does about one: commands of memory-fabric, with the ids below.
 DECISIONS = {
@@ -44,7 +46,9 @@ DECISIONS = {
     reviewing.CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
     reviewing.STALE: "review --holds ID, edit ID, or forget ID",
     reviewing.DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+    reviewing.RULE: "review --holds ID, so that it binds, edit ID --when, or forget ID",
     reviewing.UNCONFIRMED: "review --holds ID, or forget ID; all: --holds or --drop PROGRAM",
+    reviewing.SHARED: "review --holds ID, or forget ID; all: --holds or --drop AUTHOR",
 }
 Done = tuple[str, Record]
 # Memories that are listed, and that are pruned, unless --limit says otherwise.
@@ -174,10 +178,10 @@ def review(
         None,
         "ID",
         "Confirm a memory: it still holds, also next to one that seems to contradict or repeat "
-        "it. A program's name confirms all that was imported from it; can be repeated.",
+        "it. The name of a program or colleague confirms all that came from it; can be repeated.",
     ),
     drop: list[str] | None = option(
-        None, "PROGRAM", "Forget what was imported from a program and not confirmed since."
+        None, "NAME", "Forget what came from a program or colleague and is not confirmed since."
     ),
     keep: list[str] | None = option(
         None,
@@ -198,7 +202,8 @@ def review(
 ) -> int:
     """List what waits for your decision.
 
-    These are candidates, contradictions, stale memories, near duplicates, and imported memories.
+    These are candidates, contradictions, rules that name what you never typed, stale memories, near
+    duplicates, and memories that programs and colleagues brought.
     Decide with `--keep`, `--replace`, `--holds` or `--drop`, `candidates --drop`, `edit --text`,
     `edit --instead-of` (which makes two one) or `forget`, and give each the step that is shown, so
     that one undo takes all of it back. What was confirmed is due again when it is stale.
@@ -208,7 +213,8 @@ def review(
     with environment.open_memory(step=step) as memory:
         if holds or keep or replace or drop:
             memory.batch, by = step or new_id(), environment.provenance()
-            of = {name: reviewing.imported(memory, name) for name in (holds or []) + (drop or [])}
+            names = (holds or []) + (drop or [])
+            of = {name: [one.record for one in reviewing.brought(memory, name)] for name in names}
             dropping = [record for name in drop or () for record in of[name]]
             if drop and not dropping:
                 raise BadInput("--drop", f"Nothing of {drop[0]} waits to be confirmed.")
@@ -259,7 +265,8 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         show.line(f"{NAMES[item.kind]}{age}: {DECISIONS[item.kind]}", style="bold")
         for record in (item.record, *item.others):
             head, *more = _lines_of(record)
-            about = f"{shown_type(record.type)}, {record.scope}, by the {record.trust}, "
+            by = record.author if item.kind == reviewing.SHARED else f"the {record.trust}"
+            about = f"{shown_type(record.type)}, {record.scope}, by {by}, "
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
             if record.why:
                 show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")

@@ -9,12 +9,14 @@ from http import HTTPStatus
 from typing import Any
 
 from memory_fabric.capture.edit import request
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
+from memory_fabric.recall import review
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http.requests import (
+    BroughtBody,
     EditBody,
     ForgetBody,
     MergeBody,
@@ -44,7 +46,7 @@ MAX_BYTES = 512 << 10
 
 def is_preview(asked: PageChange) -> bool:
     """Return True if a request only asks what a change would do."""
-    return isinstance(asked, ForgetBody | MergeBody | UndoBody) and asked.code is None
+    return isinstance(asked, BroughtBody | ForgetBody | MergeBody | UndoBody) and asked.code is None
 
 
 def carry_out(memory: Memory, asked: PageChange) -> Answer:
@@ -103,7 +105,31 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
         return _of_record(*edit.keep(memory, name, BY))
     if asked.action == "replace":
         return _of_replaced(*edit.replace(memory, name, BY))
-    return _of_record(*edit.decision(memory, name, BY, keep=False)())
+    record, _, _ = resolve.record_by_id(memory, name)
+    if record.status == "candidate":
+        return _of_record(*edit.decision(memory, name, BY, keep=False)())
+    memory.forget([record.id], BY)
+    return _of_record(edit.FORGOTTEN, record)
+
+
+def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
+    from memory_fabric.capture import edit  # with the first change
+
+    records = [one.record for one in review.brought(memory, asked.of)]
+    if not records:
+        raise NotFound(asked.of, f"Nothing of {asked.of} waits to be confirmed.")
+    code = _code(*(f"{record.id} {resolve.version_of(record)}" for record in records))
+    if asked.code is None:
+        return {"preview": {"count": len(records), "code": code}}
+    _require_code(asked.code, code, f"What waits of {asked.of} has changed since this preview")
+    ids = [record.id for record in records]
+    confirms = asked.action == "holds_all"
+    if confirms:
+        edit.confirm_all(memory, ids, BY)
+    else:
+        memory.forget(ids, BY)
+    done = "confirmed" if confirms else edit.FORGOTTEN
+    return {"done": done, "said": f"{done.capitalize()}: all {len(ids)} from {asked.of}"}
 
 
 def _forget(memory: Memory, asked: ForgetBody) -> Answer:
@@ -171,6 +197,7 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
 _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
     EditBody: _edit,
     RecordBody: _decide,
+    BroughtBody: _decide_all,
     ForgetBody: _forget,
     MergeBody: _merge,
     UndoBody: _undo,

@@ -18,7 +18,6 @@ from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.language import times
 from memory_fabric.models import Filters
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.redaction import redact
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
@@ -154,15 +153,23 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the projects of this home, none with `only_served`; a confined server's have its
-    domain.
+    """Return the projects of this home and the candidates of all, none with `only_served`; a
+    confined server's projects have its domain.
     """
-    from memory_fabric.store.projects import home_projects  # with the first question
+    from memory_fabric.recall import review  # with the first question
+    from memory_fabric.store.projects import home_projects
+    from memory_fabric.viewer.picture import candidate, presentable
 
     listed: list[dict[str, Any]] = []
+    waiting: list[dict[str, Any]] = []
     if not only_served:
         seen, settings = visible_to_process(memory), memory.settings
         domain = seen.domains[0] if seen.domains else ""
         summaries = home_projects.summaries(settings.home, domain)
         listed = [home_projects.as_json(one, settings.user_home) for one in summaries]
-    return {"projects": redact.all_without_secrets(listed, {}), "served": _project_id(memory)}
+        waiting = [
+            {"project": project.id, "name": project.name, **candidate(record)}
+            for project, record in ([] if domain else review.proposals(settings))
+        ]
+    found = presentable({"projects": listed, "proposals": waiting})
+    return found | {"served": _project_id(memory)}

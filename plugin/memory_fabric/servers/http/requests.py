@@ -279,7 +279,9 @@ class IngestBody(BaseModel):
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
 # Names of the branches of ChangeBody, which stand before a wrong field.
-ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
+ACTIONS = frozenset(
+    "edit keep drop replace holds pin unpin holds_all drop_all forget merge undo".split()
+)
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
 Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
@@ -328,6 +330,15 @@ class _Confirmed(_Body):
     )
 
 
+class BroughtBody(_Confirmed):
+    """Decide on all that a program or colleague brought and nobody confirmed, as `memory-fabric
+    review --holds NAME` and `--drop NAME` do.
+    """
+
+    action: Literal["holds_all", "drop_all"]
+    of: Subject = Field(description="The name of the program or colleague.")
+
+
 class ForgetBody(_Confirmed):
     """Forget what an id, a name or words mean, as `memory-fabric forget` does."""
 
@@ -352,7 +363,7 @@ class UndoBody(_Confirmed):
     id: Id | None = Field(None, description="The change; by default the last one.")
 
 
-PageChange = EditBody | RecordBody | ForgetBody | MergeBody | UndoBody
+PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | UndoBody
 
 
 class ChangeBody(RootModel[Annotated[PageChange, Field(discriminator="action")]]):
