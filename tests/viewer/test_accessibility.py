@@ -85,3 +85,92 @@ def test_axe_finds_no_fault_in_any_view(
 
     page.context.close()
     assert not any(faults.values()), faults
+
+
+# What can be shown over a view: where, and what opens it by keyboard.
+OPENED = {
+    "filters": ("#/timeline", "button#filter"),
+    "projects": ("#/timeline", "button#project"),
+    "keys": ("#/status", "button#help"),
+    "edit": ("#/review", ".due [data-key=e]"),
+    "a bulk decision": ("#/review", ".bulk .act"),
+    "forget": ("#/entity/orders-api", ".acts .act:has-text('Forget')"),
+    "merge": ("#/entity/orders-api", ".acts .act:has-text('Merge')"),
+    "undo": ("#/status", "button#undo"),
+}
+OVER = "dialog[open], #filters:not([hidden]), #projects:not([hidden])"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_opens_over_a_view_has_no_fault_and_escape_gives_the_focus_back(
+    browser: Browser, server: Serving, theme: str
+) -> None:
+    page = opened(browser, server, color_scheme=theme, **WIDE)
+    page.evaluate(AXE.read_text("utf-8"))
+    faults = {}
+
+    for name, (place, opener) in OPENED.items():
+        show(page, place)
+        button = page.locator(opener).first
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(OVER).first).to_be_visible()
+        expect(page.get_by_text("Looking up")).to_have_count(0)
+        faults[name] = violations(page)
+        page.keyboard.press("Escape")
+        expect(page.locator(OVER)).to_have_count(0)
+        expect(button).to_be_focused()
+
+    page.context.close()
+    assert not any(faults.values()), faults
+
+
+# Marks what Tab can reach and is seen, and says how much that is.
+CONTROLS = """() => {
+    const wanted = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+    const seen = [...document.querySelectorAll(wanted)].filter((node) => !node.disabled
+        && node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length);
+    seen.forEach((node, n) => { node.dataset.control = n; });
+    document.activeElement.blur();
+    return seen.length;
+}"""
+FOCUSED = """() => {
+    const node = document.activeElement;
+    const { outlineStyle, outlineWidth } = getComputedStyle(node);
+    const box = node.getBoundingClientRect();
+    const inside = box.bottom > 0 && box.top < innerHeight && box.width > 0;
+    const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1 && inside;
+    return [node.dataset.control ?? "", isSeen, node.outerHTML.slice(0, 120)];
+}"""
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
+def test_tab_leads_to_every_control_of_every_view_and_shows_where_it_is(
+    browser: Browser, server: Serving, size: dict[str, Any]
+) -> None:
+    page = opened(browser, server, **size)
+    faults = {}
+
+    for name, place in VIEWS.items():
+        show(page, place)
+        wait_for_frames(page)
+        number = page.evaluate(CONTROLS)
+        reached = set()
+        unseen = []
+        for _ in range(number + 5):
+            page.keyboard.press("Tab")
+            control, is_seen, html = page.evaluate(FOCUSED)
+            if control in reached:
+                break
+            if control:
+                reached.add(control)
+                unseen += [] if is_seen else [html]
+        missed = {str(n) for n in range(number)} - reached
+        faults[name] = unseen + [
+            page.locator(f"[data-control='{n}']").evaluate("node => node.outerHTML.slice(0, 120)")
+            for n in sorted(missed)
+        ]
+        assert number > 10
+
+    page.context.close()
+    assert not any(faults.values()), faults

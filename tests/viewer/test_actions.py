@@ -100,40 +100,6 @@ def until_said(page: Page, words: str) -> None:
     page.locator("#said").evaluate("said => said.replaceChildren()")
 
 
-def test_review_debt_is_what_one_is_pointed_to_and_is_worked_off_by_keyboard(
-    page: Page, shell: Shell
-) -> None:
-    page.keyboard.press("t")
-    expect(page.locator("#debt")).to_contain_text("2 candidates and 1 contradiction wait")
-    expect(page.locator("#tab-review .count")).to_contain_text("3")
-
-    page.keyboard.press("r")
-    expect(page.get_by_role("heading", name="2 candidates")).to_be_visible()
-    press(page, f"Keep: {HEARD[1]}")
-    until_said(page, "Remembered: decision")
-    expect_focused(page, f"Keep: {HEARD[0]}")  # the next one
-    press(page, f"Drop: {HEARD[0]}")
-    until_said(page, "Forgotten: decision")
-    assert HEARD[1] in whats(shell) and HEARD[0] not in whats(shell)
-
-    both = page.get_by_role("button", name=re.compile("^Keep both"))
-    tab_to(page, both)
-    page.keyboard.press("Enter")
-    until_said(page, "Confirmed: decision")
-    expect(page.get_by_text("Nothing is due for review.")).to_be_visible()
-    expect_focused(page, "Review")
-    press(page, "Undo")
-    until_said(page, "Undone: ")
-    expect_focused(page, "Keep this one: The order archive is in Postgres")
-    press(page, "Keep this one: The order archive is in Postgres")
-    until_said(page, "it replaces")
-    assert "The order archive is in MongoDB" not in whats(shell)
-    expect(page.locator("#tab-review .count")).to_have_count(0)
-    page.keyboard.press("t")
-    expect(page.locator("#records .card").first).to_be_visible()
-    expect(page.locator("#debt")).to_have_count(0)
-
-
 def test_a_memory_is_edited_by_keyboard_and_a_wrong_field_is_named(
     page: Page, shell: Shell
 ) -> None:

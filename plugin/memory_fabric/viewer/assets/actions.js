@@ -31,15 +31,6 @@ function recordActions(record) {
   ]);
 }
 
-function candidateActions(record) {
-  const decide = (action) => () => act(record.id, { action, record: shownAs(record) });
-  return actions(record.id, record.what, candidateCommands, record, () => [
-    ["Keep", decide("keep"), "strong"],
-    ["Drop", decide("drop")],
-    ["Edit\u2026", () => openEdit(record)],
-  ]);
-}
-
 function entityActions(entity) {
   const item = `entity:${entity.name}`;
   return actions(item, entity.name, entityCommands, entity, () => [
@@ -82,7 +73,7 @@ function actions(item, name, commands, of, buttons) {
 }
 
 function actButtonOf(item, word, name, click, kind = "") {
-  const label = `${word.replace("\u2026", "")}: ${short(name, 120)}`;
+  const label = `${word.replace("\u2026", "")}${name && `: ${short(name, 120)}`}`;
   const attributes = { type: "button", class: `act ${kind}`, "data-act": `${item} ${word}` };
   return el("button", { ...attributes, "aria-label": label, on: { click } }, word);
 }
@@ -112,19 +103,25 @@ async function once(work) {
   }
 }
 
-/** Ask the server for a change or a preview. */
-function requestChange(body) {
-  return fetched("api/changes", {
+// The last decision that this page can take back at once: its item, and how.
+let lastDone = null;
+
+/** Ask the server for a change or a preview, in the project in use or another one. */
+async function requestChange(body, project = current.project) {
+  const where = project ? `?project=${encodeURIComponent(project)}` : "";
+  const answer = await fetched(`api/changes${where}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
+  if (answer.undo) answer.undo.project = project;
+  return answer;
 }
 
 /** Make a change at once, say what was done, and go on where the item was. */
-function act(item, body) {
+function act(item, body, project = current.project) {
   return once(async () => {
-    const answer = await requestChange(body);
+    const answer = await requestChange(body, project);
     if (!answer.error) return concludeChange(item, answer);
     showProblem(answer.error);
     return showAgain(item);
@@ -135,19 +132,20 @@ function act(item, body) {
 async function concludeChange(item, answer) {
   closeDialog();
   showOutcome(item, answer);
+  lastDone = answer.undo && answer.done !== "undone" ? { item, undo: answer.undo } : null;
   await showAgain(item);
   announce(answer.said);
 }
 
-function takeBack(item, { id, code }) {
-  return act(item, { action: "undo", id, code });
+function takeBack(item, { id, code, project }) {
+  return act(item, { action: "undo", id, code }, project);
 }
 
 /** Read the memory again and put the focus where the item is, or where the next one is now. */
 async function showAgain(item) {
   const wanted = followers(item);
   const number = buttonNumber(item);
-  const picture = await newestPicture();
+  const [picture] = await Promise.all([newestPicture(), inReview() && readProjects()]);
   if (!picture) return;
   if (picture.error) {
     showProblem(picture.error);
@@ -176,7 +174,9 @@ function groupOf(item) {
 
 /** The items to go on with: this one, those behind it, then those before it. */
 function followers(item) {
-  const all = [...byId("main").querySelectorAll("[data-item]")].map((node) => node.dataset.item);
+  const found = [...byId("main").querySelectorAll("[data-item]")].map((node) => node.dataset.item);
+  // From one thing to the next one, not to what decides on many.
+  const all = item.startsWith("all:") ? found : found.filter((one) => !one.startsWith("all:"));
   const here = all.indexOf(item);
   return here < 0 ? [item] : [...all.slice(here), ...all.slice(0, here).reverse()];
 }
@@ -190,6 +190,11 @@ function nameInTimeline(place, wanted) {
 
 function focusFirst(wanted, item, number) {
   const found = wanted.find(groupOf);
+  if (found && groupOf(found).matches(".due")) {
+    groupOf(found).focus();
+    groupOf(found).scrollIntoView({ block: "nearest" });
+    return;
+  }
   const buttons = found ? [...groupOf(found).querySelectorAll(".act")] : [];
   const next = (found === item && buttons[number]) || buttons[0];
   if (next) {

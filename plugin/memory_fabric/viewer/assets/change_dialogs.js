@@ -2,9 +2,9 @@
 
 // Edit
 
-function openEdit(record) {
+function openEdit(record, item = record.id) {
   const fields = editFields(record);
-  const state = { record, fields, before: valuesOf(fields) };
+  const state = { record, item, project: record.project, fields, before: valuesOf(fields) };
   const submit = (event) => {
     event.preventDefault();
     once(() => saveEdit(state));
@@ -63,13 +63,14 @@ function fieldRow(word, field, ...more) {
 
 /** Send the fields that differ; where somebody else was faster, show theirs and keep these. */
 async function saveEdit(state) {
-  const { record, fields, before } = state;
+  const { record, fields, before, item, project } = state;
   const changed = Object.entries(fields).filter(([name, field]) => field.value !== before[name]);
   if (!changed.length)
     return refuseInDialog({ message: "Nothing was changed.", field: "text" }, fields);
   const values = Object.fromEntries(changed.map(([name, field]) => [name, field.value]));
-  const answer = await requestChange({ action: "edit", record: shownAs(record), ...values });
-  if (!answer.error) return concludeChange(record.id, answer);
+  const body = { action: "edit", record: shownAs(record), ...values };
+  const answer = await requestChange(body, project);
+  if (!answer.error) return concludeChange(item, answer);
   const { current: now } = answer.error;
   if (!now) return refuseInDialog(answer.error, fields);
   showNewest(state, now);

@@ -14,16 +14,17 @@ const KEYS = [
   ["s", "search", () => go(hashOf("search"))],
   ["i", "status", () => go(hashOf("status"))],
   ["r", "review", () => go(hashOf("review"))],
-  ["u", "undo the last change", () => openUndo()],
+  ["u", "undo the last change; in the review at once what was just decided", undoKey],
   ["p", "projects", openProjects],
   ["j \u2193", "next in a list", () => step(1)],
   ["k \u2191", "previous in a list", () => step(-1)],
   ["Enter", "open what has the focus", null],
+  ["a", "in the review: keep, or confirm, what has the focus; Enter, too", () => inReview() && reviewKey("a")],
   ["f", "focus on the selected entity, or leave the focus", focusKey],
   [
     "e",
-    "expand the selected entity",
-    () => graph.state.selected >= 0 && inGraph() && expand(graph.state.selected),
+    "expand the selected entity; in the review: change",
+    () => (inReview() ? reviewKey("e") : expandKey()),
   ],
   ["1 2 3", "steps around the focused entity", null],
   ["+", "zoom in", () => inGraph() && zoomBy(1.5)],
@@ -32,7 +33,7 @@ const KEYS = [
   ["arrows", "in the drawing: move the selection, or without one the drawing", null],
   ["l", "the graph as a list, or as a drawing", () => inGraph() && toggleDisplay("list")],
   ["v", "filters", () => openFilters(byId("filters").hidden)],
-  ["d", "light or dark", switchTheme],
+  ["d", "light or dark; in the review: drop", () => (inReview() ? reviewKey("d") : switchTheme())],
   ["Esc", "back", null],
   ["?", "these keys", showKeys],
 ];
@@ -41,6 +42,10 @@ function inGraph() {
   return (
     placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.nodes.length > 0
   );
+}
+
+function expandKey() {
+  if (graph.state.selected >= 0 && inGraph()) expand(graph.state.selected);
 }
 
 function focusKey() {
@@ -62,10 +67,12 @@ function keyPressed(event) {
   if (/^(input|select|textarea)$/i.test(event.target.tagName) || byId("keys").open) return;
   if (event.key.startsWith("Arrow")) return arrow(event);
   if (event.key === "Enter" && event.target.id === "canvas") return enterInGraph();
+  if (event.key === "Enter" && event.target.matches(".due") && !event.repeat) reviewKey("a");
   if (/^[123]$/.test(event.key)) return stepsKey(Number(event.key));
   const wanted = event.key === "=" ? "+" : event.key;
   const row = KEYS.find(([keys, , f]) => f && keys.split(" ").includes(wanted));
-  if (!row) return;
+  // A key that is held down decides once.
+  if (!row || (event.repeat && inReview() && "adeu".includes(wanted))) return;
   event.preventDefault();
   row[2]();
 }
@@ -94,7 +101,7 @@ function rows() {
 function step(by) {
   const all = rows();
   if (!all.length) return;
-  const here = all.indexOf(document.activeElement);
+  const here = all.findIndex((row) => row.contains(document.activeElement));
   const next =
     all[
       here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + by))

@@ -26,7 +26,6 @@ function glance() {
     "div",
     { class: "glance" },
     el("h1", {}, `What is remembered${project}`),
-    reviewNotice(),
     figures(standing),
     healthLine(),
     newestRecords(standing),

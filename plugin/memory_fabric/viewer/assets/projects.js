@@ -5,10 +5,10 @@ const MANY_PROJECTS = 9;
 /**
  * The one statement of the project in use: its id, or "" for the project that is served. It stands
  * in the address (`project=ID`), and every request carries it (`ofProject`). `list` holds the
- * projects as the server listed them, `served` the id of the one without `project=`. A page that
+ * projects as the server listed them, `proposals` the candidates of all of them, `served` the id of the one without `project=`. A page that
  * holds its memory itself, as a file does, has no server to ask (`asks`).
  */
-const current = { project: "", list: [], served: "", asks: false };
+const current = { project: "", list: [], proposals: [], served: "", asks: false };
 
 /** The project that a place names, "" for the one that is served. */
 function projectIn(place) {
@@ -17,7 +17,7 @@ function projectIn(place) {
 
 /** The path of a request, with the project in use. */
 function ofProject(path) {
-  if (!current.project) return path;
+  if (!current.project || path.includes("project=")) return path;
   return `${path}${path.includes("?") ? "&" : "?"}project=${encodeURIComponent(current.project)}`;
 }
 
@@ -66,11 +66,28 @@ function makeSwitcher() {
 
 /** Ask the server for its projects; a server without a list shows one project. */
 async function listProjects() {
-  const answer = await fetched("api/projects");
-  if (!Array.isArray(answer.projects)) return;
-  Object.assign(current, { list: answer.projects, served: answer.served ?? "" });
+  const shown = JSON.stringify(current.proposals);
+  if (!(await readProjects())) return;
   nameProject();
+  if (JSON.stringify(current.proposals) !== shown) showProposals();
   if (!byId("projects").hidden) fillProjects(byId("project-filter")?.value ?? "");
+}
+
+/** Take the projects and their candidates as they are now; false where there is no list. */
+async function readProjects() {
+  const { projects: list, proposals = [], served = "" } = await fetched("api/projects");
+  if (!Array.isArray(list)) return false;
+  Object.assign(current, { list, proposals, served });
+  return true;
+}
+
+/** Show how much waits in other projects, without taking the focus. */
+function showProposals() {
+  pointToReview();
+  if (!inReview()) return;
+  const item = document.activeElement?.dataset?.item;
+  showReview();
+  if (item) groupOf(item)?.focus();
 }
 
 function nameProject() {
