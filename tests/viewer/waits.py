@@ -27,8 +27,8 @@ NIGHTLY = (
 IMPORTED = ("The queue is Redis", "Payments are retried with a delay", "Logs are kept for a month")
 OF_BOB = ("Events go through Kafka", "Carts expire after a day")
 OF_BILLING = "Never send an invoice twice"
+JOURNAL = ".claude/memory/decisions.jsonl"
 OLD = "2020-01-01T00:00:00.000Z"
-KINDS = ("candidate", "contradiction", "rule", "stale", "duplicate", "imported", "shared")
 
 
 def memory_of(shell: Shell) -> Memory:
@@ -67,24 +67,34 @@ def put(shell: Shell, what: str, kind: str = "decision", **fields: Any) -> str:
 
 
 def bring(shell: Shell) -> None:
-    """Have a program's memory imported, and a colleague's journal read, as git brought it."""
+    """Have a program's memory imported, and what a colleague shared by git read."""
     database = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
     for title in IMPORTED:
         database.add("observations", project="shop", title=title)
     done = shell.run("import", str(database.close()))
     assert done.status == 0, done.err
-    bob = Shell(shell.user_home.parent / "bob")
-    bob.environ["USER"] = "bob"
-    for said in OF_BOB:
-        bob.remember(said)
-    assert bob.run("sync").status == 0
     assert shell.run("share", "on").status == 0
-    journals = [found.project / ".claude/memory/decisions.jsonl" for found in (shell, bob)]
-    with journals[0].open("a", encoding="utf-8") as stream:
-        stream.write(journals[1].read_text("utf-8"))
+    read(shell, colleague(shell, *OF_BOB))
+
+
+def colleague(shell: Shell, *said: str) -> str:
+    """What bob, who has a home of his own, remembers; the lines of his journal."""
+    folder = shell.user_home.parent / f"bob {len(list(shell.user_home.parent.iterdir()))}"
+    bob = Shell(folder)
+    bob.environ["USER"] = "bob"
+    for words in said:
+        bob.remember(words)
+    assert bob.run("sync").status == 0
+    return (bob.project / JOURNAL).read_text("utf-8")
+
+
+def read(shell: Shell, lines: str) -> None:
+    """Have a session start after git brought these lines."""
+    with (shell.project / JOURNAL).open("a", encoding="utf-8") as stream:
+        stream.write(lines)
     start = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
-    read = shell.run("hook", stdin=json.dumps(start | {"cwd": str(shell.project)}))
-    assert read.status == 0, read.err
+    done = shell.run("hook", stdin=json.dumps(start | {"cwd": str(shell.project)}))
+    assert done.status == 0, done.err
 
 
 def elsewhere(shell: Shell) -> Path:

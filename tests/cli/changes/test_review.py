@@ -193,11 +193,13 @@ def test_what_a_colleague_brought_waits_until_it_is_confirmed_or_dropped(tmp_pat
     kept = shell.run("review", "--holds", shared[0])
     assert kept.status == 0 and "Confirmed" in kept.out
     assert [id_ for kind, id_ in due(shell) if kind == "shared"] == shared[1:]
+    waits.read(shell, waits.colleague(shell, "Carts are kept in Redis"))
+    assert len([id_ for kind, id_ in due(shell) if kind == "shared"]) == len(shared)
     dropped = shell.run("review", "--drop", "bob", "--drop", "claude-mem")
 
-    assert dropped.status == 0 and dropped.out.count("Forgotten") == 4
+    assert dropped.status == 0 and dropped.out.count("Forgotten") == 5
     assert due(shell) == []
     told = {r["what"]: r["trust"] for r in shell.run("viz", "--json").json["records"]}
     assert list(told.values()) == ["foreign"]  # confirmed, and still the claim of somebody else
     shell.run("undo", "--last")
-    assert len(due(shell)) == 4
+    assert len(due(shell)) == 5

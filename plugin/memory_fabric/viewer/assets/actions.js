@@ -115,7 +115,7 @@ async function requestChange(body, project = current.project) {
     body: JSON.stringify(body),
   });
   if (answer.undo) answer.undo.project = project;
-  return answer;
+  return Object.assign(answer, { project });
 }
 
 /** Make a change at once, say what was done, and go on where the item was. */
@@ -124,7 +124,7 @@ function act(item, body, project = current.project) {
     const answer = await requestChange(body, project);
     if (!answer.error) return concludeChange(item, answer);
     showProblem(answer.error);
-    return showAgain(item);
+    return showAgain(item, project);
   });
 }
 
@@ -133,7 +133,9 @@ async function concludeChange(item, answer) {
   closeDialog();
   showOutcome(item, answer);
   lastDone = answer.undo && answer.done !== "undone" ? { item, undo: answer.undo } : null;
-  await showAgain(item);
+  // Candidates of the user are listed with a project, and are decided in any.
+  current.proposals = current.proposals.filter(({ id }) => id !== answer.record);
+  await showAgain(item, answer.project);
   announce(answer.said);
 }
 
@@ -142,10 +144,11 @@ function takeBack(item, { id, code, project }) {
 }
 
 /** Read the memory again and put the focus where the item is, or where the next one is now. */
-async function showAgain(item) {
+async function showAgain(item, project) {
   const wanted = followers(item);
   const number = buttonNumber(item);
-  const [picture] = await Promise.all([newestPicture(), inReview() && readProjects()]);
+  const isElsewhere = project !== current.project;
+  const [picture] = await Promise.all([newestPicture(), isElsewhere && readProjects()]);
   if (!picture) return;
   if (picture.error) {
     showProblem(picture.error);
