@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,10 @@ def test_what_opens_over_a_view_has_no_fault_and_escape_gives_the_focus_back(
         expect(page.locator(OVER)).to_have_count(0)
         expect(button).to_be_focused()
 
+    show(page, "#/timeline")
+    page.get_by_role("button", name=re.compile("^(Pin|Unpin): ")).first.click()
+    expect(page.locator("#outcome")).to_be_visible()
+    faults["what was done"] = violations(page)
     page.context.close()
     assert not any(faults.values()), faults
 

@@ -85,9 +85,10 @@ async function readProjects() {
 function showProposals() {
   pointToReview();
   if (!inReview()) return;
-  const item = document.activeElement?.dataset?.item;
+  const { item, act: name } = document.activeElement?.dataset ?? {};
   showReview();
-  if (item) groupOf(item)?.focus();
+  const where = item ? `[data-item="${CSS.escape(item)}"]` : `[data-act="${CSS.escape(name ?? "")}"]`;
+  byId("main").querySelector(where)?.focus();
 }
 
 function nameProject() {
