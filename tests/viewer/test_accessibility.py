@@ -19,6 +19,7 @@ AXE = Path(__file__).parents[1] / "e2e/node_modules/axe-core/axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 VIEWS = {
     "timeline": "#/timeline",
+    "knowledge": "#/knowledge",
     "review": "#/review",
     "graph": "#/graph",
     "an entity in the graph": "#/graph/orders-api?steps=1",
