@@ -52,8 +52,12 @@ class Served:
 
     def call(self, tool: str, key: str | None = None, **arguments: Any) -> Answer:
         """Call a tool by MCP; the body is its result."""
-        answer = self.post("mcp", _message("tools/call", name=tool, arguments=arguments), key)
+        answer = self.ask("tools/call", key, name=tool, arguments=arguments)
         return answer if answer.status != 200 else answer._replace(body=answer.body["result"])
+
+    def ask(self, method: str, key: str | None = None, **params: Any) -> Answer:
+        """Send one MCP request."""
+        return self.post("mcp", _message(method, **params), key)
 
     def text(self, tool: str, key: str | None = None, **arguments: Any) -> str:
         """Call a tool and return the text of its answer, which must be no failure."""

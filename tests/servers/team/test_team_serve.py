@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,19 @@ def test_without_a_good_key_nothing_is_answered(server: Served, path: str, key: 
 
     assert answer.status == 401
     assert "key" in str(answer.body)
+
+
+@pytest.mark.parametrize("method", ["tools/list", "resources/list", "tools/call"])
+def test_mcp_answers_a_key_that_nobody_made_with_401(server: Served, method: str) -> None:
+    params: dict[str, Any] = {}
+    if method == "tools/call":
+        params = {"name": "read_graph", "arguments": {}}
+
+    answer = server.ask(method, "x" * 43, **params)
+
+    assert answer.status == 401
+    assert "key" in str(answer.body)
+    assert server.ask(method, **params).status == 200
 
 
 def test_what_one_member_says_another_recalls(server: Served, team: Team) -> None:

@@ -254,6 +254,7 @@ class McpEndpoint:
         if scope["method"] == "POST" and kind != JSON_TYPE:
             message = f"An MCP message must be {JSON_TYPE}."
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
+        await self._store.admit(scope[HOLDER])
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = self._opening = asyncio.create_task(self._open())
