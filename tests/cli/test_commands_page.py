@@ -26,8 +26,9 @@ ROWS = [
 
 
 def options(name: str) -> set[str]:
-    """Return all option names of a command."""
-    return {option for parameter in KNOWN[name].params for option in parameter.opts}
+    """Return all option names of a command and of its subcommands."""
+    commands = [KNOWN[name], *getattr(KNOWN[name], "commands", {}).values()]
+    return {option for one in commands for parameter in one.params for option in parameter.opts}
 
 
 def test_the_page_lists_each_command_once_under_the_headings_of_help() -> None:

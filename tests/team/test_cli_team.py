@@ -120,10 +120,11 @@ def test_a_model_in_the_client_cannot_begin_or_end_sharing(ann: Home, action: st
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("joyn",), "no action 'joyn'"),
-        (("join",), "needs a DSN"),
-        (("add",), "needs a MEMBER"),
-        (("sync", "now"), "takes no 'now'"),
+        (("joyn",), "No such command 'joyn'. Did you mean 'join'?"),
+        (("join",), "Missing argument 'DSN'"),
+        (("add",), "Missing argument 'MEMBER'"),
+        (("sync", "now"), "unexpected extra argument(s) (now)"),
+        (("sync", "--owner"), "No such option: --owner"),
         (("leave", "--me"), "tied to no shared log"),
     ],
 )

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import typer
@@ -45,14 +45,24 @@ def build(names: Collection[str] = ()) -> typer.Typer:
         if not names or command.name in names:
             module = importlib.import_module(f"memory_fabric.cli.{command.module}")
             function = getattr(module, command.function)
-            prose, examples = split_examples(inspect.getdoc(function) or "")
-            app.command(
-                command.name,
-                help=format_help(prose, rendered=rendered),
-                epilog=format_help(examples, rendered=rendered),
-                rich_help_panel=command.panel,
-            )(function)
+            texts = {"rich_help_panel": command.panel} | _texts(function, rendered=rendered)
+            actions = getattr(module, "SUBCOMMANDS", ())
+            if not actions:
+                app.command(command.name, **texts)(function)
+                continue
+            group = _bare(rendered=rendered, callback=function, cls=TyperGroup)
+            for action in actions:
+                group.command(action.__name__, **_texts(action, rendered=rendered))(action)
+            app.add_typer(group, name=command.name, **texts)
     return app
+
+
+def _texts(function: Callable[..., Any], *, rendered: bool) -> dict[str, Any]:
+    prose, examples = split_examples(inspect.getdoc(function) or "")
+    return {
+        "help": format_help(prose, rendered=rendered),
+        "epilog": format_help(examples, rendered=rendered),
+    }
 
 
 def listing() -> typer.Typer:
@@ -64,11 +74,16 @@ def listing() -> typer.Typer:
     return app
 
 
-def _bare(*, rendered: bool) -> typer.Typer:
+def _bare(
+    *,
+    rendered: bool,
+    callback: Callable[..., Any] | None = None,
+    cls: type[TyperGroup] = GroupedCommands,
+) -> typer.Typer:
     return typer.Typer(
         name="memory-fabric",
-        cls=GroupedCommands,
-        callback=_top,
+        cls=cls,
+        callback=callback or _top,
         invoke_without_command=True,
         add_completion=False,
         epilog=EPILOG,

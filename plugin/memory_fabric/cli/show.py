@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
 # Shorter work shows no bar, which would only flash; a line of progress replaces it in no terminal.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
+# How long a command that asks nothing may be silent in a terminal.
+PATIENCE_S = 2.0
 
 
 def console() -> Console:
@@ -265,3 +268,25 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
     finally:
         for progress, _ in drawn:
             progress.stop()
+
+
+@contextmanager
+def patience(what: str) -> Iterator[None]:
+    """Say in a terminal what takes longer than PATIENCE_S, until it is done."""
+    told = threading.Event()
+
+    def tell() -> None:
+        told.set()
+        sys.stderr.write(f"{what} ...")
+        sys.stderr.flush()
+
+    timer = threading.Timer(PATIENCE_S, tell)
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if told.is_set():
+            sys.stderr.write("\r\x1b[K")

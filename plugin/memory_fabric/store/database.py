@@ -333,15 +333,14 @@ def open_to_show(path: str, kind: str) -> Database | None:
 
 
 def _prepared(database: Database) -> Database:
-    limit = deadline.current()
     try:
         version = _version(database.connection)
         database.newer = version > schema.LATEST
         if version < schema.LATEST:
             _migrate(database, version)
         database.connection.execute("PRAGMA foreign_keys = ON")
-        if limit.is_limited:
-            database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
+        # It lets Ctrl-C end a query, too: Python runs its handlers of signals meanwhile.
+        database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
         raise translated(database.path, error) from error
@@ -380,11 +379,15 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Translate an error of SQLite or the file system into one of this package, with a remedy."""
-    name = getattr(error, "sqlite_errorname", "") or ""
+    """Translate an error of SQLite or the file system into one of this package, with a remedy.
+
+    Raises KeyboardInterrupt for a query that Ctrl-C ended.
+    """
+    name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
+        if not limit.is_limited:
+            raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
-    limit = deadline.current()
     if name.startswith(_BUSY) and limit.is_limited:
         limit.lock_s = 0.0  # this event has waited for a lock once and waits no more
     for beginnings, kind, sentence, remedy in _ERRORS:

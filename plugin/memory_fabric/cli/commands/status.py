@@ -50,7 +50,7 @@ def status(as_json: AsJson = False) -> int:
     number of sentences that could not be parsed.
     Exit code 1 only if the graph is unavailable.
     """
-    with environment.open_memory() as memory:
+    with show.patience("Reading the memory"), environment.open_memory() as memory:
         now_s = time.time()
         tiers = health.tiers(memory, now_s)
         if as_json:
@@ -68,7 +68,10 @@ def status(as_json: AsJson = False) -> int:
                     "unread_sentences": counts.unread(memory),
                     "forwarding": work.forwarding_as_json(settings),
                     "transcripts": work.transcripts_as_json(_transcripts(memory, now_s), now_s),
-                    "team": [team_report.as_json(memory, tie) for tie in ties.joined_by(memory)],
+                    "team": [
+                        team_report.TieReport(memory, tie, now_s).as_json()
+                        for tie in ties.joined_by(memory)
+                    ],
                     "hooks": work.answers_as_json(settings.home),
                     "out_of_time": work.late(memory),
                     "not_told": sum(work.late(memory, TELLERS).values()),
@@ -206,7 +209,7 @@ def doctor(
         with sight() as inputs:
             repairs = checks.mend(inputs)
             show.warn_all(inputs.memory.failures)
-    with sight() as inputs:
+    with show.patience("Checking"), sight() as inputs:
         findings = [
             finding._replace(mended=repairs.get(finding.name, ()))
             for finding in checks.examine(inputs)
@@ -260,9 +263,7 @@ def sight() -> Iterator[Sight]:
 
         def states() -> Iterator[TieState]:
             for tie in ties.joined_by(memory):
-                about = (memory, tie, now_s)
-                bad, troubles = team_report.is_bad(*about), team_report.troubles(*about)
-                yield TieState(tie.space, team_report.headline(*about), bad, troubles)
+                yield team_report.TieReport(memory, tie, now_s).for_doctor
 
         yield Sight(shell, layers, memory, now_s, tuple(HANDLERS), states)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memory_fabric.cli import environment, show, team_report
-from memory_fabric.cli.options import argument, flag, option
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.cli.team_report import TieReport
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
-from memory_fabric.sharing.replica import space
+from memory_fabric.sharing.replica import space as tied
 from memory_fabric.sharing.team import driver, ties
+from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.ties import USER, Outcome, Tie
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
@@ -23,87 +26,28 @@ from memory_fabric.text import cut, many, one_line
 if TYPE_CHECKING:  # it needs the driver, which is made importable later
     from memory_fabric.sharing.server.log import SpaceState
 
-# A model may have been made to write these: they send memories away, or take them from others.
-FOR_THE_USER = ("init", "join", "add", "remove", "decline", "leave")
-# What one argument more is, for the actions that take it.
-TAKES = {"init": "DSN", "join": "DSN", "add": "MEMBER", "remove": "MEMBER", "decline": "KEY"}
 # Longer than a round of another process takes, unless it reads a whole log.
 WAIT_S = 30.0
 MAX_TEXT_CHARS = 100
+_DSN = argument(..., "DSN", "As postgresql://ROLE@HOST/DATABASE, without a password.")
+_MEMBER = argument(..., "MEMBER", "A role of the server.")
+_SPACE = option(
+    "",
+    "NAME",
+    "The space: by default the project's name, or the only one you are a member of.",
+    "--space",
+)
+_INSECURE = flag("--insecure", "Allow a connection to another host without encryption.")
 
 
-class Options(NamedTuple):
-    """The options of one call, as stated."""
-
-    space: str
-    name: str
-    me: bool
-    words: str
-    insecure: bool
-    create_role: bool
-    owner: bool
-    keep: bool
-    drop: bool
-    as_json: bool
-
-
-class Answer(NamedTuple):
-    """The answer of an action as JSON and as lines, some of them with a style, and warnings."""
-
-    value: object
-    lines: Sequence[str | tuple[str, str]] = ()
-    warnings: Sequence[str] = ()
-    code: int = 0
-
-
-def team(
-    action: str = argument(
-        "status",
-        "[init|join|add|remove|members|status|sync|decline|leave]",
-        "Make a space, join one, add or remove a member, list them, show the state, exchange now, "
-        "keep what another wants erased, or leave.",
-    ),
-    what: str = argument(
-        "",
-        "[DSN|MEMBER|KEY]",
-        "With init and join: the address, as postgresql://ROLE@HOST/DATABASE, without a password. "
-        "With add and remove: a role of the server. With decline: what `team status` shows.",
-    ),
-    space: str = option(
-        "",
-        "NAME",
-        "The space: by default the project's name, or the only one you are a member of.",
-        "--space",
-    ),
-    name: str = option("", "NAME", "With join: log in as this role.", "--as"),
-    me: bool = flag(
-        "--me",
-        "With join: also exchange your own memories of scope user with your other machines, "
-        "encrypted. With add: fail if the member could not. With leave: end that.",
-    ),
-    words: str = option(
-        "",
-        "WORDS",
-        "With join --me: the words that your first machine printed, or - to read them from "
-        "standard input, which no list of processes shows.",
-        "--words",
-    ),
-    insecure: bool = flag("--insecure", "Allow a connection to another host without encryption."),
-    create_role: bool = flag(
-        "--create-role", "With add: create the role, and print its password once."
-    ),
-    owner: bool = flag("--owner", "With add: the member may add and remove others."),
-    keep: bool = flag("--keep", "With leave: keep what other members said."),
-    drop: bool = flag("--drop", "With leave: delete what other members said."),
-    as_json: bool = flag("--json", "Answer in JSON, without asking."),
-) -> int:
+def team(context: typer.Context, as_json: AsJson = False) -> int:
     """Share memories with others through a log in PostgreSQL.
 
     `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
     in, and `team join DSN` ties this project to the space: its records of scope team and its graph
     are sent, those of others are read and marked with the name that the server knows them by.
     Recall stays on this machine. Passwords are kept where libpq looks for them (~/.pgpass,
-    PGSERVICE), never in the address.
+    PGSERVICE), never in the address. Without an action the state is shown, as by `team status`.
 
     With `--me` your memories of scope user follow you to your other machines, readable by these
     alone: the first one prints 24 words, the others ask for them. Hooks start the exchange in the
@@ -113,180 +57,272 @@ def team(
         memory-fabric team add bob
         memory-fabric team join postgresql://bob@db.example.org/team
     """
-    if action not in _RUN:
-        raise BadInput(
-            "ACTION", f"There is no action {action!r}.", remedy=f"Use {', '.join(_RUN)}."
-        )
-    needed = TAKES.get(action, "")
-    if needed and not what:
-        raise BadInput(needed, f"team {action} needs a {needed}.", remedy="")
-    if what and not needed:
-        raise BadInput("DSN", f"team {action} takes no {what!r}.", remedy="")
-    if action in FOR_THE_USER and in_client(os.environ):  # a model may have written the command
-        text = "Nothing was changed: only the user may decide with whom memories are shared."
-        remedy = f"Run memory-fabric team {action} in a terminal outside Claude Code."
-        raise BadInput("team", text, remedy=remedy)
-    stated = Options(space, name, me, words, insecure, create_role, owner, keep, drop, as_json)
-    with environment.open_memory() as memory:
-        answer = _RUN[action](memory, what, stated)
-        if as_json:
-            show.json_out(answer.value)
-            return answer.code
-        for line in filter(None, answer.lines):
-            show.line(*([line] if isinstance(line, str) else line))
-        for warning in answer.warnings:
-            show.warn(warning)
-        return answer.code
+    return 0 if context.invoked_subcommand else status(as_json)
 
 
-def _init(memory: Memory, dsn: str, stated: Options) -> Answer:
-    _prepare(memory, stated)
-    from memory_fabric.sharing.server.connect import shown
-    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+def init(
+    dsn: str = _DSN, space: str = _SPACE, insecure: bool = _INSECURE, as_json: AsJson = False
+) -> int:
+    """Make a space in a database, or bring its schema up to date."""
+    with _opened("init") as memory:
+        _prepare(memory, as_json)
+        from memory_fabric.sharing.server.connect import shown
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
-    state, name = joining.create(memory, dsn, stated.space, insecure=stated.insecure)
-    return Answer(
+        state, name = joining.create(memory, dsn, space, insecure=insecure)
+    return _answer(
+        as_json,
         {"space": name, "owner": state.member, "epoch": state.epoch},
-        (
-            f"The space {name} is ready in {shown(dsn)}; {state.member} owns it and "
-            f"{many(state.members, 'member')} may use it. Nothing is exchanged yet.",
-            "Next: memory-fabric team add MEMBER lets others in, and memory-fabric team join DSN, "
-            "with the address of your own role, ties this project to it.",
-        ),
+        f"The space {name} is ready in {shown(dsn)}; {state.member} owns it and "
+        f"{many(state.members, 'member')} may use it. Nothing is exchanged yet.",
+        "Next: memory-fabric team add MEMBER lets others in, and memory-fabric team join DSN, "
+        "with the address of your own role, ties this project to it.",
     )
 
 
-def _join(memory: Memory, dsn: str, stated: Options) -> Answer:
-    _prepare(memory, stated)
-    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+def join(
+    dsn: str = _DSN,
+    space: str = _SPACE,
+    name: str = option("", "NAME", "Log in as this role.", "--as"),
+    me: bool = flag(
+        "--me",
+        "Also exchange your own memories of scope user with your other machines, encrypted.",
+    ),
+    words: str = option(
+        "",
+        "WORDS",
+        "With --me: the words that your first machine printed, or - to read them from standard "
+        "input, which no list of processes shows.",
+        "--words",
+    ),
+    insecure: bool = _INSECURE,
+    as_json: AsJson = False,
+) -> int:
+    """Tie this project to a space, and exchange at once."""
+    with _opened("join") as memory:
+        _prepare(memory, as_json)
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
-    joined = joining.join(
-        memory,
-        dsn,
-        stated.space,
-        stated.name,
-        me=stated.me,
-        insecure=stated.insecure,
-        words=lambda: _words(stated.words),
-    )
-    exchanged = _sync(memory, "", stated)
+        joined = joining.join(
+            memory, dsn, space, name, me=me, insecure=insecure, words=lambda: _words(words)
+        )
+        results = _exchanged(memory, as_json)
     tie, key = joined.tie, joined.key
-    key_lines: tuple[str | tuple[str, str], ...] = ()
+    about_key = ""
     if key is not None and joined.is_new_key:
-        key_lines = (
-            "The key of your machines, as words. The server never has them; keep them safe:",
-            (key.words, "bold"),
-            "On each of your other machines run memory-fabric team join DSN --me and give them.",
+        about_key = (
+            "The key of your machines, as words. The server never has them; keep them safe:\n"
+            f"{key.words}\n"
+            "On each of your other machines run memory-fabric team join DSN --me and give them."
         )
     elif key is not None:
-        key_lines = (
+        about_key = (
             f"This machine has the key of your other machines (mark {key.mark}); memories of "
-            "scope user are exchanged with them, encrypted.",
+            "scope user are exchanged with them, encrypted."
         )
     before = "was tied to it already" if joined.known else "is tied to it now"
-    return exchanged._replace(
-        value={
+    return _answer(
+        as_json,
+        {
             "space": tie.space,
             "member": tie.member,
             "members": joined.members,
             "known": joined.known,
             "me": key is not None,
             "words": key.words if key and joined.is_new_key else "",
-            "exchanged": exchanged.value,
+            "exchanged": [_outcome_as_json(result) for result in results],
         },
-        lines=(
-            f"You are {tie.member} in the space {tie.space} ({many(joined.members, 'member')}); "
-            f"this project {before}. Its records of scope team and its graph are sent there, "
-            "earlier ones too; local records, conversations and isolated domains stay here.",
-            *key_lines,
-            *exchanged.lines,
-            "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how "
-            "it goes.",
-        ),
+        f"You are {tie.member} in the space {tie.space} ({many(joined.members, 'member')}); "
+        f"this project {before}. Its records of scope team and its graph are sent there, "
+        "earlier ones too; local records, conversations and isolated domains stay here.",
+        about_key,
+        *_outcome_lines(results),
+        "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how "
+        "it goes.",
+        results=results,
     )
 
 
-def _add(memory: Memory, member: str, stated: Options) -> Answer:
-    tie = _tie(memory)
-    from memory_fabric.sharing.server.connect import shown
-    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+def add(
+    member: str = _MEMBER,
+    create_role: bool = flag("--create-role", "Create the role, and print its password once."),
+    owner: bool = flag("--owner", "The member may add and remove others."),
+    me: bool = flag("--me", "Fail if the member could not exchange his own memories, too."),
+    as_json: AsJson = False,
+) -> int:
+    """Let a role of the server into the space."""
+    with _opened("add") as memory:
+        tie = _tie(memory)
+        from memory_fabric.sharing.server.connect import shown
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
-    password = joining.add(
-        memory, tie, member, create_role=stated.create_role, owner=stated.owner, me=stated.me
-    )
+        password = joining.add(memory, tie, member, create_role=create_role, owner=owner, me=me)
     secret = (
         f"The role is new. Its password, shown only now: {password}\n"
         f"Give it to {member} in private, for a line in ~/.pgpass (mode 0600): "
         f"HOST:PORT:DATABASE:{member}:PASSWORD"
     )
     address = shown(tie.owner or tie.dsn).rpartition("@")[2]
-    return Answer(
+    return _answer(
+        as_json,
         {"space": tie.space, "member": member, "password": password},
-        (
-            f"{member} is {'an owner' if stated.owner else 'a member'} of {tie.space} now.",
-            secret if password else "",
-            f"Next: {member} runs memory-fabric team join postgresql://{member}@{address} "
-            f"--space {tie.space}{' --me' if stated.me else ''} in this project.",
-        ),
+        f"{member} is {'an owner' if owner else 'a member'} of {tie.space} now.",
+        secret if password else "",
+        f"Next: {member} runs memory-fabric team join postgresql://{member}@{address} "
+        f"--space {tie.space}{' --me' if me else ''} in this project.",
     )
 
 
-def _remove(memory: Memory, member: str, _stated: Options) -> Answer:
-    tie = _tie(memory)
-    from memory_fabric.sharing.server import spaces
-    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+def remove(member: str = _MEMBER, as_json: AsJson = False) -> int:
+    """Take a member out of the space; what he wrote stays."""
+    with _opened("remove") as memory:
+        tie = _tie(memory)
+        from memory_fabric.sharing.server import spaces
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
-    with joining.owning(memory, tie) as connection:
-        spaces.remove(connection, tie.space, member)
-    return Answer(
+        with joining.owning(memory, tie) as connection:
+            spaces.remove(connection, tie.space, member)
+    return _answer(
+        as_json,
         {"space": tie.space, "member": member},
-        (
-            f"{member} is no member of {tie.space} any more. What {member} wrote stays, there and "
-            "on every machine that has read it.",
-            f"Next: if the role itself shall not log in any more, run DROP ROLE {member}.",
-        ),
+        f"{member} is no member of {tie.space} any more. What {member} wrote stays, there and "
+        "on every machine that has read it.",
+        f"Next: if the role itself shall not log in any more, run DROP ROLE {member}.",
     )
 
 
-def _members(memory: Memory, _what: str, stated: Options) -> Answer:
-    tie = _tie(memory)
-    from memory_fabric.sharing.server import spaces
-    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+def members(as_json: AsJson = False) -> int:
+    """List the members of the space, and when each last read it."""
+    with _opened() as memory:
+        tie = _tie(memory)
+        from memory_fabric.sharing.server import spaces
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
-    with joining.owning(memory, tie) as connection:
-        members = spaces.members(connection, tie.space)
-    if not stated.as_json:
-        rows = []
-        for name, role, added_at, removed_at, seen_at in members:
-            last_read = seen_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if seen_at else "never"
-            note = "removed" if removed_at else "you" if name == tie.member else ""
-            rows.append((name, role, added_at.strftime("%Y-%m-%d"), last_read, note))
-        show.table(("member", "role", "since", "last read", ""), rows)
-    return Answer(
-        [
-            {
-                name: (at.astimezone(UTC).isoformat(timespec="seconds") if at else "")
-                if name.endswith("_at")
-                else at
-                for name, at in member._asdict().items()
-            }
-            for member in members
-        ]
-    )
+        with joining.owning(memory, tie) as connection:
+            listed = spaces.members(connection, tie.space)
+    if as_json:
+        return show.json_out(
+            [
+                {
+                    name: (at.astimezone(UTC).isoformat(timespec="seconds") if at else "")
+                    if name.endswith("_at")
+                    else at
+                    for name, at in one._asdict().items()
+                }
+                for one in listed
+            ]
+        )
+    rows = []
+    for name, role, added_at, removed_at, seen_at in listed:
+        last_read = seen_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if seen_at else "never"
+        note = "removed" if removed_at else "you" if name == tie.member else ""
+        rows.append((name, role, added_at.strftime("%Y-%m-%d"), last_read, note))
+    show.table(("member", "role", "since", "last read", ""), rows)
+    return 0
 
 
-def _status(memory: Memory, _what: str, stated: Options) -> Answer:
-    joined = ties.joined_by(memory)
-    servers = [_ask_server(memory, tie) for tie in joined]
-    values, lines = [], []
-    for tie, server in zip(joined, servers, strict=True):
-        if stated.as_json:
-            values.append(_as_json(memory, tie, server))
-        else:
-            lines += _status_lines(memory, tie, server)
+def status(as_json: AsJson = False) -> int:
+    """Show what is exchanged, what waits, who is behind, and what needs your decision."""
+    values, lines, is_failing = [], [], False
+    with show.patience("Asking memory and server"), _opened() as memory:
+        for tie in ties.joined_by(memory):
+            server = _ask_server(memory, tie)
+            report = TieReport(memory, tie, datetime.now(UTC).timestamp())
+            is_failing = is_failing or isinstance(server, FabricError)
+            if as_json:
+                values.append(_as_json(report, server))
+            else:
+                lines += _status_lines(report, server)
     untied = "This project is tied to no shared log. memory-fabric team join DSN ties it to one."
-    is_failing = any(isinstance(server, FabricError) for server in servers)
-    return Answer(values, lines or [untied], code=1 if is_failing else 0)
+    return _answer(as_json, values, *(lines or [untied])) or int(is_failing)
+
+
+def sync(as_json: AsJson = False) -> int:
+    """Exchange now."""
+    with _opened() as memory:
+        results = _exchanged(memory, as_json)
+    value = [_outcome_as_json(result) for result in results]
+    return _answer(as_json, value, *_outcome_lines(results), results=results)
+
+
+def decline(
+    key: str = argument(..., "KEY", "The key that `team status` shows."), as_json: AsJson = False
+) -> int:
+    """Keep on this machine what another wants erased."""
+    with _opened("decline") as memory:
+        for tie in ties.joined_by(memory):
+            database = memory.database(tie.kind, create=False)
+            if database is not None and tied.decline(database, key):
+                sentence = f"{key} stays here as it is. On the server it is erased already."
+                return _answer(as_json, {"space": tie.space, "key": key}, sentence)
+    raise NotFound(
+        key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
+    )
+
+
+def leave(
+    me: bool = flag("--me", "End only the exchange of your own memories."),
+    keep: bool = flag("--keep", "Keep what other members said."),
+    drop: bool = flag("--drop", "Delete what other members said."),
+    as_json: AsJson = False,
+) -> int:
+    """Untie this project from its space."""
+    with _opened("leave") as memory:
+        tie = ties.of(memory.settings.home, USER) if me else _tie(memory, reach=False)
+        if tie is None:
+            raise BadInput("--me", "Your own memories are tied to no shared log.", remedy="")
+        database = memory.database(tie.kind, create=False)
+        counts = tied.counts(database) if database is not None else tied.Counts()
+        theirs = sum(number for _, number in counts.records)
+        unsent = counts.due + counts.waiting
+        if not (keep or drop) and theirs:
+            raise BadInput(
+                "leave",
+                f"Nothing was changed. This machine has {many(theirs, 'record')} of other members "
+                f"of {tie.space}.",
+                remedy="Use --keep to keep them, or --drop to delete them here; what you said "
+                "stays in either case, and what is on the server stays there.",
+            )
+        exchanging.leave(memory, tie, keep=keep)
+    subject = "Your own memories are" if me else "This project is"
+    fate = "stay here" if keep else "were deleted here"
+    return _answer(
+        as_json,
+        {"space": tie.space, "dropped": 0 if keep else theirs, "unsent": unsent},
+        f"{subject} not tied to {tie.space} any more. Everything that you said stays here.",
+        f"{many(theirs, 'record')} of other members {fate}." if theirs else "",
+        f"{many(unsent, 'change')} had not been sent and will not be." if unsent else "",
+        "Next: memory-fabric team join DSN ties it again and reads everything anew.",
+    )
+
+
+SUBCOMMANDS = (init, join, add, remove, members, status, sync, decline, leave)
+
+
+@contextmanager
+def _opened(for_the_user: str = "") -> Iterator[Memory]:
+    """Open the memory of this folder; raise BadInput in a client for what is the user's to do.
+
+    A model may have been made to write such a command: it sends memories away, or takes in others.
+    """
+    if for_the_user and in_client(os.environ):
+        text = "Nothing was changed: only the user may decide with whom memories are shared."
+        remedy = f"Run memory-fabric team {for_the_user} in a terminal outside Claude Code."
+        raise BadInput("team", text, remedy=remedy)
+    with environment.open_memory() as memory:
+        yield memory
+
+
+def _answer(
+    as_json: bool, value: object, *lines: str, results: Iterable[exchanging.Result] = ()
+) -> int:
+    """Print an answer, as JSON or as lines and warnings of failed exchanges; return the code."""
+    if as_json:
+        show.json_out(value)
+    else:
+        show.lines(filter(None, lines))
+        show.warn_all(f"{r.tie.space}: {r.failure}" for r in results if r.failure)
+    return int(any(result.failure or not result.outcome for result in results))
 
 
 def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
@@ -300,9 +336,8 @@ def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
         return error
 
 
-def _status_lines(memory: Memory, tie: Tie, server: SpaceState | FabricError) -> list[str]:
-    now_s = datetime.now(UTC).timestamp()
-    lines = [team_report.headline(memory, tie, now_s)]
+def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[str]:
+    tie, lines = report.tie, [report.headline]
     if isinstance(server, FabricError):
         lines.append(f"The server does not answer now: {server}")
     else:
@@ -318,29 +353,27 @@ def _status_lines(memory: Memory, tie: Tie, server: SpaceState | FabricError) ->
             lines.append(
                 f"Readers wait for a transaction that is open{age}: {who or 'unknown'}{pid}."
             )
-    records = team_report.counts(memory, tie).records
-    if records:
-        theirs = ", ".join(f"{name} {number}" for name, number in records)
+    if report.counts.records:
+        theirs = ", ".join(f"{name} {number}" for name, number in report.counts.records)
         lines.append(f"Records of other members here: {theirs}.")
-    lines += team_report.trouble_lines(memory, tie, now_s)
-    database = memory.database(tie.kind, create=False)
-    if database is not None:
+    lines += report.trouble_lines
+    if report.database is not None:
         lines += [
             f"  {demand.by} demands since {demand.at[:10]}, {demand.key}: {_cut(demand.text)}"
-            for demand in space.asked(database)
+            for demand in tied.asked(report.database)
         ]
-        for conflict in space.conflicts(database):
+        for conflict in tied.conflicts(report.database):
             elsewhere = "; ".join(_cut(text) or "withdrawn" for text in conflict.others)
             here_text = _cut(conflict.shown) or "withdrawn"
             lines.append(f"  {conflict.key}: {here_text} | elsewhere: {elsewhere}")
     return lines
 
 
-def _as_json(memory: Memory, tie: Tie, server: SpaceState | FabricError) -> dict[str, Any]:
-    database = memory.database(tie.kind, create=False)
-    demands = space.asked(database) if database is not None else []
-    conflicts = space.conflicts(database) if database is not None else []
-    value = team_report.as_json(memory, tie) | {
+def _as_json(report: TieReport, server: SpaceState | FabricError) -> dict[str, Any]:
+    database = report.database
+    demands = tied.asked(database) if database is not None else []
+    conflicts = tied.conflicts(database) if database is not None else []
+    value = report.as_json() | {
         "demands": [demand._asdict() for demand in demands],
         "differences": [conflict._asdict() for conflict in conflicts],
     }
@@ -355,36 +388,30 @@ def _cut(text: str) -> str:
     return cut(one_line(text), MAX_TEXT_CHARS)
 
 
-def _sync(memory: Memory, _what: str, stated: Options) -> Answer:
-    from memory_fabric.sharing.team import sync
-
+def _exchanged(memory: Memory, as_json: bool) -> list[exchanging.Result]:
+    """Exchange all ties now, with a bar."""
     if not ties.joined_by(memory):
         _tie(memory)
-    with show.progress_bar("Exchanging", quiet=stated.as_json) as tell:
-        results = [
-            sync.exchange(memory, tie, wait_s=WAIT_S, progress=tell)
+    with show.progress_bar("Exchanging", quiet=as_json) as tell:
+        return [
+            exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell)
             for tie in ties.joined_by(memory)
         ]
-    return Answer(
-        [
-            {
-                "space": result.tie.space,
-                "error": str(result.failure) if result.failure else "",
-                **(result.outcome._asdict() if result.outcome else {}),
-            }
-            for result in results
-        ],
-        [
-            f"{result.tie.space}: {_exchanged(result.outcome)}"
-            for result in results
-            if not result.failure
-        ],
-        [f"{result.tie.space}: {result.failure}" for result in results if result.failure],
-        code=1 if any(result.failure or not result.outcome for result in results) else 0,
-    )
 
 
-def _exchanged(outcome: Outcome | None) -> str:
+def _outcome_as_json(result: exchanging.Result) -> dict[str, Any]:
+    return {
+        "space": result.tie.space,
+        "error": str(result.failure) if result.failure else "",
+        **(result.outcome._asdict() if result.outcome else {}),
+    }
+
+
+def _outcome_lines(results: Iterable[exchanging.Result]) -> list[str]:
+    return [f"{r.tie.space}: {_told(r.outcome)}" for r in results if not r.failure]
+
+
+def _told(outcome: Outcome | None) -> str:
     if outcome is None:
         return "another process exchanges it now."
     parts = [f"{outcome.sent} sent", f"{outcome.read} read"]
@@ -395,68 +422,12 @@ def _exchanged(outcome: Outcome | None) -> str:
     return ", ".join(parts) + "." + (reason if outcome.again else "")
 
 
-def _decline(memory: Memory, key: str, _stated: Options) -> Answer:
-    for tie in ties.joined_by(memory):
-        database = memory.database(tie.kind, create=False)
-        if database is not None and space.decline(database, key):
-            sentence = f"{key} stays here as it is. On the server it is erased already."
-            return Answer({"space": tie.space, "key": key}, [sentence])
-    raise NotFound(
-        key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
-    )
-
-
-def _leave(memory: Memory, _what: str, stated: Options) -> Answer:
-    from memory_fabric.sharing.team import sync
-
-    tie = ties.of(memory.settings.home, USER) if stated.me else _tie(memory, reach=False)
-    if tie is None:
-        raise BadInput("--me", "Your own memories are tied to no shared log.", remedy="")
-    database = memory.database(tie.kind, create=False)
-    counts = space.counts(database) if database is not None else space.Counts()
-    theirs = sum(number for _, number in counts.records)
-    unsent = counts.due + counts.waiting
-    if not (stated.keep or stated.drop) and theirs:
-        raise BadInput(
-            "leave",
-            f"Nothing was changed. This machine has {many(theirs, 'record')} of other members of "
-            f"{tie.space}.",
-            remedy="Use --keep to keep them, or --drop to delete them here; what you said stays in "
-            "either case, and what is on the server stays there.",
-        )
-    sync.leave(memory, tie, keep=stated.keep)
-    subject = "Your own memories are" if stated.me else "This project is"
-    fate = "stay here" if stated.keep else "were deleted here"
-    return Answer(
-        {"space": tie.space, "dropped": 0 if stated.keep else theirs, "unsent": unsent},
-        (
-            f"{subject} not tied to {tie.space} any more. Everything that you said stays here.",
-            f"{many(theirs, 'record')} of other members {fate}." if theirs else "",
-            f"{many(unsent, 'change')} had not been sent and will not be." if unsent else "",
-            "Next: memory-fabric team join DSN ties it again and reads everything anew.",
-        ),
-    )
-
-
-_RUN: dict[str, Callable[[Memory, str, Options], Answer]] = {
-    "init": _init,
-    "join": _join,
-    "add": _add,
-    "remove": _remove,
-    "members": _members,
-    "status": _status,
-    "sync": _sync,
-    "decline": _decline,
-    "leave": _leave,
-}
-
-
-def _prepare(memory: Memory, stated: Options) -> None:
+def _prepare(memory: Memory, as_json: bool) -> None:
     """Install the driver if it is missing. Raises FabricError, OSError."""
     try:
         driver.reach(memory.settings)
     except driver.DriverMissing:
-        if not stated.as_json:
+        if not as_json:
             show.line(f"Downloading the driver, once (about {driver.SIZE_MB} MB) ...", "dim")
         driver.install(memory.settings)
 

@@ -21,7 +21,7 @@ from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.servers.http.team_rows import SCOPE
 from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.replica.own import CLAIMED, EVIDENCE, OWN
+from memory_fabric.sharing.replica.own import value_of
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
@@ -29,6 +29,7 @@ from memory_fabric.sharing.team.errors import TeamError
 from memory_fabric.store import records
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 from memory_fabric.store.reader import Reader
 from memory_fabric.text import name_key, same_form
 
@@ -36,7 +37,6 @@ Result = dict[str, Any]
 
 # The machine that operations come from, here; those of an undo are told apart.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
-UNKNOWN_TYPE = "unknown"
 
 
 class TeamMemory(Memory):
@@ -198,13 +198,12 @@ def undo_last(memory: TeamMemory) -> int:
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
     )
-    replaced = [str(op_id) for _, _, base in last for op_id in base]
-    values = memory.query(
+    replaced = memory.query(
         "SELECT key, payload -> 'value' FROM memory_fabric.operations "
         "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id",
-        (memory.space, replaced),
+        (memory.space, [str(op_id) for _, _, base in last for op_id in base]),
     )
-    before = dict(values)
+    before = dict(replaced)
     append(memory, [Statement(kind, key, before.get(key)) for key, kind, _ in last], UNDOING)
     return len(last)
 
@@ -304,14 +303,6 @@ def _remember(memory: TeamMemory, operation: Operation) -> Result:
         statements.append(Statement(wire.RECORD, row.key, closed))
     append(memory, statements)
     return {"record": stated}
-
-
-def value_of(record: Record) -> dict[str, Any]:
-    """Return the value of a record on the wire (sharing.replica.own)."""
-    whole = records.as_object(record)
-    own = {name: whole[name] for name in OWN}
-    own["evidence"] = {key: record.evidence[key] for key in EVIDENCE if key in record.evidence}
-    return {name: whole[name] for name in CLAIMED} | {"own": own}
 
 
 _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {

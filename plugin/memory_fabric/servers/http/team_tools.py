@@ -31,6 +31,7 @@ from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
 from memory_fabric.sharing.replica import wire
 from memory_fabric.store.history.resolve import id_part, looks_like_id
+from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 from memory_fabric.text import cut, neutralised, one_line
 
 Arguments = Mapping[str, Any]
@@ -180,7 +181,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
             texts[statement.name][statement.text] = None
     existing = [name for name in texts if name in types or texts[name]]
     entities = (
-        Entity(name, types.get(name, writes.UNKNOWN_TYPE), tuple(texts[name])) for name in existing
+        Entity(name, types.get(name, UNKNOWN_TYPE), tuple(texts[name])) for name in existing
     )
     return Graph(tuple(entities), tuple(relations))
 

@@ -79,7 +79,9 @@ class Outgoing:
         """Return the key of a row in `team_due` on the wire, and its value; None if it has none."""
         if kind == wire.RECORD:
             stored = records.find(c, "id = ?", (key,))
-            values = [self._value_of(record) for record, _ in stored if self._travels(record)]
+            values = [
+                value_of(record, words=self._words) for record, _ in stored if self._travels(record)
+            ]
             return wire.key_of_record(key), self._cleaned(values[0]) if values else None
         names = json.loads(key)
         find, condition, fields = _ROWS[kind]
@@ -107,16 +109,6 @@ class Outgoing:
             and record.domain not in self._isolated
         )
 
-    def _value_of(self, record: Record) -> Value:
-        whole = records.as_object(record)
-        own = {name: whole[name] for name in OWN}
-        own["evidence"] = {
-            key: record.evidence[key]
-            for key in EVIDENCE
-            if key in record.evidence and (key != QUOTATION or self._words)
-        }
-        return {name: whole[name] for name in CLAIMED} | {"own": own}
-
     def _cleaned(self, value: Value) -> Value:
         return write.cleaned(
             {
@@ -124,6 +116,16 @@ class Outgoing:
                 for name, part in value.items()
             }
         )
+
+
+def value_of(record: Record, *, words: bool = True) -> Value:
+    """Return the value of a record on the wire, with the user's own `words` if they travel."""
+    whole = records.as_object(record)
+    own = {name: whole[name] for name in OWN}
+    evidence = record.evidence
+    sent = (key for key in EVIDENCE if key in evidence and (key != QUOTATION or words))
+    own["evidence"] = {key: evidence[key] for key in sent}
+    return {name: whole[name] for name in CLAIMED} | {"own": own}
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:

@@ -116,7 +116,15 @@ def _migrate(connection: Connection) -> None:
     applied = versions.applied(connection)
     versions.expect_known(applied)
     if applied:
-        _expect_schema_owner(connection)
+        row = connection.execute(
+            "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')"
+            " FROM pg_namespace WHERE nspname = 'memory_fabric'"
+        ).fetchone()
+        if row and not row[1]:
+            raise NotAllowed(
+                f"The shared log belongs to the role {row[0]}.",
+                remedy=f"Run `memory-fabric team init` as {row[0]}.",
+            )
     else:
         connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
         connection.execute(
@@ -131,18 +139,6 @@ def _migrate(connection: Connection) -> None:
         )
     if missing:
         connection.execute("SELECT memory_fabric.grant_to_all()")
-
-
-def _expect_schema_owner(connection: Connection) -> None:
-    row = connection.execute(
-        "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')"
-        " FROM pg_namespace WHERE nspname = 'memory_fabric'"
-    ).fetchone()
-    if row and not row[1]:
-        raise NotAllowed(
-            f"The shared log belongs to the role {row[0]}.",
-            remedy=f"Run `memory-fabric team init` as {row[0]}.",
-        )
 
 
 @contextmanager
