@@ -41,6 +41,8 @@ class Truth:
         self.unwanted: dict[str, set[str]] = {}
         # Closed by another member, who alone sees it so.
         self.closed_by_others: set[str] = set()
+        # Members by entity that they deleted with what others said of it.
+        self.deleted: dict[str, set[str]] = {}
 
 
 def single_of(machines: Sequence[Machine]) -> set[str]:
@@ -77,6 +79,7 @@ def compare(
         differing += _left_over(machine, server)
         differing += _unlike(machine, view, machines[0], views[0], truth)
         differing += _against_truth(machine, view, truth, single)
+        differing += _graph_unlike(machine, machines[0], truth)
     differing += _own_unlike(machines)
     return Found(
         rounds=rounds,
@@ -131,6 +134,20 @@ def _unlike(
         text = (here or there or ("", ""))[1]
         if not {machine.member, other.member} & truth.unwanted.get(text, set()):
             yield f"{machine.name}: record {id_} is {here}, and {there} on {other.name}"
+
+
+def _graph_unlike(machine: Machine, other: Machine, truth: Truth) -> Iterator[str]:
+    """Yield the rows of the graph that only one of two machines has.
+
+    What a record brings to its author's graph is not sent.
+    """
+    here, there = machine.graph(), other.graph()
+    for row in sorted(here.keys() ^ there.keys()):
+        names = {row[0], row[2]}
+        if not here.get(row, there.get(row)):
+            continue
+        if not any({machine.member, other.member} & truth.deleted.get(n, set()) for n in names):
+            yield f"{machine.name}: {row} only {'here' if row in here else f'on {other.name}'}"
 
 
 def _against_truth(

@@ -171,13 +171,16 @@ class Machine:
         found = self.memory.find_records("status = 'active' AND scope = ?", (scope,), 1_000_000)
         return {record.id: record for record in found}
 
-    def graph(self) -> set[tuple[str, str]]:
-        """Return the observations of the project's graph, as (entity, text)."""
+    def graph(self) -> dict[tuple[str, ...], bool]:
+        """Return the rows of the project's graph by their names; True if no record brought one."""
         rows = self.database().rows(
-            "SELECT e.name, o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE o.record = ''"
+            "SELECT name, type, '', record FROM entities UNION ALL "
+            "SELECT e.name, o.text, '', o.record FROM observations AS o JOIN entities AS e "
+            "ON e.id = o.entity UNION ALL "
+            "SELECT s.name, r.type, t.name, r.record FROM relations AS r JOIN entities AS s "
+            "ON s.id = r.source JOIN entities AS t ON t.id = r.target"
         )
-        return {(str(name), str(text)) for name, text in rows}
+        return {tuple(map(str, row[:3])): not row[3] for row in rows}
 
     def heads(self, kind: str) -> Mapping[str, str]:
         """Return the heads of one database that were exchanged, as values by op_id."""

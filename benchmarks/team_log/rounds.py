@@ -214,11 +214,12 @@ class Rounds:
     def _graph_delete(self, machine: Machine) -> None:
         row = machine.database().row(
             "SELECT e.name, o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE o.record = '' ORDER BY random() LIMIT 1"
+            f"WHERE o.record = '' AND o.source <> '{OTHERS}' ORDER BY o.text, e.name LIMIT 1"
         )
         if row is None:
             return
-        if self._random.random() < 0.3:
+        if self._random.random() < 0.1:
+            self.truth.deleted.setdefault(row[0], set()).add(machine.member)
             payload: dict[str, object] = {"entityNames": [row[0]]}
             machine.memory.write("delete_entities", payload, TOOL, store="project")
             return

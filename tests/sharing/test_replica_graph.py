@@ -9,6 +9,9 @@ import pytest
 from memory_fabric.store import graph
 from sharing.replicas import Home, Log, synced
 from store.support import TOOL, create, entity, observations_of, relation
+from team.statements import entity as entity_of
+from team.statements import observation, withdrawal
+from team.statements import relation as relation_of
 
 
 @pytest.fixture
@@ -83,6 +86,20 @@ def test_a_withdrawn_entity_goes_with_its_statements(ann: Home, bob: Home) -> No
     synced(ann, bob)
     assert names(bob) == {}
     assert graph.read_graph(bob.database).relations == ()
+
+
+def test_a_withdrawal_that_knows_nothing_of_the_statement_removes_it(ann: Home) -> None:
+    """As of another machine of the member, or from a server that was set back."""
+    for said_, gone in (
+        (observation("api", "is old"), names),
+        (relation_of("api", "uses", "Redis"), names),
+        (entity_of("Kafka", "technology"), names),
+    ):
+        withdrawn = withdrawal(said_)._replace(base=(), author="bob")
+        ann.merge([said_._replace(author="bob")])
+        assert gone(ann) != {}
+        ann.merge([withdrawn])
+        assert gone(ann) == {}
 
 
 def test_own_statements_about_an_entity_of_another_outlive_it(ann: Home, bob: Home) -> None:

@@ -51,8 +51,9 @@ def show(
         if head is not None:
             graph.show(head)
             is_any = True
-        elif key in was:
-            graph.drop(was[key])
+        elif named := was.get(key) or next((said for said in register if said.value), None):
+            # Also if nothing was replaced: a withdrawal may know nothing of what it withdraws.
+            graph.drop(named)
     if is_any:
         others_effects.note_any(c)
 
