@@ -113,6 +113,24 @@ def test_a_member_cannot_have_anothers_words_erased(
     assert bob.texts("Kafka") != [] and ann.notices == []
 
 
+def test_words_of_a_domain_that_is_isolated_later_go_from_the_server_at_once(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    ann.remember(KAFKA, "--type", "decision", "--domain", "legal")
+    ann.remember("The gateway retries three times", "--type", "decision")
+    ann.sync()
+    bob.sync()
+    (ann.home / "config.toml").write_text("[domains.legal]\nisolate = true\n", "utf-8")
+
+    ann.sync()
+    bob.sync()
+
+    there = payloads(postgres, empty_database)
+    assert "replayed" not in there and "retries" in there
+    assert bob.texts("Kafka") == [] and "replayed" not in held(bob)
+    assert "replayed" in held(ann) and ann.sync()[SPACE]["sent"] == 0
+
+
 def test_what_is_said_again_after_a_purge_outlives_a_move_of_the_server(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:

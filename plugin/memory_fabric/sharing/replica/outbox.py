@@ -219,7 +219,8 @@ def _by_others() -> Provenance:
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     """Look at every row again if other domains are isolated than before.
 
-    What other members said in a domain that is isolated now is removed.
+    What other members said in a domain that is isolated now is removed; what this user said there
+    is withdrawn, and its words are erased on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -227,6 +228,12 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     if before not in (now, ""):
         space.mark_all(c)
         others.refuse_domains(c, isolated, _by_others())
+        sent = heads.where(
+            c,
+            f"state {heads.ANY_OF} AND json_extract(nullif(value, ''), '$.domain') {heads.ANY_OF}",
+            (json.dumps([heads.SENT, heads.MINE]), now),
+        )
+        demand_purge(c, [head.key for head in sent])
 
 
 def say_again(database: Database) -> None:
