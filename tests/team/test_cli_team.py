@@ -51,8 +51,32 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     made = owner.run("team", "add", name, "--create-role")
     again = owner.run("team", "add", name, "--create-role")
 
-    assert "Its password, shown only now: " in made.out and ".pgpass" in made.out
-    assert "password" not in again.out
+    password = made.out.partition("shown only now: ")[2].split()[0]
+    host, port = (part.partition("=")[2] for part in dsn[OWNER].split()[:2])
+    database = dsn[OWNER].rpartition("=")[2]
+    assert f" {host}:{port}:{database}:{name}:{password}\n" in made.out
+    assert f"{name} was there already; its password stays" in again.out
+
+
+def test_a_wrong_host_is_answered_by_what_to_check(new: Home) -> None:
+    done = new.run("team", "init", f"host={new.home} dbname=team user=olga", "--space", SPACE)
+
+    assert done.status == 1 and "Check the address, and that the server runs" in done.err
+
+
+def test_status_tells_a_removed_member_from_a_silent_server(
+    ann: Home, bob: Home, owner: Home
+) -> None:
+    bob.remember("The order events use Kafka", "--type", "decision")
+    bob.sync()
+    owner.json("team", "remove", BOB)
+    ties.update_state(str(ann.home), ann.project_id, asked_at=0.0)
+    ann.sync()
+
+    of_bob, of_ann = bob.run("team", "status").out, ann.run("team", "status").out
+
+    assert "The server was not read now: bob is no member" in of_bob
+    assert "bob 1 (no member any more)" in of_ann
 
 
 def test_members_are_listed_with_their_last_reading(ann: Home, bob: Home, owner: Home) -> None:

@@ -19,6 +19,7 @@ from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.sharing.replica import space as tied
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
+from memory_fabric.sharing.team.errors import NoAnswer
 from memory_fabric.sharing.team.ties import USER, Outcome, Tie
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
@@ -153,21 +154,25 @@ def add(
     """Let a role of the server into the space."""
     with _opened("add") as memory:
         tie = _tie(memory)
-        from memory_fabric.sharing.server.connect import shown
+        from memory_fabric.sharing.server.connect import pgpass_line, shown
         from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
         password = joining.add(memory, tie, member, create_role=create_role, owner=owner, me=me)
-    secret = (
-        f"The role is new. Its password, shown only now: {password}\n"
-        f"Give it to {member} in private, for a line in ~/.pgpass (mode 0600): "
-        f"HOST:PORT:DATABASE:{member}:PASSWORD"
-    )
-    address = shown(tie.owner or tie.dsn).rpartition("@")[2]
+    dsn, about_role = tie.owner or tie.dsn, ""
+    if password:
+        about_role = (
+            f"The role is new. Its password, shown only now: {password}\n"
+            f"Give {member} this line for ~/.pgpass (mode 0600) in private: "
+            f"{pgpass_line(dsn, member, password)}"
+        )
+    elif create_role:
+        about_role = f"The role {member} was there already; its password stays as it is."
+    address = shown(dsn).rpartition("@")[2]
     return _answer(
         as_json,
         {"space": tie.space, "member": member, "password": password},
         f"{member} is {'an owner' if owner else 'a member'} of {tie.space} now.",
-        secret if password else "",
+        about_role,
         f"Next: {member} runs memory-fabric team join postgresql://{member}@{address} "
         f"--space {tie.space}{' --me' if me else ''} in this project.",
     )
@@ -339,7 +344,8 @@ def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
 def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[str]:
     tie, lines = report.tie, [report.headline]
     if isinstance(server, FabricError):
-        lines.append(f"The server does not answer now: {server}")
+        silent = isinstance(server, NoAnswer)
+        lines.append(f"The server {'does not answer' if silent else 'was not read'} now: {server}")
     else:
         lines.append(
             f"The server answers: you are {server.role} of {tie.space}, which has "
@@ -354,7 +360,11 @@ def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[s
                 f"Readers wait for a transaction that is open{age}: {who or 'unknown'}{pid}."
             )
     if report.counts.records:
-        theirs = ", ".join(f"{name} {number}" for name, number in report.counts.records)
+        gone = report.state.removed.split(", ")
+        theirs = ", ".join(
+            f"{name} {number}{' (no member any more)' if name in gone else ''}"
+            for name, number in report.counts.records
+        )
         lines.append(f"Records of other members here: {theirs}.")
     lines += report.trouble_lines
     if report.database is not None:

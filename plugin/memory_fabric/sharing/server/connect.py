@@ -113,6 +113,15 @@ def shown(dsn: str) -> str:
     return f"{user}{place}{database if port == USUAL_PORT else f':{port}{database}'}"
 
 
+def pgpass_line(dsn: str, member: str, password: str) -> str:
+    """Return the line of ~/.pgpass by which a member logs in to the server of an address."""
+    settings = _settings_of(dsn)
+    host = settings.get("host") or "localhost"
+    place = (host, settings.get("port") or USUAL_PORT, settings.get("dbname") or "*", member)
+    escaped = (part.replace("\\", "\\\\").replace(":", "\\:") for part in (*place, password))
+    return ":".join(escaped)
+
+
 def _settings_of(dsn: str) -> dict[str, str]:
     """Return libpq's settings: from the address, else the named service, else the environment.
 

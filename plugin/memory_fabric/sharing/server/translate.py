@@ -10,11 +10,11 @@ from memory_fabric.sharing.team.errors import TeamError
 
 MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
-LATER = "Nothing is lost; the next synchronisation tries again."
+LATER = "A project that has joined tries again by itself and loses nothing."
 # Beginnings of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), the
 # longest one that fits decides: error, what is wrong, remedy.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
-    "08": (errors.NoAnswer, "no answer", LATER),
+    "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
     "25006": (
         errors.ServerReadOnly,
         "the server accepts no writes (a replica, or read-only mode)",

@@ -105,15 +105,18 @@ class Exchange:
                 self._log.push([self._key.announcement(self._tie.space, origin)])
         return reason
 
-    def silent(self, since_s: float) -> list[str]:
-        """Return the other members who have not read the log since then (seconds since 1970)."""
-        return [
-            member.name
-            for member in spaces.members(self._log.connection, self._tie.space)
-            if member.removed_at is None
-            and member.name != self._tie.member
-            and (member.seen_at or member.added_at).timestamp() < since_s
-        ]
+    def behind(self, since_s: float) -> dict[str, list[str]]:
+        """Return the members who were `removed`, and the other `silent` ones who have not read the
+        log since then (seconds since 1970).
+        """
+        lists: dict[str, list[str]] = {"removed": [], "silent": []}
+        for member in spaces.members(self._log.connection, self._tie.space):
+            if member.removed_at is not None:
+                lists["removed"].append(member.name)
+            elif member.name != self._tie.member:
+                seen_s = (member.seen_at or member.added_at).timestamp()
+                lists["silent"] += [member.name] if seen_s < since_s else []
+        return lists
 
     def compact(self) -> None:
         """Blank what was replaced long ago, if this member owns the space. Raises TeamError."""

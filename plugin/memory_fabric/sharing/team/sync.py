@@ -212,11 +212,12 @@ def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
             outcome = outcome.plus(more)
             if not (more.sent or more.refused):
                 break
-        # Which members have not read the log for a week, and what was replaced long ago?
+        # Which members left, or have not read for a week, and what was replaced long ago?
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
-            silent = open_exchange.silent(now_s - SILENT_AFTER_S)
-            ties.update_state(home, tie.key, asked_at=now_s, silent=", ".join(silent))
+            named = open_exchange.behind(now_s - SILENT_AFTER_S)
+            lists = {name: ", ".join(members) for name, members in named.items()}
+            ties.update_state(home, tie.key, asked_at=now_s, **lists)
             open_exchange.compact()
     note_success(memory, tie, outcome)
     return outcome

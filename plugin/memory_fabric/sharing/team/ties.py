@@ -74,7 +74,8 @@ class State(NamedTuple):
 
     `cause` is the kind of the last failure, empty after a success, and `since` the time of the
     first of those in a row; `told` is the cause that the user has been told of. `silent` are the
-    members, separated by commas, who had not read the log for a week at `asked_at`.
+    members, separated by commas, who had not read the log for a week at `asked_at`, `removed` those
+    who were members.
     """
 
     last_success: str = ""
@@ -87,6 +88,7 @@ class State(NamedTuple):
     told: str = ""
     ran_at: float = 0.0
     silent: str = ""
+    removed: str = ""
     asked_at: float = 0.0
 
 
