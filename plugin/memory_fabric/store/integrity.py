@@ -223,15 +223,10 @@ def samples_match(database: Database, table: str) -> bool:
     sizes = f"{table}_docsize"
     # An index of parts keeps no row numbers.
     if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
-        for rows, id_, others, other_id in (
-            (texts, number, sizes, "id"),
-            (sizes, "id", texts, number),
-        ):
-            if database.row(
-                f"SELECT 1 FROM {rows} AS a WHERE NOT EXISTS "
-                f"(SELECT 1 FROM {others} AS b WHERE b.{other_id} = a.{id_}) LIMIT 1"
-            ):
-                return False
+        missing = "SELECT 1 FROM {} AS a WHERE NOT EXISTS (SELECT 1 FROM {} AS b WHERE b.{} = a.{})"
+        pairs = (texts, sizes, "id", number), (sizes, texts, number, "id")
+        if any(database.row(f"{missing.format(*pair)} LIMIT 1") for pair in pairs):
+            return False
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
     for row, text in _samples(database, table):
         words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end

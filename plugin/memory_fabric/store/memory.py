@@ -32,6 +32,7 @@ USER_SCOPES = frozenset(("user", "global"))
 MAX_KEPT = 4
 # The key in `meta` of the last event that the server of a client has answered.
 ANSWERED = "answered:"
+_SAID_BY = ("trust", "source", "session", "agent", "author", "origin")
 _kept: dict[str, Database] = {}
 
 
@@ -124,14 +125,10 @@ class Memory(BaseMemory):
         if record.confidence < CANDIDATE_FROM:
             return None
         by = self._stamped(by)
+        said_by = {name: getattr(by, name) for name in _SAID_BY}
         record = record._replace(
+            **said_by,
             id=record.id or ids.new_id(),
-            trust=by.trust,
-            source=by.source,
-            session=by.session,
-            agent=by.agent,
-            author=by.author,
-            origin=by.origin,
             evidence={**record.evidence, **self.settings.client.mark},
             domain=record.domain if record.domain != "general" else by.domain,
             project=record.project or (self.project.name if self.project else ""),

@@ -63,13 +63,9 @@ def from_object(value: Mapping[str, Any]) -> Record:
             fields[name] = dict(part) if isinstance(part, dict) else {}
         else:
             fields[name] = part if isinstance(part, str) else default
-    return plain._replace(
-        **fields,
-        entities=tuple(Entity(str(e[0]), str(e[1])) for e in _tuples(value.get("entities"), 2)),
-        relations=tuple(
-            Relation(str(r[0]), str(r[1]), str(r[2])) for r in _tuples(value.get("relations"), 3)
-        ),
-    )
+    entities = tuple(Entity(str(e[0]), str(e[1])) for e in _tuples(value.get("entities"), 2))
+    relations = tuple(Relation(*map(str, part)) for part in _tuples(value.get("relations"), 3))
+    return plain._replace(**fields, entities=entities, relations=relations)
 
 
 def have_same_text(one: Record, other: Record) -> bool:

@@ -90,11 +90,8 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
     if own is not None:
         return own
     if isinstance(memory, ScopedMemory):
-        domains = [
-            name
-            for name in domains
-            if (name not in memory.hidden if memory.domains is None else name in memory.domains)
-        ]
+        shown = set(domains if memory.domains is None else memory.domains)
+        domains = [name for name in domains if name in shown - {*memory.hidden}]
     return _scoped(memory.whole, domains, hidden=False)
 
 
@@ -228,11 +225,9 @@ class ScopedMemory(Memory):
         visible = dict(result)
         if "variants" in visible:
             shown = self._shown(name for others in visible["variants"].values() for name in others)
-            visible["variants"] = {
-                name: seen
-                for name, others in visible["variants"].items()
-                if (seen := [other for other in others if other in shown])
-            }
+            pairs = visible["variants"].items()
+            seen = {name: [other for other in others if other in shown] for name, others in pairs}
+            visible["variants"] = {name: others for name, others in seen.items() if others}
         if "orphans" in visible:
             shown = self._shown(visible["orphans"])
             visible["orphans"] = [name for name in visible["orphans"] if name in shown]

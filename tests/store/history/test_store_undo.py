@@ -20,7 +20,6 @@ from store.support import (
     World,
     create,
     database,
-    decision,
     entity,
     names,
     observations_of,
@@ -194,19 +193,6 @@ def test_undoing_a_forgetting_brings_everything_back(memory: Memory) -> None:
     assert graph.read_graph(database(memory)) == before
     assert memory.find_records("id = ?", (record.id,)) != []
     assert database(memory).rows("SELECT * FROM tombstones") == []
-
-
-def test_a_forgetting_of_the_first_release_is_undone_too(memory: Memory) -> None:
-    record = memory.remember(decision(), USER)
-    assert record is not None
-    memory.forget([record.id], USER)
-    old = [step for step in undo.last(memory).inverse if step["kind"] != "tombstones"]
-    with database(memory).transaction() as c:
-        c.execute("UPDATE operations SET inverse = ? WHERE kind = 'forget'", (json.dumps(old),))
-
-    undo_last(memory)
-
-    assert memory.find_records("id = ?", (record.id,)) != []
 
 
 def test_an_old_change_does_not_bring_back_what_was_forgotten_since(memory: Memory) -> None:

@@ -213,16 +213,9 @@ def _carry_out(memory: Memory, planned: PurgePlan, provenance: Provenance) -> Pu
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
     homes = tuple(path + os.sep for path in (home, memory.switched_by[0]) if path)
-    return Purged(
-        memories=int(planned["memories"]),
-        rows=rows,
-        backups=tuple(fresh),
-        elsewhere=verified.left,
-        ours=tuple(path for path in verified.left if path.startswith(homes)),
-        inside=verified.inside,
-        shared=verified.shared,
-        short=int(planned.get("short", 0)),
-    )
+    ours = tuple(path for path in verified.left if path.startswith(homes))
+    left = (verified.left, ours, verified.inside, verified.shared, int(planned.get("short", 0)))
+    return Purged(int(planned["memories"]), rows, tuple(fresh), *left)
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:

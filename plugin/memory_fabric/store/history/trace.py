@@ -101,16 +101,10 @@ class GraphRows(NamedTuple):
 def as_json(described: DescribedChange) -> dict[str, Any]:
     """Return a change as JSON, redacted by the current rules."""
     change = described.change
-    return {
-        "id": change.id,
-        "kind": change.kind,
-        "at": change.at,
-        "by": {k: v for k, v in change.by.items() if v and k != "at"},
-        "store": change.store,
-        "what": described.what,
-        "undone": change.undone,
-        "payload": redact.redacted_object(change.payload),
-    }
+    by = {k: v for k, v in change.by.items() if v and k != "at"}
+    shown: dict[str, Any] = {"id": change.id, "kind": change.kind, "at": change.at, "by": by}
+    shown |= {"store": change.store, "what": described.what, "undone": change.undone}
+    return shown | {"payload": redact.redacted_object(change.payload)}
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
@@ -224,20 +218,13 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
             for row in rows.get("entities") or ():
                 if row["name"] != name:
                     continue
-                statements = tuple(
-                    Statement._make((*(str(o.get(field, "")) for field in _STATEMENT_FIELDS), ()))
-                    for o in rows.get("observations") or ()
-                    if o["entity"] == name
-                )
-                return EntityTrace(
-                    name,
-                    str(row.get("type", "")),
-                    tuple(pair[1] for pair in row.get("aliases") or ()),
-                    change.store,
-                    statements,
-                    _of_entity(memory, name),
-                    described(memory, change),
-                )
+                mine = (o for o in rows.get("observations") or () if o["entity"] == name)
+                fields = (map(str, (o.get(f, "") for f in _STATEMENT_FIELDS)) for o in mine)
+                statements = tuple(Statement._make((*stated, ())) for stated in fields)
+                aliases = tuple(pair[1] for pair in row.get("aliases") or ())
+                kind, injections = str(row.get("type", "")), _of_entity(memory, name)
+                about = (name, kind, aliases, change.store, statements, injections)
+                return EntityTrace(*about, described(memory, change))
     raise resolve.no_such_entity(name)
 
 

@@ -57,26 +57,20 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
     marks = c.execute(f"SELECT key, value {of_run}", (first, last)).fetchall()
     for key, value in marks:
         if key.startswith(first + TURNS):
-            deleted += c.execute(
-                "DELETE FROM episodes WHERE uuid IN (SELECT value FROM json_each(?)) "
-                "AND instr(text, ?) = 0",
-                (value, ERASED),
-            ).rowcount
+            of_value = "uuid IN (SELECT value FROM json_each(?)) AND instr(text, ?) = 0"
+            turns = c.execute(f"DELETE FROM episodes WHERE {of_value}", (value, ERASED))
+            deleted += turns.rowcount
             continue
         session, offset = json.loads(value)
         finish_session(c, session)
+        where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
             # A session that went on since is its own hooks' affair.
-            c.execute(
-                "DELETE FROM sessions WHERE id = ?1 AND loaded_at = '' AND prompts = 0 "
-                f"AND NOT {_ERASED_IN}",
-                (session, ERASED),
-            )
+            unused = f"{where} AND loaded_at = '' AND prompts = 0"
+            c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:
-            c.execute(
-                f"UPDATE sessions SET offset = ?3 WHERE id = ?1 AND NOT {_ERASED_IN}",
-                (session, ERASED, offset),
-            )
+            values = (session, ERASED, offset)
+            c.execute(f"UPDATE sessions SET offset = ?3 WHERE {where}", values)
     c.execute(f"DELETE {of_run}", (first, last))
     return {"deleted": deleted}, []
 

@@ -144,10 +144,8 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
         (id_, OTHERS, pinned),
     ).rowcount
     if deleted:
-        c.execute(
-            "UPDATE records SET superseded_by = '' WHERE superseded_by = ? AND source = ?",
-            (id_, OTHERS),
-        )
+        open_again = "UPDATE records SET superseded_by = '' WHERE superseded_by = ? AND source = ?"
+        c.execute(open_again, (id_, OTHERS))
     return int(deleted)
 
 

@@ -90,13 +90,9 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
                 raise BadInput("KEY-OR-PATH", problem, remedy=remedy)
         if old == new and all(registry.keys.get(key) == new for key in place.keys):
             raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
-        other_keys = [
-            key
-            for key, id_ in registry.keys.items()
-            if id_ == old
-            and not key.startswith(registry_file.REMOTE)
-            and key not in (*own, *place.claims)
-        ]
+        of_old = {key for key, id_ in registry.keys.items() if id_ == old}
+        other_keys = of_old - {*own, *place.claims}
+        other_keys = {k for k in other_keys if not k.startswith(registry_file.REMOTE)}
         moved = own
         if not other_keys and old != new:  # no other folder belongs to it: its claims come along
             moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
@@ -232,13 +228,10 @@ def _plan(
     before = tuple((key, registry.keys.get(key, "")) for key in moved)
     staying = {owner for key, owner in registry.keys.items() if key not in moved}
     losing = dict.fromkeys([old, *(owner for _, owner in before if owner)])
-    return Plan(
-        action,
-        _known_project(home, registry, old),
-        _known_project(home, registry, new, name),
-        before,
-        tuple(_known_project(home, registry, id_) for id_ in losing if id_ not in {*staying, new}),
-    )
+    left = [id_ for id_ in losing if id_ not in {*staying, new}]
+    former, *others = (_known_project(home, registry, id_) for id_ in (old, *left))
+    later = _known_project(home, registry, new, name)
+    return Plan(action, former, later, before, tuple(others))
 
 
 def _own(found: Identity) -> list[str]:

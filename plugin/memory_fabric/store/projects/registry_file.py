@@ -338,14 +338,11 @@ def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] 
     is_elsewhere = head.root != found.root and os.path.lexists(head.root)
     if is_elsewhere or head.inode != own_lines.inode_of(found.root):
         return None
-    names = {
-        key: f"{kind}:{found.root}{path[len(head.root) :]}"
-        for key, owner in known.keys.items()
-        for kind, _, path in (key.partition(":"),)
-        if owner == head.project
-        and kind != "remote"
-        and f"{path}{os.sep}".startswith(f"{head.root}{os.sep}")
-    }
+    names, below = {}, head.root + os.sep
+    for key in [key for key, owner in known.keys.items() if owner == head.project]:
+        kind, _, path = key.partition(":")
+        if kind != "remote" and f"{path}{os.sep}".startswith(below):
+            names[key] = f"{kind}:{found.root}{path[len(head.root) :]}"
     settled, asked = (
         tuple(sorted(names.get(key, key) for key in keys)) for keys in (known.settled, known.asked)
     )

@@ -297,11 +297,8 @@ def _operation(memory: BaseMemory, ingest: Ingest, by: Provenance) -> Operation:
         # Stored as an id: a key looks like a secret, and redaction would make all keys the same.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
     )
-    said_by = by._replace(
-        session=ingest.session_id or by.session,
-        agent=by.agent or ingest.source_model,
-        domain=cleaned.domain,
-    )
+    session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
+    said_by = by._replace(session=session, agent=agent, domain=cleaned.domain)
     payload = {"id": id_, "ingest": cleaned._asdict(), "batch": id_}
     # One id for text and operation, so that the id of a text is enough to undo what came of it.
     return memory.operation("ingest", payload, said_by)._replace(id=id_)

@@ -87,11 +87,6 @@ def read(home: str, path: str) -> Late | None:
         return None
     if not isinstance(raw, dict) or not isinstance(settings, dict):
         return None
-    return Late(
-        path,
-        event_of(raw),
-        str(line.get("at", "")),
-        files.text_list(line.get("handlers")),
-        str(line.get("client", "")),
-        {name: settings[name] for name in _SETTINGS if name in settings},
-    )
+    at, client = str(line.get("at", "")), str(line.get("client", ""))
+    own = {name: settings[name] for name in _SETTINGS if name in settings}
+    return Late(path, event_of(raw), at, files.text_list(line.get("handlers")), client, own)

@@ -207,21 +207,15 @@ def expire(memory: BaseMemory, what: str, before: str) -> None:
 
 
 def _note_shown(memory: BaseMemory, project: Database, root: str, shown: Sequence[str]) -> None:
-    now, marks = ids.timestamp(), ", ".join("?" * len(shown))
+    now, among = ids.timestamp(), f"IN ({', '.join('?' * len(shown))})"
+    added = "INSERT OR IGNORE INTO promoted (root, record, since) VALUES (?, ?, ?)"
+    marked = f"UPDATE records SET promoted_at = ? WHERE promoted_at = '' AND id {among}"
     with project.transaction() as c:
-        c.execute(
-            f"DELETE FROM promoted WHERE root = ? AND record NOT IN ({marks})", (root, *shown)
-        )
-        c.executemany(
-            "INSERT OR IGNORE INTO promoted (root, record, since) VALUES (?, ?, ?)",
-            [(root, id_, now) for id_ in shown],
-        )
+        c.execute(f"DELETE FROM promoted WHERE root = ? AND record NOT {among}", (root, *shown))
+        c.executemany(added, [(root, id_, now) for id_ in shown])
     for database in memory.databases():
         with database.transaction() as c:
-            c.execute(
-                f"UPDATE records SET promoted_at = ? WHERE promoted_at = '' AND id IN ({marks})",
-                (now, *shown),
-            )
+            c.execute(marked, (now, *shown))
 
 
 def _export(memory: BaseMemory, database: Database) -> None:
