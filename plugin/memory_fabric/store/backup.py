@@ -19,9 +19,7 @@ LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified copy named by the time, keep the newest five, return its path. Raises OSError
-    or sqlite3.Error, and then leaves no partial copy.
-    """
+    """Make a verified copy and return its path; keep five. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"

@@ -148,8 +148,8 @@ class BaseMemory:
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """Apply a change to one database that would be wrong later, and return its result. Raises
-        NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
+        """Apply a change that would be wrong later. Raises NotFound, BadInput, StoreUnavailable,
+        DeadlinePassed; then nothing has changed.
         """
         return self.apply_now(self.operation(kind, payload, provenance, store))
 

@@ -115,10 +115,8 @@ def of_entities(db: Database, filters: Filters) -> Condition:
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
-    """Return the condition on relations `r` of the graph.
-
-    A record that states the relation must meet the filters. A relation that no record states has
-    the scope and project of its database.
+    """Return the condition on relations `r`, by a record that states them or else by their
+    database: a relation without one has its scope and project.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
@@ -235,9 +233,7 @@ def _newest_row(db: Database, index: str) -> int:
 def _known(
     db: Database, index: str, groups: Sequence[Group], rows: int
 ) -> list[tuple[int, list[str]]]:
-    """Return groups with the number of their rows, without words that no row holds, and without
-    those in more than half of all rows if others remain.
-    """
+    """Return the groups with their numbers of rows, without too frequent ones if others remain."""
     rarer: list[tuple[int, list[str]]] = []
     common: list[tuple[int, list[str]]] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP

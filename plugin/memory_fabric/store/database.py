@@ -89,11 +89,8 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Give changes here priority: they wait for at most one transaction of another process.
-
-        SQLite waits longer and longer between its attempts to get the lock; a process that writes
-        all the time would get it again and again. Check-points of the write-ahead log are left to
-        the others.
+        """Give changes here priority over a process that writes all the time: SQLite waits longer
+        and longer between its attempts to get the lock. Check-points are left to the others.
         """
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
@@ -119,9 +116,8 @@ class Database:
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """Return a `with` block under the write lock; it commits, or rolls back on an error.
-
-        If not `durable`, a power failure may lose the whole transaction; it never damages the file.
+        """Return a `with` block under the write lock that commits, or rolls back on an error. If
+        not `durable`, a power failure may lose the whole transaction; it never damages the file.
         """
         return Transaction(self, durable)
 
@@ -325,9 +321,7 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database to read it in the latest schema: one of an older release is migrated in
-    memory (`is_copy`). None if it is missing. Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Open a database to read it in the latest schema, an older one migrated in memory; or None."""
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
 
@@ -427,9 +421,7 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
 
 
 def _connected_for_reading(path: str) -> sqlite3.Connection:
-    """Open a database in a folder where nothing can be written: with the newest commits if its
-    write-ahead log can be read, else the file as it is.
-    """
+    """Open a database where nothing can be written, with newer commits if their log can be read."""
     address = "file:" + as_address(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         connection = sqlite3.connect(address + "?mode=ro", uri=True, check_same_thread=False)

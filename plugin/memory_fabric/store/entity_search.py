@@ -85,9 +85,8 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield the names of all entities with the query as a substring, then with all its words.
-
-    Lazy, each name once; matches in names and types first, then in texts, in creation order.
+    """Yield names with the query as a substring, then with all its words; lazily, each once, and in
+    creation order: matches in names and types first, then in texts.
     """
     needle = query.lower()
     yielded: set[int] = set()

@@ -44,8 +44,8 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Read the files of new, reworded or confirmed records; return the number of these records.
-    Raises StoreUnavailable, DeadlinePassed.
+    """Read the files of new, reworded or confirmed records; return how many. Raises
+    StoreUnavailable.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:

@@ -162,9 +162,7 @@ def names_in(folder: str) -> list[str]:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a regular file, or a link to one, for reading; never blocks. Raises NotRegular,
-    FileNotFoundError also for a path that no file can have, and OSError.
-    """
+    """Open a regular file, or a link to one, to read; never blocks. Raises NotRegular, OSError."""
     return open(opened(path, os.O_RDONLY), "rb")
 
 
@@ -381,9 +379,7 @@ def open_to_append(path: str) -> int:
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append a JSON line per object, durable on return, after closing an unfinished last line.
-    Raises OSError, also if the path is a link or no regular file.
-    """
+    """Append JSON lines, durable on return; an unfinished last line is closed. Raises OSError."""
     lines = "".join(map(json_line, objects))
     if not lines:
         return

@@ -48,10 +48,7 @@ def read_all(databases: Sequence[Database]) -> Graph:
 
 
 def read_if_small(databases: Sequence[Database]) -> Graph | None:
-    """Return everything in these databases as one graph if it has few entities, else None.
-
-    It is cached until a database changes: clients read small graphs whole, again and again.
-    """
+    """Return these databases as one graph, cached until one changes; None if it is large."""
     parts = []
     for db in databases:
         state = (db.data_version(), db.connection.total_changes)
@@ -138,10 +135,9 @@ def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
 def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
-    """Return relations with either end of exactly these names, oldest first, at most `limit`.
-
-    With a time `at` (ISO 8601, or NOW), only those stated by then, unless all records that stated
-    them had been replaced; with `only`, those that meet a condition on `r`.
+    """Return relations with either end of exactly these names, oldest first. With a time `at` (ISO
+    8601, or NOW), only those that a record then stated; with `only`, those that meet a condition on
+    `r`.
     """
     return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 

@@ -65,9 +65,7 @@ def prepare_folder(folder: str) -> None:
 
 
 def enqueue(folder: str, operation: Operation, key: bytes) -> None:
-    """Add an operation that the graph cannot take now, signed, durable on return; never waits.
-    Raises OSError, and TooLarge for an operation or queue beyond the readers' limits.
-    """
+    """Add a signed operation, durable on return; never waits. Raises OSError, TooLarge."""
     prepare_folder(folder)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}

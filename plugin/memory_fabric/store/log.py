@@ -36,9 +36,7 @@ def note(home: str, data_dir: str, line: str) -> None:
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Append the line of an event that left this work to later events, in home or the data folder.
-    Nothing is redacted: the words are the program's own. Never raises.
-    """
+    """Append the line of an event that left this work to later events; never raises."""
     _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
 
 

@@ -212,18 +212,12 @@ def _project_of(settings: Settings) -> Project | None:
 
 
 class KeptMemory(Memory):
-    """The memory of one event. Each event has its own, by its own settings; only the connections
-    to databases are handed on, and those that another process has replaced or migrated are not.
-
-    One event at a time may use it.
+    """The memory of one event at a time: each has its own, by its own settings, and hands on only
+    the connections to databases that no other process has replaced or migrated.
     """
 
     def close(self, *, at_ease: bool = False) -> None:
-        """Keep the databases for the next event; changes that are held are undone.
-
-        `at_ease` nobody waits: the write-ahead logs are moved into their databases, as far as no
-        other process needs them.
-        """
+        """Keep the databases for the next event without what is held; check-point `at_ease`."""
         for part in self.scoped.values():
             part.close()
         for database in self._open.values():
@@ -255,9 +249,7 @@ class KeptMemory(Memory):
 
 class HeldMemory(KeptMemory):
     """A memory whose changes are committed together, so that an event is done wholly or not at all.
-
-    Not where domains are limited: their views have connections of their own, which would not see
-    what is held.
+    Not where domains are limited: their views, on other connections, would not see what is held.
     """
 
     def commit(self, client: str, nonce: str) -> None:
@@ -282,10 +274,7 @@ def release(folder: str) -> None:
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return the class of the memory of an event that a server had begun with this nonce.
-
-    Opening it raises EventRevoked if the server had committed the event's changes.
-    """
+    """Return a class of memory that raises EventRevoked if a server has committed the event."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

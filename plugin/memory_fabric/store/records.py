@@ -129,10 +129,8 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return active, current records of these types that match, best first.
-
-    At most `limit` from this user, then at most `limit` that others shared. With `candidates`, also
-    those that wait for a second occurrence.
+    """Return current records of these types that match, best first: at most `limit` of this user,
+    then of others. With `candidates`, also those that wait for a second occurrence.
     """
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []

@@ -196,10 +196,8 @@ class ScopedMemory(Memory):
     def _limited(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
-        """Return a change and its provenance limited to these domains.
-
-        What it adds gets one of them; what it deletes is only looked for there. Raises NotFound for
-        an entity that is not visible.
+        """Limit a change to these domains: what it adds gets one of them, what it deletes is only
+        looked for there. Raises NotFound for an entity that is not visible.
         """
         if self.hidden:
             return payload, by

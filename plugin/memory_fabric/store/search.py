@@ -27,9 +27,8 @@ EVERYTHING = Filters()
 
 
 class Candidate(NamedTuple):
-    """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`.
-
-    `before` and `after` are texts of a turn's neighbours; one only added as such has a `bm25` of 0.
+    """A row that matched: `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A turn has the
+    texts of its neighbours; one only added as such has a `bm25` of 0.
     """
 
     id: str
@@ -115,10 +114,9 @@ def records_by_id(
 def episodes(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, *, neighbours: bool = False
 ) -> list[Candidate]:
-    """Return matching turns of past sessions, best first, each with the texts of its neighbours.
-
-    Neighbours are the nearest turns of the session that meet the filters, too. With `neighbours`
-    these are added after the matches: an answer rarely repeats the words of its question.
+    """Return matching turns of past sessions, best first, with the nearest turns that meet the
+    filters, too. With `neighbours` these follow: an answer rarely repeats the words of its
+    question.
     """
     if not match:
         return []
@@ -234,10 +232,8 @@ def entities_named(
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return the newest active records, then the newest observations that belong to no record.
-
-    If entity types are filtered, observations of records are included, as a record has another
-    type.
+    """Return the newest active records, then the newest observations that belong to none, or to any
+    if entity types are filtered: a record has another type.
     """
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(

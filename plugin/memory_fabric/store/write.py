@@ -106,10 +106,8 @@ def apply_within(
 def _verified(
     c: sqlite3.Connection, kind: str, payload: Mapping[str, Any], result: dict[str, Any]
 ) -> dict[str, Any]:
-    """Check a mutation that just ran (BR-9); return `variants` of new names, `orphans` it left.
-
-    Removes `touched` from the result. Raises StoreUnavailable if something written cannot be read
-    back; the whole mutation is then rolled back.
+    """Check a mutation (BR-9); return `variants` of new names and `orphans` instead of `touched`.
+    Raises StoreUnavailable, by which all is rolled back, if something cannot be read back.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -268,11 +266,8 @@ class Writer(Protocol):
 
 
 class Loaded(NamedTuple):
-    """The numbers of new rows; `ends` counts entities created as the end of a relation.
-
-    `variants` are new names next to existing ones that differ only in case, `-`, `_` or spaces;
-    `forgotten` are names that were skipped because the user once forgot them. `queued` is true if
-    an operation had to be queued.
+    """The numbers of new rows and ends of relations, whether an operation was queued, `variants` of
+    new names that differ only in case, `-`, `_` or spaces, and names that were once forgotten.
     """
 
     entities: int = 0

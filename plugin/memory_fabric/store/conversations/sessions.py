@@ -261,10 +261,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Look up which of these turns (uuid, role, time) are stored already.
-
-    Returns the session by uuid; and, since a copied turn may have another uuid, session and text of
-    all turns by (role, time).
+    """Look up which of these turns (uuid, role, time) are stored: their sessions by uuid, and since
+    a copy may have another uuid, session and text of all turns by (role, time).
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -314,10 +312,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time, with ledger, tasks, and what was told before it.
-
-    The row of a session whose transcript still exists stays, without its notes: it says how far
-    that was read.
+    """Delete sessions last seen before a time, with all that belongs to them, and what was told
+    before it. The row of one whose transcript exists stays, to say how far that was read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -365,10 +361,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Note that an agent was offered these tasks, since its start does not name its task.
-
-    Once as many agents as tasks have been offered them, every task has its agent, and all are
-    deleted.
+    """Note that an agent was offered these tasks, since its start does not name its own. Once as
+    many agents as tasks were offered them, all are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"

@@ -33,11 +33,8 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return the parts of a text: one for the line of each memory, and one for all the rest.
-
-    A line is its memory's if it holds the short id or, in the graph, the entity's name; names are
-    looked for in what the ids leave, since a record's line may hold them, too. Characters are
-    counted without line breaks.
+    """Return the parts of a text: the line of each memory, with its short id or else its entity's
+    name, and one for all the rest. Characters are counted without line breaks.
     """
     lines = text.split("\n")
     items = []

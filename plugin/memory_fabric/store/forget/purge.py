@@ -141,10 +141,8 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
 
 
 def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
-    """Erase what was found everywhere, and check that it is gone.
-
-    Raises BadInput if it has changed since it was found, StoreUnavailable if another process is in
-    the way, and NotErased if a file still holds it: repeating the purge completes it.
+    """Erase what was found everywhere, and check that it is gone. Raises BadInput if it has
+    changed, StoreUnavailable if another process is in the way, NotErased if a file still holds it.
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:

@@ -24,11 +24,8 @@ OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Rewrite a file line by line: `change` returns the new object of a line of JSON; other lines
-    with purged text are dropped.
-
-    Unchanged lines are kept byte for byte. Returns True if any line was changed. A journal's caller
-    holds the write lock of its database.
+    """Rewrite a file, as holder of the write lock if it is a journal: `change` gives the new object
+    of a line, other lines with purged text are dropped. Returns True if any line was changed.
     """
 
     def left_of(line: str) -> str | None:

@@ -153,10 +153,8 @@ def bytes_held(database: Database, sought: Sought) -> Counter[str]:
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """True if only the indexes of a database file look as if they held the text.
-
-    They keep stems and bare letters of words: those of a longer word, or of one with accents, may
-    equal the sought text. The texts themselves are in tables, which are searched separately.
+    """True if only the indexes of a file seem to hold the text: they keep stems and bare letters,
+    which may equal it. Tables are searched separately.
     """
     connection = sqlite3.connect(":memory:")
     try:

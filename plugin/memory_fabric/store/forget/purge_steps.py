@@ -46,11 +46,8 @@ class NotErased(StoreUnavailable):
 
 
 class Verification(NamedTuple):
-    """The result of the check after a purge.
-
-    `left` are files that hold purged text and are left alone (of the user, of other projects, or
-    settings), `shared` is the number of purged texts that other memories hold, too, and `inside`
-    the number of texts that hold the words inside longer ones.
+    """Files with purged text that are left alone (of the user, other projects, or settings), the
+    number of purged texts that others share, and of texts with the words inside longer ones.
     """
 
     left: tuple[str, ...]
@@ -160,10 +157,8 @@ def set_aside(path: str) -> list[str]:
 def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
 ) -> Verification:
-    """Search every table and file for purged text.
-
-    The plan's own file does not count. Raises NotErased if another file of this memory still holds
-    any, with the number of bytes.
+    """Search every table and file but the plan's own for purged text. Raises NotErased if one of
+    this memory still holds any, with the number of bytes.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:

@@ -96,10 +96,8 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save the lines of a content: a head, then each line's digest and redacted text.
-
-    Returns the state with its `base` and `length`. The file's own lines are never saved, since they
-    may hold secrets. Raises OSError.
+    """Save each line's digest and redacted text, never the file's own lines, which may hold
+    secrets; return the state with its `base` and `length`. Raises OSError.
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
@@ -205,11 +203,9 @@ def read(path: str) -> bytes:
 
 
 def append(path: str, expected: Signature, data: bytes) -> Signature:
-    """Append lines to a file that still has the expected signature, durable on return.
-
-    A last line without an end is ended first. Returns the new signature; UNSEEN if others have
-    changed the file meanwhile; None if they had before, and then nothing is appended. Raises
-    OSError, after removing what was appended.
+    """Append lines to a file with the expected signature, durable on return, after ending the last
+    line. Returns the new signature, UNSEEN if others have changed the file meanwhile, None if they
+    had before. Raises OSError, after removing what was appended.
     """
     if not data:
         return expected

@@ -42,10 +42,8 @@ class BadLine(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The result of an import.
-
-    `read` counts the lines of entities and relations, `others` records of another kind, which are
-    skipped. `set_aside` is the file that holds the bad lines; empty if there are none.
+    """The result of an import: lines that were `read`, `others` of another kind, bad ones, and the
+    file that they were set aside in, if any.
     """
 
     loaded: Loaded = Loaded()
@@ -56,10 +54,8 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line that is not blank, without its end and a byte order mark.
-
-    A single object with both lists yields the lines that it stands for, numbered in their order.
-    Of a line longer than `max_bytes` only the beginning is read.
+    """Yield number and bytes of each line that is not blank, without its end and a byte order mark,
+    or of the first `max_bytes`; of one object with both lists the lines that it stands for.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:
@@ -189,10 +185,8 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
 
 
 def _redacted(lines: Sequence[str]) -> list[str]:
-    """Redact the lines as one text and return as many lines.
-
-    A line that redaction left unchanged keeps its position; a replacement of several lines is put
-    into the first of them.
+    """Redact the lines as one text; an unchanged line keeps its place, and a replacement of several
+    gets the first of theirs.
     """
     redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}

@@ -51,10 +51,8 @@ class Edits(NamedTuple):
 
 
 def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
-    """Return the edits since the agreed state; None if they are not plain.
-
-    `read_agreed` returns the agreed lines as they are saved; it is called if a line is looked for.
-    Raises StoreUnavailable.
+    """Return the edits since the agreed state, None if they are not plain; `read_agreed` gives the
+    saved lines if any is looked for. Raises StoreUnavailable.
     """
     # One transaction: the lines must be those after the last of these operations.
     db.rows("BEGIN")
@@ -137,10 +135,8 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines of an entity's name or a relation, without those removed later.
-
-    Each is in its canonical form, with the digest of the form that it has in the file: one that
-    is there in two forms is yielded twice.
+    """Yield the saved lines of a name or relation that were not removed later, in canonical form,
+    with the digest that each has in the file: two forms are yielded twice.
     """
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"

@@ -240,10 +240,8 @@ def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
 def _agree(
     db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and the order of observations that the file states.
-
-    Both are part of its rows: it is deleted and restored under its number. Returns False if it kept
-    another type than stated, which was changed here.
+    """Give an entity the type and order of observations that the file states: it is deleted and
+    restored under its number. Returns False if it kept another type, which was changed here.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
@@ -292,10 +290,8 @@ def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
 
 
 def _is_young(times: Times, written_s: float) -> bool:
-    """True if content written at this time may come from a program that had not seen the change.
-
-    Content that was written before the change cannot include it; but an old copy that someone
-    restores counts as it is.
+    """True if content written at this time may come from a program that had not seen the change; an
+    old copy that someone restores counts as it is.
     """
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S

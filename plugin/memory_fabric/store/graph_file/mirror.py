@@ -393,10 +393,8 @@ def _snapshot(db: Database) -> tuple[Graph, int, str]:
 def _rendered(
     held: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the lines of the new file, and their digests; `present` are those that it has.
-
-    Entities and relations keep the order of the database. Lines of another kind stay in front if
-    they were there, else they move to the end; purged lines are dropped.
+    """Return the new file's lines, and their digests: entities and relations in the database's
+    order, lines of another kind (`present`) in front if they were there, else at the end.
     """
     plain = exchange.graph_lines(held)
     other_forms: dict[bytes, bytes] = {}

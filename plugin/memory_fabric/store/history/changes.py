@@ -105,10 +105,8 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the change with all others of its batch that are not undone, newest first.
-
-    A run over past sessions makes changes that have little in common: one that `is_named` by its
-    id stands alone, but the run's beginning for all of them.
+    """Return the change with all others of its batch that are not undone, newest first. Of a run
+    over past sessions one that `is_named` stands alone, but for the run's beginning.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:

@@ -69,9 +69,7 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo changes in this order, each as one operation; those that cannot be undone say why. What
-    was added or forgotten since stays so. Raises StoreUnavailable.
-    """
+    """Undo changes in this order; those that cannot be undone say why. Raises StoreUnavailable."""
     results = []
     # Changes of one batch that are undone together can be redone together.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}

@@ -18,10 +18,8 @@ from memory_fabric.text import many
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations; an existing entity gets the observations it lacks.
-
-    With `apart` only the caller's own domain counts: an observation of another domain does not make
-    the same text a repeat.
+    """Create entities with their observations; an existing one gets those that it lacks, `apart`
+    even if another domain has them.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -116,10 +114,8 @@ class _Statement:
     def with_ends(
         self, items: Sequence[Mapping[str, Any]]
     ) -> tuple[list[Mapping[str, Any]], dict[str, int], list[str]]:
-        """Create the missing ends of relations.
-
-        Returns the relations of which no end was forgotten, the numbers of their ends, and the
-        names of the ends that were created.
+        """Create the missing ends of relations. Returns the relations of which no end was
+        forgotten, the numbers of their ends, and the names of new ends.
         """
         names = (name for item in items for name in (item["from"], item["to"]))
         ids = rows.entity_ids(self._c, names)

@@ -94,10 +94,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records with the graph rows that they brought; a tombstone keeps replays from them.
-
-    Nothing of a local record is kept, not even for undo. Without `bury` no tombstone is set, so
-    that the record may come again. Records that a deleted record had closed are open again.
+    """Delete records and their graph rows, and reopen what they closed. Nothing of a local record
+    is kept for undo; without `bury` no tombstone keeps the record from coming again.
     """
     undo: Steps = []
     touched: list[str] = []

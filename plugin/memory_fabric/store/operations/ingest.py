@@ -23,10 +23,8 @@ _NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
 
 
 def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Queue an ingested text, once by its idempotency key.
-
-    Result: `id`, and `repeated`, or `conflict` if the key was used for other content. `outcome` in
-    the payload is the outcome of a text that had been processed before it was dropped.
+    """Queue a text, once by its idempotency key. Result: `id`, and `repeated`, or `conflict` for
+    other content. A payload's `outcome` is that of a text that was dropped when it was done.
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)

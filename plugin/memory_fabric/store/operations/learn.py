@@ -48,9 +48,8 @@ def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete the turns of a run, and let its sessions be read again. It has no inverse.
-
-    Turns from which words were erased stay as they are, and their sessions are not read again.
+    """Delete a run's turns, and let its sessions be read again, but for those with erased words. It
+    has no inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"

@@ -49,10 +49,8 @@ def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Merge entities: their observations and relations move, their names become aliases.
-
-    Rows keep author, time and order; equal statements become one row, and relations between the
-    merged entities are removed. Raises NotFound for an unknown name.
+    """Merge entities: rows move, keep author, time and order, equal ones become one, and those
+    between them go; names become aliases. Raises NotFound for an unknown name.
     """
     into = payload["into"]
     _existing(c, into)

@@ -101,8 +101,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another's claim as a record; None for an own or forgotten one. `old` is the stored
-    record of its id; without `any_forgotten` the database has no tombstones.
+    """Return another's claim, with what is kept of the `old` record of its id, as a record; None
+    for an own or forgotten one. There may be no tombstone at all (`any_forgotten`).
     """
     claimed = records.from_object(value)._replace(project=project)
     record = Record(

@@ -172,10 +172,8 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 class Change(NamedTuple):
-    """The changes that replacing a record made to the graph.
-
-    `lifted` are the rows that were removed, or None where the graph was not touched; `groups` take
-    back changes to rows of others, `undo` are operations for the rest.
+    """What replacing a record did to the graph: `lifted` rows (None: untouched), `groups` that take
+    back changes to rows of others, and operations that `undo` the rest.
     """
 
     lifted: Any = None

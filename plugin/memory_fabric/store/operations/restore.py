@@ -83,10 +83,8 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each group with its rows `in`; return the groups that undo this.
-
-    A group with a missing row is skipped. An entity that is in both keeps its number; one that is
-    only in `out` is deleted if nothing else refers to it.
+    """Replace the rows `out` of each whole group with its rows `in`; return the groups that undo
+    this. Of entities only in `out` those are deleted that nothing else refers to.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:

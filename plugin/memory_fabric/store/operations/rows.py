@@ -251,10 +251,8 @@ def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return the texts that the entity lacks, each once and in order; the caller inserts them.
-
-    With `apart` only the caller's own domain counts: a text of another domain is no repeat. Neither
-    is one that only other members of a team state: their rows are removed.
+    """Return the texts that the entity lacks, once and in order, `apart` in the caller's domain.
+    What only other members of a team state is removed, and lacks, too.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []

@@ -97,11 +97,8 @@ def identify(folder: str) -> Identity:
 def _unproved(
     top: str, deleted: tuple[str, ...], common: str, stated: Mapping[str, str]
 ) -> Identity:
-    """Return the identity of a folder whose `.git` names a repository that does not name the
-    folder.
-
-    A repository in another place than its only folder (`--separate-git-dir`) records that folder
-    nowhere: it belongs to the first folder that names it. All others get their own projects.
+    """Return the identity of a folder whose `.git` names a repository that does not name it. One
+    that is apart (`--separate-git-dir`) belongs to the first folder that names it.
     """
     key = _key("git", common)
     is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
@@ -134,10 +131,8 @@ def _key(kind: str, path: str) -> str:
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
     """Return a folder's git common directory, whether it is proved, and the repository's settings.
-
-    A `.git` folder is part of the place. If a file or link points elsewhere, the target must point
-    back: with `<git directory>/gitdir` of a linked worktree, which is in the repository's own
-    `worktrees`, or with `core.worktree` of a submodule.
+    If a `.git` points elsewhere, the target must point back: by `gitdir` of a linked worktree in
+    the repository's own `worktrees`, or by `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)

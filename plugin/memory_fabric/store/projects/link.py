@@ -142,10 +142,8 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Carry out the plan and flush; return how many records and entities were copied.
-
-    Raises StoreUnavailable (nothing has changed then), BadInput if another process changed the
-    links meanwhile, OSError.
+    """Carry out the plan and flush; return how many records and entities were copied. Raises
+    StoreUnavailable, then unchanged, BadInput if the links have changed, OSError.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
@@ -320,11 +318,8 @@ def _database(home: str, id_: str) -> str:
 def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
-    """Copy the database at `path` into this project's; return the number of records and entities.
-
-    All changes get the `batch`, by which they can be undone. Records local to a session, others'
-    records and turns are not copied; ingested texts only if they are not processed yet. Raises
-    StoreUnavailable.
+    """Copy a database's own memories and unprocessed texts, not turns, into this project's, as one
+    `batch` to undo; return the number of records and entities. Raises StoreUnavailable.
     """
     source = open_database(path, "project", create=False)
     if source is None:

@@ -22,10 +22,8 @@ HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
 class Header(NamedTuple):
-    """Project and place of the lines: its id, its folder, and the folder's inode.
-
-    `waiting`: when the file was made, the journal had lines of unproved origin, and the user has
-    not decided about them yet.
+    """Project, folder and inode of the lines; `waiting` while the user has not decided about lines
+    of unproved origin that the journal had.
     """
 
     project: str

@@ -325,10 +325,8 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with the new path of a folder that was moved here, and its project.
-
-    The folder's file of own lines proves it: signed with the key of this home for this very folder
-    (its inode, which a copy does not have), at a path that no longer exists.
+    """Return the registry with the new path of a folder that was moved here, and its project. Its
+    own lines prove it: signed for its inode, which no copy has, at a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 

@@ -34,10 +34,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """A text that was stored durably; `length` counts the characters of the stored summary.
-
-    `repeated`: the same text came before with this idempotency key; `id` is the earlier one's.
-    """
+    """A text that was stored, or `repeated` with the earlier one's id; `length` in characters."""
 
     id: str
     length: int
@@ -76,10 +73,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A text that a worker has claimed: the attempt's number, and the `progress` of earlier ones.
-
-    `accepted_at` is when it came; the facts in it may be older.
-    """
+    """A text that a worker has claimed: its attempts and progress; its facts may be older."""
 
     id: str
     ingest: Ingest

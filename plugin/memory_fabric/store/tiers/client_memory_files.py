@@ -32,10 +32,9 @@ _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return all notes of this project's client memory files that the filters allow, and failures.
-
-    Ids are `native:<file>#<n>`, times those of the files' last change. None if the client's own
-    settings turn its memory off, or in a memory limited to some domains: the notes have no domain.
+    """Return the notes of this project's client memory files that the filters allow, as
+    `native:<file>#<n>`, and failures. None in a memory limited to domains, which the notes do not
+    have.
     """
     project = memory.project
     if project is None or memory.domains is not None or not _may_hold(filters):
@@ -85,10 +84,7 @@ def _may_hold(filters: Filters) -> bool:
 
 
 def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Return name, text and time of change of each file, MEMORY.md first, and the failures.
-
-    At most MAX_BYTES are read in all, the last file only to the end of a line.
-    """
+    """Return name, text and time of change of each file, MEMORY.md first, and the failures."""
     root = os.path.realpath(folder)
     try:
         names = [n for n in os.listdir(root) if n.lower().endswith(".md") and n[0] != "."]
@@ -127,10 +123,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return at most `most` bytes of a file, its time of change (s), and True if it was read whole.
-
-    None for a folder or special file, or a link out of the folder. Raises OSError.
-    """
+    """Return at most `most` bytes of a file in the folder, its time (s), and if that is all."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None

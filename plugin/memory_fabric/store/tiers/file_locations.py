@@ -99,10 +99,7 @@ def other_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
-    """Yield every regular file below a folder; nothing below `leave_out`, and follow no links.
-
-    A home inside the folder, as a served graph file has, is another memory and is left out.
-    """
+    """Yield regular files below a folder, but not below `leave_out` or a home of its own."""
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(at, name) != leave_out]
         if USERS in names and at != folder:

@@ -52,10 +52,7 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """MEMORY.md in parts: the user's text before and after the block, and its lines by their ids.
-
-    Lines in the block that this package did not write are at the beginning of `after`.
-    """
+    """The user's text before and after the block, with others' lines in it, and its lines by id."""
 
     before: str
     after: str
@@ -198,10 +195,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return lines for as many records as fit in the file with the other text, and their ids.
-
-    Behind them the `lacked` lines, which have room first: memory can show the others again.
-    """
+    """Return lines for the records that fit with the other text, the `lacked` lines, and ids."""
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
     room_lines -= bool(lacked)

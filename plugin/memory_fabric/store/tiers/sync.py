@@ -189,9 +189,8 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete `local` records, `turns`, `candidates` or `sessions` from before a time (ISO 8601).
-
-    Of ingested `texts` only the words are erased; their rows and records stay.
+    """Delete what is from before a time (ISO 8601): `local` records, `turns`, `candidates`,
+    `sessions`, or the words of ingested `texts`.
     """
     from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
 
