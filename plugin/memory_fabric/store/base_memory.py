@@ -186,11 +186,8 @@ class BaseMemory:
                     self.fail(f"graph ({db.kind}): {error}")
                     self.unavailable.add(db.kind)
             parts = write.split(kind, payload, living, self.unavailable)
-        results = [
-            self._apply(operation._replace(id=ids.new_id(), payload=part, store=store))
-            for store, part in parts
-        ]
-        return write.combine(kind, payload, results)
+        changes = (operation._replace(id=ids.new_id(), payload=p, store=s) for s, p in parts)
+        return write.combine(kind, payload, list(map(self._apply, changes)))
 
     def find_records(
         self, where: str, values: tuple[Any, ...] = (), limit: int = 100

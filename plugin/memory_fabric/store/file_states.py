@@ -73,11 +73,9 @@ def update(memory: BaseMemory) -> int:
             if c.execute(reworded, (id_, what, why)).fetchone() is None:
                 c.execute("DELETE FROM files_due WHERE record = ?", (id_,))
                 c.execute("DELETE FROM file_states WHERE record = ?", (id_,))
-                c.executemany(
-                    "INSERT INTO file_states SELECT ?, ?, ?, ?, ? "
-                    "WHERE EXISTS (SELECT 1 FROM records WHERE id = ?)",
-                    [(id_, *state, id_) for state in states],
-                )
+                if c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone():
+                    rows = [(id_, *state) for state in states]
+                    c.executemany("INSERT INTO file_states VALUES (?, ?, ?, ?, ?)", rows)
     return len(records)
 
 

@@ -100,11 +100,8 @@ def opened(
     ids = [id_ for id_, _, _ in rows]
     texts: dict[int, dict[str, None]] = {}
     for chunk in _chunks(ids):
-        for entity, text in db.rows(
-            f"SELECT entity, {_TEXT} FROM observations WHERE entity IN ({marks(chunk)}) "
-            "ORDER BY id",
-            chunk,
-        ):
+        of_chunk = f"FROM observations WHERE entity IN ({marks(chunk)}) ORDER BY id"
+        for entity, text in db.rows(f"SELECT entity, {_TEXT} {of_chunk}", chunk):
             texts.setdefault(entity, {})[text] = None
     entities = [Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in rows]
     return entities, _numbered(db, ids, limit, ends)

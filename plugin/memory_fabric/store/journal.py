@@ -85,12 +85,9 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the waiting operations, oldest first, and the numbers of invalid lines."""
-    waiting: list[dict[str, Any]] = []
-    bad: list[int] = []
-    for path in waiting_files(folder):
-        lines, numbers = files.read_lines(path)
-        waiting, bad = waiting + lines, bad + numbers
-    return waiting, bad
+    read = [files.read_lines(path) for path in waiting_files(folder)]
+    waiting = [line for lines, _ in read for line in lines]
+    return waiting, [number for _, numbers in read for number in numbers]
 
 
 def waiting_files(folder: str) -> list[str]:
@@ -102,10 +99,9 @@ def waiting_files(folder: str) -> list[str]:
 
 def is_waiting_name(name: str) -> bool:
     """True for the name of a file with one operation of the queue."""
-    if not (name.startswith(WAITING) and name.endswith(_ENDING)):
-        return False
     order = name[len(WAITING) : -len(_ENDING)]
-    return "-" in order and _ORDER.issuperset(order)
+    is_ordered = "-" in order and _ORDER.issuperset(order)
+    return is_ordered and name.startswith(WAITING) and name.endswith(_ENDING)
 
 
 def is_ours(name: str) -> bool:

@@ -43,11 +43,10 @@ def rebuild(
             applied, refused = replay(db, journal_path, progress)
             rescued, _ = _replayed(db, _unjournaled(aside))
             origin = f"the backup {os.path.basename(source)}" if source else "no backup"
-            what = (
-                f"A damaged memory was set aside as {aside} and" if aside else "A lost memory was"
-            )
-            text = f"{what} rebuilt from {origin} and {(applied + rescued)} journalled changes."
-            return db, (text + (f" {refused} lines could not be read." if refused else ""))
+            damaged = f"A damaged memory was set aside as {aside} and"
+            what = damaged if aside else "A lost memory was"
+            text = f"{what} rebuilt from {origin} and {applied + rescued} journalled changes."
+            return db, text + (f" {refused} lines could not be read." if refused else "")
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
 
@@ -69,11 +68,9 @@ def _replayed(
         if progress is not None:
             progress(number, len(lines))
         operation = write.from_object(line)
-        if operation is None:
-            refused += 1
-            continue
         try:
-            applied += _is_applied(db, operation)
+            applied += operation is not None and _is_applied(db, operation)
+            refused += operation is None
         except (NotFound, BadInput):
             refused += 1
     return applied, refused

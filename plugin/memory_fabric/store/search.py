@@ -177,11 +177,8 @@ def _episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Can
     numbers = [id_ for row in rows for id_ in row[1:3] if id_]
     turns: dict[int, tuple[str, str]] = {}
     if numbers:
-        beside = db.rows(
-            "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
-            "ON q.id = j.value",
-            (json.dumps(list(set(numbers))),),
-        )
+        of = "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q"
+        beside = db.rows(f"{of} ON q.id = j.value", (json.dumps(list(set(numbers))),))
         turns = {id_: (uuid, text) for id_, uuid, text in beside}
     return [_episode_candidate(db, row, turns) for row in rows]
 

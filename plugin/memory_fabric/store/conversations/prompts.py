@@ -32,11 +32,11 @@ class Prompt(NamedTuple):
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
     """Save a prompt; of a very long session only the newest ones are kept."""
     with db.transaction(durable=False) as c:
+        # An event that was interrupted is answered once more.
+        known = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         c.execute(
-            # An event that was interrupted is answered once more.
             "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
-            "WHERE NOT EXISTS (SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 "
-            "AND text = ?3)",
+            f"WHERE NOT EXISTS ({known})",
             (session, now, cut(text, MAX_PROMPT_CHARS), origin),
         )
         c.execute(

@@ -29,6 +29,11 @@ TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be resto
 # Prefix of a turn's id in answers of `recall --json`.
 TURN = "episode:"
 
+# The aliases of an entity that are not the name of another one.
+_ALIASES = (
+    "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+    "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
+)
 PurgePlan = Mapping[str, Any]
 
 
@@ -235,6 +240,16 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
     # Texts with the words are found by the words, and a turn that quotes them keeps the rest.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
+    parts: dict[str, Any] = {}
+    for db in memory.databases():
+        names, statements = [], []
+        for entity in (e for e in found.entities if e.store == db.kind):
+            names += [entity.name, *(row[0] for row in db.rows(_ALIASES, (entity.name,)))]
+            statements += [[entity.name, text] for text in entity.observations]
+        statements += [[o.entity, o.text] for o in found.observations if o.store == db.kind]
+        payload = _payload_for(db, replace(found, turns=()))
+        names = list(dict.fromkeys(names))
+        parts[db.kind] = {"names": names, "said": statements, "forget": payload}
     user = memory.database("user", create=False)
     # Every project sees what is in the user's memory.
     personal = "SELECT 1 FROM records WHERE id = ?"
@@ -250,7 +265,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
         or "user" in {e.store for e in found.entities} | {o.store for o in found.observations},
         "ids": [record.id for record in found.records],
         "texts": list(filter(is_specific, texts)),
-        "stores": {db.kind: _purge_part(db, found) for db in memory.databases()},
+        "stores": parts,
         "short": sum(not is_specific(text) for text in texts),
         "memories": len(found),
     }
@@ -291,21 +306,6 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
     }
     turns = [t.id for t in found.turns if t.store == kind]
     return payload | ({"turns": turns} if turns else {})
-
-
-def _purge_part(database: Database, found: Found) -> dict[str, Any]:
-    names, statements = [], []
-    # Aliases that are not the name of another entity.
-    aliases = (
-        "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
-        "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
-    )
-    for entity in (e for e in found.entities if e.store == database.kind):
-        names += [entity.name, *(row[0] for row in database.rows(aliases, (entity.name,)))]
-        statements += [[entity.name, text] for text in entity.observations]
-    statements += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
-    payload = _payload_for(database, replace(found, turns=()))
-    return {"names": list(dict.fromkeys(names)), "said": statements, "forget": payload}
 
 
 def _by_words(memory: Memory, text: str) -> Found:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from memory_fabric.ids import timestamp
@@ -40,10 +41,9 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
     try:
         with files.open_regular(path) as stream:
-            text = stream.read().decode("utf-8", "surrogateescape")
+            lines = stream.read().decode("utf-8", "surrogateescape").split("\n")
     except FileNotFoundError:
         return False
-    lines = text.split("\n")
     new = [left_of(line) if line.strip() else line for line in lines]
     if new == lines:
         return False
@@ -84,14 +84,8 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    first, *others = targets.values()
-    every = PurgeTarget(
-        ids=first.ids.union(*(target.ids for target in others)),
-        texts=tuple(dict.fromkeys(text for target in targets.values() for text in target.texts)),
-        words=first.words,
-        exact=first.exact,
-        inside=first.inside,
-    )
+    texts = tuple(dict.fromkeys(text for target in targets.values() for text in target.texts))
+    every = replace(targets["user"], texts=texts)  # all have the same words
     waiting = journal.waiting_files(folder)
     if waiting:
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")

@@ -106,11 +106,10 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
     """Return the keys of rows of TEXTS that hold purged text, or are a purged turn."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
+    rows = c.execute(f"SELECT {key}, {own}, {', '.join(columns)} FROM {table}")
     return [
         number
-        for number, uuid, *texts in c.execute(
-            f"SELECT {key}, {own}, {', '.join(columns)} FROM {table}"
-        )
+        for number, uuid, *texts in rows
         if uuid in target.turns or any(map(target.is_in, texts))
     ]
 

@@ -128,16 +128,13 @@ def erase(
 
 def renew_backups(where: Sequence[Location]) -> list[str]:
     """Make one new backup of each database and delete all older copies."""
-    fresh = []
+    fresh = [backup.create(location.path) for location in where]
     for location in where:
-        new_path = backup.create(location.path)
-        fresh.append(new_path)
         folder = files.backups_of(location.path)
         stem = os.path.splitext(os.path.basename(location.path))[0] + "-"
         old = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(stem)]
-        for path in (*old, *set_aside(location.path)):
-            if path != new_path:
-                os.unlink(path)
+        for path in {*old, *set_aside(location.path)} - {*fresh}:
+            os.unlink(path)
     return fresh
 
 
@@ -219,15 +216,12 @@ def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
 def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
     """Delete all vectors, also from free pages; return how many. Raises StoreUnavailable."""
     deleted = 0
-    with opened(memory, where) as databases:
+    with opened(memory, where) as databases:  # translates errors
         for _, database in databases:
-            try:
-                database.connection.execute("PRAGMA secure_delete = ON")
-                with database.transaction() as c:
-                    deleted += c.execute("DELETE FROM vectors").rowcount
-                database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except sqlite3.Error as error:
-                raise translated(database.path, error) from error
+            database.connection.execute("PRAGMA secure_delete = ON")
+            with database.transaction() as c:
+                deleted += c.execute("DELETE FROM vectors").rowcount
+            database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return deleted
 
 

@@ -17,6 +17,12 @@ from memory_fabric.store.memory import Memory
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
 
 
+_UNDO_OF = (
+    "SELECT id FROM operations WHERE kind = 'undo' "
+    "AND json_extract(payload, '$.operation') = ? ORDER BY seq DESC LIMIT 1"
+)
+
+
 class Undone(NamedTuple):
     """The result of undoing one change: the undo's id `by`, or the reason `because` it failed."""
 
@@ -81,16 +87,8 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        results.append(Undone(change, "" if because else _newest_undo(memory, change), because))
+        database = memory.database(change.store, create=False)
+        newest = database.row(_UNDO_OF, (change.id,)) if database and not because else None
+        results.append(Undone(change, str(newest[0]) if newest else "", because))
     memory.flush()
     return results
-
-
-def _newest_undo(memory: Memory, change: Change) -> str:
-    database = memory.database(change.store, create=False)
-    row = database and database.row(
-        "SELECT id FROM operations WHERE kind = 'undo' "
-        "AND json_extract(payload, '$.operation') = ? ORDER BY seq DESC LIMIT 1",
-        (change.id,),
-    )
-    return str(row[0]) if row else ""

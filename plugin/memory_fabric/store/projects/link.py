@@ -356,13 +356,11 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
-    whole = {
-        "entities": rows.entities(c, "e.said_by = ''", ()),
-        "observations": rows.observations(c, "o.source <> ?", (OTHERS,)),
-        "relations": rows.relations(c, "r.said_by = ''", ()),
-    }
+    observations = rows.observations(c, "o.source <> ?", (OTHERS,))
+    relations = rows.relations(c, "r.said_by = ''", ())
+    whole = rows.entities(c, "e.said_by = ''", ()), observations, relations
     copied = {record.id for record, _ in stored}
-    for table, every in whole.items():
+    for table, every in zip(rows.nothing(), whole, strict=True):
         # An entity has no records of its own that state it.
         rest = (row for row in every if row["record"] not in copied)
         some = [row for row in rest if copied.isdisjoint(row.get("claims") or ())]

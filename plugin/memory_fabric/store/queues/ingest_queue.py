@@ -87,8 +87,14 @@ def accept(
 ) -> list[Accepted | IdempotencyConflict]:
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = [_operation(memory, ingest, by) for ingest in ingests]
-    results = write.apply_all(memory.session_database(), operations)
-    return [_outcome(result) for result in results]
+    outcomes: list[Accepted | IdempotencyConflict] = []
+    for result in write.apply_all(memory.session_database(), operations):
+        ingest, id_ = _of_object(result["ingest"]), str(result["id"])
+        # The words of a text that is done may have expired.
+        length = len(ingest.session_summary) or int(result.get("length", 0))
+        accepted = Accepted(id_, length, ingest.domain, bool(result.get("repeated")))
+        outcomes.append(IdempotencyConflict(id_) if result.get("conflict") else accepted)
+    return outcomes
 
 
 def find(memory: BaseMemory, id_: str) -> QueuedText | None:
@@ -296,16 +302,6 @@ def _operation(memory: BaseMemory, ingest: Ingest, by: Provenance) -> Operation:
     payload = {"id": id_, "ingest": cleaned._asdict(), "batch": id_}
     # One id for text and operation, so that the id of a text is enough to undo what came of it.
     return memory.operation("ingest", payload, said_by)._replace(id=id_)
-
-
-def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
-    if result.get("conflict"):
-        return IdempotencyConflict(str(result["id"]))
-    ingest = _of_object(result["ingest"])
-    repeated = bool(result.get("repeated"))
-    # The words of a text that is done may have expired.
-    length = len(ingest.session_summary) or int(result.get("length", 0))
-    return Accepted(str(result["id"]), length, ingest.domain, repeated)
 
 
 def _database(memory: BaseMemory) -> Database | None:

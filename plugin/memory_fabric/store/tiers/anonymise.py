@@ -60,6 +60,7 @@ _ADDRESS_6 = re.compile(
     r"(?<![\w:.])(?:[0-9a-f]{1,4}:){2,6}:(?:[0-9a-f]{1,4}(?![\w:]))?",
     re.IGNORECASE,
 )
+_TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
 # Host names: two labels with an ending that programs do not have, or more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
@@ -122,7 +123,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
     # Whole private networks, which everybody has, stay; parts of them do not.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
-    text = _ADDRESS_6.sub(_address_6, text)
+    text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     hosts = lambda m: m[0] if m[0].lower().partition(":")[0] in COMMON_NAMES else "a host"  # noqa: E731
     text = _HOST.sub(hosts, text)
     text = _MACHINE.sub(lambda m: m[0] if m[0].lower() in _NO_MACHINE else "a host", text)
@@ -194,17 +195,9 @@ def _named_in(config: str) -> set[str]:
     return names - COMMON_USERS
 
 
-def _address_6(match: re.Match[str]) -> str:
-    is_time = all(part.isdigit() and len(part) <= 2 for part in match.group().split(":"))
-    return match.group() if is_time else "an address"
-
-
 def _account(match: re.Match[str]) -> str:
-    if match["name"].lower() in COMMON_USERS and not match["host"]:
-        return match.group()
-    if match["cue"].lower().startswith("ssh") and not match["host"]:
-        return match.group()
-    return f"{match['cue']}someone"
+    is_common = match["name"].lower() in COMMON_USERS or match["cue"].lower().startswith("ssh")
+    return match.group() if is_common and not match["host"] else f"{match['cue']}someone"
 
 
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:

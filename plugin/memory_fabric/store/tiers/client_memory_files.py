@@ -37,7 +37,11 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
     have.
     """
     project = memory.project
-    if project is None or memory.domains is not None or not _may_hold(filters):
+    # Notes have no agent, session, category, domain or tag.
+    lacking = filters.agents or filters.sessions or filters.categories
+    own = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
+    may_hold = not lacking and all(not wanted or value in wanted for wanted, value in own)
+    if project is None or memory.domains is not None or not may_hold:
         return [], []
     settings = memory.settings
     place = memory_md.locate(settings.config_dir, project.root, settings.memory_md_off)
@@ -73,14 +77,6 @@ def split(text: str) -> list[str]:
             # Then each note: after a heading such as "Password" the next word is a secret.
             notes += _pieces(neutralised(redact(one_line(note))))
     return notes
-
-
-def _may_hold(filters: Filters) -> bool:
-    """True if notes can meet the filters: they have no agent, session, category or tag."""
-    if filters.agents or filters.sessions or filters.categories:
-        return False
-    allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
-    return all(not wanted or own in wanted for wanted, own in allowed)
 
 
 def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
