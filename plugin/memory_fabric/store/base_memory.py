@@ -90,7 +90,7 @@ class BaseMemory:
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return a kind's open database; maybe None without `create`. Raises StoreUnavailable."""
+        """Return the open database of a kind; without `create` None if there is none."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:

@@ -253,6 +253,11 @@ def _ids(ids: Any, target: PurgeTarget) -> list[str]:
     return [id_ for id_ in ids if id_ not in target.ids]
 
 
+def _lifted(rows: Any, target: PurgeTarget) -> list[Any]:
+    ids = target.tombstone_ids()
+    return [row for row in rows if row[0] not in ids]
+
+
 # The filter for each field of a payload. Tombstones that are set hold no words and are kept.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
@@ -273,7 +278,7 @@ _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "links": lambda links, target: [
         link for link in links if not {link["id"], link["by"], link["was"]["by"]} & target.ids
     ],
-    "remove": lambda rows, target: [row for row in rows if row[0] not in target.tombstone_ids()],
+    "remove": _lifted,
     "ingest": _ingest,
 }
 _CONTENT = (

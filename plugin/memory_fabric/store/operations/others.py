@@ -126,7 +126,7 @@ def claimed_record(
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor, unless an own one: that would lend authority."""
+    """Link a replaced record with its successor; an own one would lend the claim authority."""
     is_other = successor not in ("", record.id) and not record.superseded_by
     if is_other and _is_others(c, successor):
         c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))

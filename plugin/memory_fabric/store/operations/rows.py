@@ -194,7 +194,7 @@ def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return [record id], or [""] for a direct statement, of an entity's oldest source, if any."""
+    """Return [id] of the oldest record about an entity, [""] if only stated directly, or []."""
     sources = c.execute(
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 "
         "UNION ALL SELECT record, id FROM relations WHERE source = ?1 "

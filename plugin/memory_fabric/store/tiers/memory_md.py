@@ -195,7 +195,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return lines for the records that fit with the other text, the `lacked` lines, and ids."""
+    """Return lines for the records that fit beside the other text, the `lacked` lines, and ids."""
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
     room_lines -= bool(lacked)
