@@ -9,22 +9,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.capture.notes.grammar import Note, parse
 from memory_fabric.capture.notes.replaced import alternatives
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.hooks.session.checkpoint import summary_text
 from memory_fabric.ingest_protocol import BETWEEN
-from memory_fabric.models import (
-    ALSO,
-    GENERALIZABLE_FROM,
-    INGEST,
-    WHEN,
-    Provenance,
-    Record,
-    record_type,
-)
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
@@ -46,11 +37,11 @@ class Turn(NamedTuple):
     text: str
 
 
-def provenance(claimed: Claimed) -> Provenance:
+def provenance(claimed: Claimed) -> models.Provenance:
     """Return the sender of a text as provenance, at the stated time unless that is to come."""
     ingest = claimed.ingest
-    return Provenance(
-        INGEST,
+    return models.Provenance(
+        models.INGEST,
         trust=TRUST,
         session=ingest.session_id,
         agent=ingest.source_model,
@@ -105,7 +96,7 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
     about = {
         "session": session_of(claimed),
         "role": ROLE,
-        "place": INGEST,
+        "place": models.INGEST,
         "agent": by.agent,
         "project": claimed.ingest.project,
         "created_at": by.at,
@@ -115,7 +106,7 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
-) -> list[Record]:
+) -> list[models.Record]:
     """Return the records of a text, each with an id of its own: its stated decisions, and notes.
 
     `known` maps the `name_key`s of existing entities to their names. Apart from lines of notes the
@@ -128,7 +119,7 @@ def records(
     decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
     stated = [
         # With the reason and the alternatives in its text.
-        unread.attempt(Record("decision", text), decision, text)
+        unread.attempt(models.Record("decision", text), decision, text)
         for text in decisions
         if text
     ]
@@ -136,7 +127,7 @@ def records(
     stated += [
         _noted(note._replace(text=without_secrets(note.text)), known, unread) for note in notes
     ]
-    by_form: dict[str, Record] = {}
+    by_form: dict[str, models.Record] = {}
     for record in stated:
         by_form.setdefault(same_form(record.what), record)
     at = provenance(claimed).at
@@ -144,7 +135,7 @@ def records(
         record._replace(
             id=ids.id_for(f"record {claimed.id} {number}"),
             confidence=sure,
-            generalizable=record.generalizable and sure >= GENERALIZABLE_FROM,
+            generalizable=record.generalizable and sure >= models.GENERALIZABLE_FROM,
             project=claimed.ingest.project,
             valid_from=at,
         )
@@ -152,7 +143,7 @@ def records(
     ]
 
 
-def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
+def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
     """Return the record of a note. It replaces nothing, and its quotation is not checked."""
     parse_note = partial(
         statement,
@@ -161,8 +152,10 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
         alternatives=[without_secrets(name) for name in alternatives(note.instead_of)],
         known=known,
     )
-    record = unread.attempt(Record(record_type(note.kind), note.text), parse_note, note.text)
-    stated = {WHEN: without_secrets(note.when), ALSO: without_secrets(note.also)}
+    record = unread.attempt(
+        models.Record(models.record_type(note.kind), note.text), parse_note, note.text
+    )
+    stated = {models.WHEN: without_secrets(note.when), models.ALSO: without_secrets(note.also)}
     return record._replace(evidence={key: value for key, value in stated.items() if value})
 
 

@@ -117,8 +117,5 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
     alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
     folded = dict.fromkeys((*sorted(holding, key=len)[:MAX_NEAR], *alike))
     near = ", ".join([repr(by_folded[f]) for f in folded][:MAX_NEAR])
-    raise NotFound(
-        name,
-        f"There is no entity {name!r}." + (f" Near to it: {near}." if near else ""),
-        remedy="memory-fabric recall finds names.",
-    )
+    message = f"There is no entity {name!r}." + (f" Near to it: {near}." if near else "")
+    raise NotFound(name, message, remedy="memory-fabric recall finds names.")

@@ -15,9 +15,9 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.servers.http import requests as bodies
-from memory_fabric.servers.http.connection_limits import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
 from memory_fabric.servers.http.requests import BODY_S, MAX_BYTES
 from memory_fabric.servers.http.responses import Refused
+from memory_fabric.servers.http.server import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
 from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 
 IDLE = 1000

@@ -230,11 +230,9 @@ def checked(allowed: Sequence[str]) -> set[str]:
         bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
         fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
         if not fits or (port and not port.isdigit()):
-            raise BadInput(
-                "--allow-host",
-                f"{name!r} is not a valid name for a Host header.",
-                remedy="Write it as memory.example.org, without https:// and path.",
-            )
+            message = f"{name!r} is not a valid name for a Host header."
+            remedy = "Write it as memory.example.org, without https:// and path."
+            raise BadInput("--allow-host", message, remedy=remedy)
     return set(map(str.lower, allowed))
 
 

@@ -27,14 +27,8 @@ from memory_fabric.setup.packages import ENTRY
 from memory_fabric.store import files, switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
-from memory_fabric.store.queues.ingest_queue import (
-    Accepted,
-    Backlog,
-    IdempotencyConflict,
-    QueuedText,
-)
 
-Outcome = Accepted | IdempotencyConflict
+Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
 Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
 SAID_BY = Provenance(source="ingest", trust="tool")
@@ -98,11 +92,9 @@ class BatchedWriter:
             )
         if self.is_full:
             self._look()
-            raise StoreUnavailable(
-                "",
-                f"More than {self._max_backlog:,} texts wait to be processed.",
-                remedy="Send it later; memory-fabric queue shows them.",
-            )
+            message = f"More than {self._max_backlog:,} texts wait to be processed."
+            remedy = "Send it later; memory-fabric queue shows them."
+            raise StoreUnavailable("", message, remedy=remedy)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((ingest, answer))
         self._bytes += size
@@ -110,11 +102,11 @@ class BatchedWriter:
             self._task = asyncio.create_task(self._commit_all())
         return await answer
 
-    async def find(self, id_: str) -> QueuedText | None:
+    async def find(self, id_: str) -> ingest_queue.QueuedText | None:
         """Return the state of a text, or None for an unknown id. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
-    async def backlog(self) -> Backlog:
+    async def backlog(self) -> ingest_queue.Backlog:
         """Return the backlog of unprocessed texts. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 

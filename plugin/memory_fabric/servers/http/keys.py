@@ -85,17 +85,12 @@ def make(home: str, name: str) -> str:
     with _changed(home) as keys:
         taken = {other.name for other in keys}
         if len(name) > MAX_NAME_CHARS or not name.isprintable() or name != name.strip():
-            raise BadInput(
-                "--new-key",
-                f"{name[:MAX_NAME_CHARS]!r} is no name for a key.",
-                remedy=f"Use at most {MAX_NAME_CHARS} characters that can be printed.",
-            )
+            message = f"{name[:MAX_NAME_CHARS]!r} is no name for a key."
+            remedy = f"Use at most {MAX_NAME_CHARS} characters that can be printed."
+            raise BadInput("--new-key", message, remedy=remedy)
         if name in taken:
-            raise BadInput(
-                "--new-key",
-                f"The key {name!r} exists already.",
-                remedy="Choose another name, or drop it first.",
-            )
+            message = f"The key {name!r} exists already."
+            raise BadInput("--new-key", message, remedy="Choose another name, or drop it first.")
         numbered = (f"key-{number}" for number in range(1, len(taken) + 2))
         name = name or next(free for free in numbered if free not in taken)
         keys.append(KeptKey(name, digest_of(key), ids.timestamp()))
@@ -107,11 +102,8 @@ def drop(home: str, name: str) -> None:
     with _changed(home) as keys:
         remaining = [key for key in keys if key.name != name]
         if len(remaining) == len(keys):
-            raise NotFound(
-                name,
-                f"There is no key {name!r}.",
-                remedy="memory-fabric serve --list-keys lists the keys.",
-            )
+            message = f"There is no key {name!r}."
+            raise NotFound(name, message, remedy="memory-fabric serve --list-keys lists the keys.")
         keys[:] = remaining
 
 
@@ -159,7 +151,6 @@ class Keys:
 
     @property
     def are_needed(self) -> bool:
-        """True if ingest requests must carry an API key."""
         self._strict = self.has_kept or self._strict
         return self._strict
 
@@ -191,7 +182,6 @@ class Keys:
         return self._cookies.get(START if used else self.holder(key), "")
 
     def holder_by_cookie(self, cookie: str) -> str:
-        """Return the holder of a cookie, in constant time like `holder`; NOBODY if invalid."""
         self._look()
         holder = NOBODY
         for name, stored in self._cookies.items():
@@ -200,7 +190,6 @@ class Keys:
         return holder
 
     def is_good(self, holder: str) -> bool:
-        """Return True unless the holder's key was deleted meanwhile."""
         self._look()
         return holder == NOBODY or holder in self._cookies
 

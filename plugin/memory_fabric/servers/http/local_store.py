@@ -78,12 +78,10 @@ class LocalStore(Store):
             self.worker.start()
 
     async def end(self) -> None:
-        """End the processes beside this one, and close the memories of other projects."""
         self._stores.close_others(CLOSE_GRACE_S)
         await asyncio.gather(self.worker.end(), self._readers.end())
 
     def close(self, timeout_s: float = CLOSE_GRACE_S) -> None:
-        """Close the memory, once the application has ended."""
         self.writer.close(timeout_s)
         self._stores.served.close(timeout_s)
 

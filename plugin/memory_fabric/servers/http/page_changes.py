@@ -79,11 +79,8 @@ def _edit(memory: Memory, asked: EditBody) -> Answer:
         text=asked.text, kind=asked.type, scope=asked.scope, why=asked.why, when=asked.when
     )
     if wanted == edit.Edit() and not asked.instead_of:
-        raise BadInput(
-            "text",
-            f"Nothing to change in {short_id(asked.record.id)} was given.",
-            remedy="Send text, type, scope, why, when or instead_of.",
-        )
+        message = f"Nothing to change in {short_id(asked.record.id)} was given."
+        raise BadInput("text", message, remedy="Send text, type, scope, why, when or instead_of.")
     closing = [record.id for record in asked.instead_of]
     edited = edit.change(visible, asked.record.id, wanted, closing, BY)
     if edited.replaced and wanted == edit.Edit():
@@ -181,11 +178,8 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
     _require_code(asked.code, code, "The change is not as it was shown")
     undone = undoing.undo(memory, chosen, BY)
     if not any(fate.by for fate in undone):
-        raise Refused(
-            HTTPStatus.CONFLICT,
-            "not_undone",
-            f"Not undone, {undone[0].because}: {_as_shown(described[0].what).rstrip('.')}.",
-        )
+        message = f"Not undone, {undone[0].because}: {_as_shown(described[0].what).rstrip('.')}."
+        raise Refused(HTTPStatus.CONFLICT, "not_undone", message)
     sentences = [row.what for row, fate in zip(described, undone, strict=True) if fate.by]
     failures = len(undone) - len(sentences)
     more = f" and {many(len(sentences) - 1, 'other change')}" if len(sentences) > 1 else ""
@@ -225,13 +219,9 @@ def _require_as_shown(memory: Memory, shown: Shown) -> None:
 
 def _require_code(given: str, code: str, message: str) -> None:
     if given != code:
-        raise Refused(
-            HTTPStatus.CONFLICT,
-            "changed",
-            f"{message}; nothing was done.",
-            "Look at a new preview, and confirm that.",
-            field="code",
-        )
+        text = f"{message}; nothing was done."
+        remedy = "Look at a new preview, and confirm that."
+        raise Refused(HTTPStatus.CONFLICT, "changed", text, remedy, field="code")
 
 
 def _of_record(done: str, record: Record, sentence: str = "") -> Answer:

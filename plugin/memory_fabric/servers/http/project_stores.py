@@ -73,11 +73,9 @@ class ProjectStores:
         if not project_id or project_id == await self.served.ask(_project_id):
             return self.served
         if self.only_served:
-            raise NotFound(
-                "project",
-                "This server can be reached from other machines and shows one project only.",
-                remedy="Start memory-fabric serve without --host to see the others.",
-            )
+            message = "This server can be reached from other machines and shows one project only."
+            remedy = "Start memory-fabric serve without --host to see the others."
+            raise NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
             from memory_fabric.store.projects import home_projects  # most pages show one project
@@ -93,11 +91,9 @@ class ProjectStores:
 def need_folder(folder: str) -> None:
     """Raise StoreUnavailable if the folder is missing: its path would be another, empty project."""
     if folder and not os.path.isdir(folder):
-        raise StoreUnavailable(
-            folder,
-            "The folder of the served project is missing.",
-            remedy="Move it back, or start memory-fabric serve where it is now.",
-        )
+        message = "The folder of the served project is missing."
+        remedy = "Move it back, or start memory-fabric serve where it is now."
+        raise StoreUnavailable(folder, message, remedy=remedy)
 
 
 def _project_id(memory: Memory) -> str:

@@ -97,11 +97,9 @@ class ReaderPool:
                 self._replace(reader)
                 ended += 1
                 if ended == ATTEMPTS:
-                    raise StoreUnavailable(
-                        "",
-                        "The processes that answered this question ended.",
-                        remedy="The terminal of memory-fabric serve shows why.",
-                    ) from None
+                    message = "The processes that answered this question ended."
+                    remedy = "The terminal of memory-fabric serve shows why."
+                    raise StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
                 # It works on until it is done with the job that nobody waits for.
                 loop = asyncio.get_running_loop()

@@ -82,12 +82,8 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
     except ClientDisconnect as error:
         message = "The body is incomplete."
         raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", message) from error
-    raise Refused(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too_large",
-        f"The body is larger than {max_bytes:,} bytes.",
-        "Send it in parts.",
-    )
+    message = f"The body is larger than {max_bytes:,} bytes."
+    raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message, "Send it in parts.")
 
 
 class WithBody:
@@ -115,12 +111,9 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
-        raise Refused(
-            HTTPStatus.BAD_REQUEST,
-            "wrong_content_type",
-            f"The body must be {JSON_TYPE}.",
-            f"Send the header Content-Type: {JSON_TYPE}.",
-        )
+        message = f"The body must be {JSON_TYPE}."
+        remedy = f"Send the header Content-Type: {JSON_TYPE}."
+        raise Refused(HTTPStatus.BAD_REQUEST, "wrong_content_type", message, remedy)
     charset = parameters.lower().partition("charset=")[2].strip("\"' ")
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):

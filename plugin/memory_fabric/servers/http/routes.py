@@ -25,21 +25,10 @@ from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.language import times
 from memory_fabric.recall import filters
+from memory_fabric.servers.http import requests
 from memory_fabric.servers.http.guard import FRONT, HOLDER
 from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.servers.http.project_stores import recalled
-from memory_fabric.servers.http.requests import (
-    JSON_TYPE,
-    ChangeBody,
-    HistoryQuery,
-    IngestBody,
-    PageQuery,
-    PageQuestion,
-    RecallQuery,
-    WithBody,
-    model_in,
-    query_in,
-)
 from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, of_fault, of_route
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
@@ -94,7 +83,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
 
     async def described(request: Request) -> Response:
         paths = frozenset(route.path for route in request.app.routes)
-        return Response(_description(paths, keys_are_needed()), media_type=JSON_TYPE)
+        return Response(_description(paths, keys_are_needed()), media_type=requests.JSON_TYPE)
 
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
@@ -114,12 +103,12 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
             Route(ingest_protocol.PATH + "/{id}", api.ingested),
             Route(RECALL, api.recall),
-            api.page_route("/api/picture", store.page.picture, PageQuery),
-            api.page_route("/api/recall", store.page.explained, PageQuestion),
-            api.page_route("/api/history", store.page.history, HistoryQuery),
-            api.page_route("/api/status", store.page.status, PageQuery),
+            api.page_route("/api/picture", store.page.picture, requests.PageQuery),
+            api.page_route("/api/recall", store.page.explained, requests.PageQuestion),
+            api.page_route("/api/history", store.page.history, requests.HistoryQuery),
+            api.page_route("/api/status", store.page.status, requests.PageQuery),
             Route("/api/projects", api.projects),
-            Route(MCP, WithBody(mcp, MAX_MCP_BYTES), methods=["GET", "POST", "DELETE"]),
+            Route(MCP, requests.WithBody(mcp, MAX_MCP_BYTES), methods=["GET", "POST", "DELETE"]),
             Route(FRONT, front),
             Route("/healthz", health.lives),
             Route("/readyz", health.is_ready),
@@ -147,16 +136,12 @@ class Api:
 
     async def ingest(self, request: Request) -> Response:
         """Return 202 once the text is durable, or 409 if its idempotency key stands for another."""
-        text = (await model_in(request, IngestBody)).as_ingest()
+        text = (await requests.model_in(request, requests.IngestBody)).as_ingest()
         outcome = await self._store.accept(request.scope[HOLDER], text)
         if isinstance(outcome, IdempotencyConflict):
-            raise Refused(
-                HTTPStatus.CONFLICT,
-                "conflict",
-                f"This idempotency_key was used for another text, {outcome.id}.",
-                "Send a new text with a new key.",
-                field="idempotency_key",
-            )
+            message = f"This idempotency_key was used for another text, {outcome.id}."
+            remedy = "Send a new text with a new key."
+            raise Refused(HTTPStatus.CONFLICT, "conflict", message, remedy, field="idempotency_key")
         queued = {
             "status": "queued",
             "domain": outcome.domain,
@@ -176,7 +161,7 @@ class Api:
 
     async def recall(self, request: Request) -> Response:
         """Return the best memories for `q`, or the newest without it, for programs."""
-        query: Any = query_in(request, RecallQuery)
+        query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
         # One value is a text, so that of a time there is but one; several are alternatives.
         fields = {name: getattr(query, name) for name in filters.KEYS}
@@ -196,11 +181,11 @@ class Api:
         """Return the projects that the page can show."""
         return await self._store.answer(request.scope[HOLDER], self._store.page.projects)
 
-    def page_route(self, path: str, job: Job, model: type[PageQuery]) -> Route:
+    def page_route(self, path: str, job: Job, model: type[requests.PageQuery]) -> Route:
         """Return the route of a job of the page, whose parameters are fields of `model`."""
 
         async def answer(request: Request) -> Response:
-            query = query_in(request, model)
+            query = requests.query_in(request, model)
             parameters = query.model_dump(exclude={"project"})
             holder = request.scope[HOLDER]
             return await self._store.answer(holder, partial(job, **parameters), query.project)
@@ -251,8 +236,8 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of a client."""
         kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-        if scope["method"] == "POST" and kind != JSON_TYPE:
-            message = f"An MCP message must be {JSON_TYPE}."
+        if scope["method"] == "POST" and kind != requests.JSON_TYPE:
+            message = f"An MCP message must be {requests.JSON_TYPE}."
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
         await self._store.admit(scope[HOLDER])
         opening = self._opening
@@ -301,7 +286,7 @@ def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str,
         for path, methods in described["paths"].items():
             for operation in methods.values() if path.startswith(ingest_protocol.PATH) else ():
                 operation["security"] = [{}, {"key": []}]
-    for model in (IngestBody, ChangeBody):
+    for model in (requests.IngestBody, requests.ChangeBody):
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         described["components"]["schemas"] |= {**schema.pop("$defs", {}), model.__name__: schema}
     return described

@@ -183,11 +183,9 @@ def start_of(cursor: str) -> Start:
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
-    raise BadInput(
-        "cursor",
-        f"There is no page {cursor[:40]!r}.",
-        remedy="Give the cursor of the note in the answer before, or none.",
-    )
+    message = f"There is no page {cursor[:40]!r}."
+    remedy = "Give the cursor of the note in the answer before, or none."
+    raise BadInput("cursor", message, remedy=remedy)
 
 
 def in_databases(databases: Sequence[Database]) -> Opener:

@@ -112,11 +112,8 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
     if says_only_secrets(arguments["text"]):
-        raise BadInput(
-            "text",
-            "The text is only a secret, and secrets are not stored.",
-            remedy="State where the secret is kept instead.",
-        )
+        message = "The text is only a secret, and secrets are not stored."
+        raise BadInput("text", message, remedy="State where the secret is kept instead.")
     # Before names are read out of it: one alone would not look like a secret.
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
