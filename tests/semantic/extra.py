@@ -11,6 +11,7 @@ from pathlib import Path
 from memory_fabric.semantic import measure
 from memory_fabric.semantic.model import Model
 from memory_fabric.semantic.vectors import similarities
+from memory_fabric.setup import extras, packages
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (*measure.PACKAGES, "numpy.libs")
@@ -40,12 +41,12 @@ def environment_without(folder: Path) -> Path:
 
 def fill(data_dir: Path) -> Path:
     """Fill a plugin's folder as `memory-fabric semantic on` does, and return the new one."""
-    folder = Path(measure.folder_of(str(data_dir), str(ROOT)))
+    folder = Path(extras.folder_of(extras.SEMANTIC, str(data_dir), str(ROOT)))
     folder.mkdir(parents=True)
     for name in PACKAGES:
         if (installed() / name).exists():
             (folder / name).symlink_to(installed() / name)
-    (folder / measure.MARKER).touch()
+    (folder / packages.MARKER).touch()
     return folder
 
 

@@ -50,7 +50,7 @@ def test_the_lock_pins_what_the_extra_names() -> None:
 
     with (extra.ROOT / "pyproject.toml").open("rb") as file:
         named = tomllib.load(file)["project"]["optional-dependencies"]["semantic"]
-    lock = Path(extras.lock_file(measure.KIND, str(extra.ROOT))).read_text("utf-8")
+    lock = Path(extras.lock_file(extras.SEMANTIC, str(extra.ROOT))).read_text("utf-8")
 
     pinned = {line.partition("==")[0] for line in lock.splitlines() if "==" in line[:40]}
     assert {name.replace("==", ">=").partition(">=")[0] for name in named} == pinned

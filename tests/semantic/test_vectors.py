@@ -14,10 +14,10 @@ import pytest
 
 from memory_fabric.models import CANDIDATE_FROM, Provenance
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.semantic import measure, vectors
+from memory_fabric.semantic import vectors
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.vectors import embed_all
-from memory_fabric.setup import extras
+from memory_fabric.setup import extras, packages
 from memory_fabric.store.forget import purge, purge_steps
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers.file_locations import locations
@@ -212,9 +212,9 @@ def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
 
 def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    other = data / f"{measure.KIND}-{sys.implementation.cache_tag}-00000000"
+    other = data / f"{extras.SEMANTIC}-{sys.implementation.cache_tag}-00000000"
     other.mkdir(parents=True)
-    (other / measure.MARKER).touch()
+    (other / packages.MARKER).touch()
     memory = open_memory(tmp_path, CLAUDE_PLUGIN_DATA=str(data), CLAUDE_PLUGIN_ROOT=str(extra.ROOT))
     remember(memory, DENTIST)
 

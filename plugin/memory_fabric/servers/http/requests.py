@@ -203,8 +203,8 @@ Domain = Annotated[
 Decision = Annotated[
     str, StringConstraints(max_length=MAX_DECISION_CHARS), BeforeValidator(_storable)
 ]
-
-
+Decisions = Annotated[list[Decision], Field(max_length=MAX_DECISIONS)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Time = Annotated[
     Name,
     AfterValidator(_a_time),
@@ -212,52 +212,47 @@ Time = Annotated[
 ]
 
 
+EXAMPLE: dict[str, Any] = {
+    "session_summary": "We moved the invoices to PostgreSQL 17.",
+    "key_decisions": ["Use PostgreSQL 17 for the invoices"],
+    "domain": "billing",
+}
+
+
+def _field(description: str) -> Any:
+    return Field(None, description=description)
+
+
 class IngestBody(BaseModel):
     """A text to be remembered, and its metadata."""
 
-    model_config = ConfigDict(
-        strict=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "session_summary": "We moved the invoices to PostgreSQL 17.",
-                    "key_decisions": ["Use PostgreSQL 17 for the invoices"],
-                    "domain": "billing",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(strict=True, json_schema_extra={"examples": [EXAMPLE]})
 
     session_summary: Annotated[Text, AfterValidator(_with_words)] = Field(
         description="The text itself: a summary, or messages with a line `---` between them.",
         json_schema_extra={"pattern": r"[^\s\u0000]"},
     )
-    key_decisions: Annotated[list[Decision], Field(max_length=MAX_DECISIONS)] | None = Field(
-        None, description="What was decided, one sentence each."
+    key_decisions: Decisions | None = _field("What was decided, one sentence each.")
+    domain: Domain | None = _field(f"The domain of the text; `{LEFT_OUT.domain}` by default.")
+    expert_domain: Domain | None = _field(
+        "An alias of `domain`; if both are sent, `domain` is used."
     )
-    domain: Domain | None = Field(
-        None, description=f"The domain of the text; `{LEFT_OUT.domain}` by default."
+    source_model: Name | None = _field(
+        f"The model that wrote the text; `{LEFT_OUT.source_model}` by default."
     )
-    expert_domain: Domain | None = Field(
-        None, description="An alias of `domain`; if both are sent, `domain` is used."
+    confidence: Share | None = _field(
+        f"The confidence of the sender; {LEFT_OUT.confidence} by default."
     )
-    source_model: Name | None = Field(
-        None, description=f"The model that wrote the text; `{LEFT_OUT.source_model}` by default."
+    project: Name | None = _field("A tag that recall can filter by.")
+    session_id: Name | None = _field(
+        "The session; overlapping texts of one session are stored once."
     )
-    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
-        None, description=f"The confidence of the sender; {LEFT_OUT.confidence} by default."
+    idempotency_key: Name | None = _field(
+        "A repeated key with the same text is treated as the same ingest."
     )
-    project: Name | None = Field(None, description="A tag that recall can filter by.")
-    session_id: Name | None = Field(
-        None, description="The session; overlapping texts of one session are stored once."
-    )
-    idempotency_key: Name | None = Field(
-        None, description="A repeated key with the same text is treated as the same ingest."
-    )
-    created_at: Time | None = Field(
-        None,
-        description="When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at "
-        "most a day ahead.",
+    created_at: Time | None = _field(
+        "When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at most a day "
+        "ahead."
     )
 
     def as_ingest(self) -> Ingest:
@@ -298,11 +293,11 @@ class EditBody(_Body):
 
     action: Literal["edit"]
     record: Shown
-    text: Wording | None = Field(None, description="The new wording.")
-    type: Subject | None = Field(None, description="The new type.")
-    scope: Subject | None = Field(None, description="The new scope.")
-    why: Wording | None = Field(None, description="The new reason; '' removes it.")
-    when: Wording | None = Field(None, description="In what it applies; '' removes it.")
+    text: Wording | None = _field("The new wording.")
+    type: Subject | None = _field("The new type.")
+    scope: Subject | None = _field("The new scope.")
+    why: Wording | None = _field("The new reason; '' removes it.")
+    when: Wording | None = _field("In what it applies; '' removes it.")
     instead_of: list[Shown] = Field(
         [], max_length=MAX_MANY, description="Memories that are closed in favour of this one."
     )
@@ -318,9 +313,7 @@ class RecordBody(_Body):
 
 
 class _Confirmed(_Body):
-    code: Code | None = Field(
-        None, description="The code of the preview; without it nothing is changed."
-    )
+    code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
 
 class BroughtBody(_Confirmed):
@@ -353,7 +346,7 @@ class UndoBody(_Confirmed):
     """Take back a change, as `memory-fabric undo` does."""
 
     action: Literal["undo"]
-    id: Id | None = Field(None, description="The change; by default the last one.")
+    id: Id | None = _field("The change; by default the last one.")
 
 
 PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | UndoBody
