@@ -85,7 +85,13 @@ class Worker:
 
         With `once` it ends when nothing more is due, and raises the error that stopped it.
         """
-        alive = _alive(parent)
+        is_child = os.name == "posix" and os.getppid() == parent
+
+        def alive() -> bool:
+            if is_child or not parent:
+                return not parent or os.getppid() == parent
+            return processes.is_running(parent)
+
         try:
             while not self._stopping.is_set() and alive():
                 if self._process_one(once):
@@ -212,15 +218,6 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
             raise TooLong
 
     return time_limit(limit_s, on_timeout)
-
-
-def _alive(parent: int) -> Callable[[], bool]:
-    """Return a test whether the parent process is running; always true without a parent."""
-    if not parent:
-        return lambda: True
-    if os.name == "posix" and os.getppid() == parent:
-        return lambda: os.getppid() == parent
-    return lambda: processes.is_running(parent)
 
 
 def process_text(

@@ -153,7 +153,11 @@ class Api:
     async def ingested(self, request: Request) -> Response:
         """Return the state of a text and the records made from it."""
         id_ = request.path_params["id"]
-        text = await self._store.ingested(request.scope[HOLDER], id_) if _is_id(id_) else None
+        try:
+            is_id = str(UUID(id_)) == id_
+        except ValueError:
+            is_id = False
+        text = await self._store.ingested(request.scope[HOLDER], id_) if is_id else None
         if text is None:
             message = "There is no text with this id."
             raise Refused(HTTPStatus.NOT_FOUND, "not_found", message)
@@ -290,10 +294,3 @@ def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str,
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         described["components"]["schemas"] |= {**schema.pop("$defs", {}), model.__name__: schema}
     return described
-
-
-def _is_id(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False

@@ -266,7 +266,7 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
         factory=workers > 0,
         workers=workers or 1,
         loop="asyncio",
-        http=ConnectionPool().protocol,  # type: ignore[arg-type]
+        http=PatientProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -280,65 +280,34 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
     )
 
 
-class ConnectionPool:
-    """The connections of a server, of which no more than `most` are open."""
-
-    def __init__(self, most: int = MAX_CONNECTIONS) -> None:
-        self._most = most
-        self._open: set[PatientProtocol] = set()
-        # Connections without a whole request, the longest wait first.
-        self._waiting: dict[PatientProtocol, None] = {}
-
-    def protocol(self, **given: Any) -> PatientProtocol:
-        """Return the protocol of a new connection, for uvicorn."""
-        return PatientProtocol(self, **given)
-
-    def entered(self, one: PatientProtocol) -> bool:
-        """Add a connection, closing one that waits if needed; return False if there is no room."""
-        if len(self._open) >= self._most:
-            longest = next(iter(self._waiting), None)
-            if longest is None:
-                return False
-            self.left(longest)
-            longest.transport.abort()
-        self._open.add(one)
-        self._waiting[one] = None
-        return True
-
-    def left(self, one: PatientProtocol) -> None:
-        """Remove a closed connection."""
-        self._open.discard(one)
-        self._waiting.pop(one, None)
-
-    def asked(self, one: PatientProtocol) -> None:
-        """Mark the connection as busy: its whole request has arrived."""
-        self._waiting.pop(one, None)
-
-    def waits(self, one: PatientProtocol) -> None:
-        """Mark the connection as idle after its answer."""
-        if one in self._open:
-            self._waiting.setdefault(one)
-
-
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 on a connection that ends if no whole request comes in time, or nobody reads the
     answer.
     """
 
-    def __init__(self, pool: ConnectionPool, **given: Any) -> None:
+    def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self._pool = pool
+        # When the wait for a whole request began; None while one is answered.
+        self._waits_since: float | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._unread_ending: asyncio.TimerHandle | None = None
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request, where there is room."""
+        """Wait for the first request; without room the one that has waited longest is closed."""
         super().connection_made(transport)
-        if not self._pool.entered(self):
-            transport.write(_NO_ROOM)
-            transport.close()
-            return
+        self._waits_since = self.loop.time()
+        if len(self.connections) > MAX_CONNECTIONS:
+            others: Any = self.connections - {self}
+            waiting = [other for other in others if other._waits_since is not None]
+            if not waiting:
+                self.connections.discard(self)
+                transport.write(_NO_ROOM)
+                transport.close()
+                return
+            longest = min(waiting, key=lambda other: other._waits_since)
+            self.connections.discard(longest)
+            longest.transport.abort()
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
@@ -353,13 +322,13 @@ class PatientProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
-        self._pool.waits(self)
+        if self._waits_since is None:
+            self._waits_since = self.loop.time()
         super().on_response_complete()
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._pool.left(self)
         super().connection_lost(exc)
         self._stop_waiting()
         self._stop_reading()
@@ -399,15 +368,16 @@ class PatientProtocol(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
             if not self.cycle.more_body:
-                self._pool.asked(self)
+                self._waits_since = None
         elif self._ending is None and not self.transport.is_closing():
-            self._ending = self.loop.call_later(ASKING_S, self._end)
 
-    def _end(self) -> None:
-        if self.transport.get_write_buffer_size():
-            self.transport.abort()  # closing would wait until the client reads
-        else:
-            self.transport.close()
+            def end() -> None:
+                if self.transport.get_write_buffer_size():
+                    self.transport.abort()  # closing would wait until the client reads
+                else:
+                    self.transport.close()
+
+            self._ending = self.loop.call_later(ASKING_S, end)
 
     def _stop_waiting(self) -> None:
         if self._ending is not None:

@@ -70,11 +70,6 @@ def message_of(value: Any) -> Message | None:
     raise Fault(INVALID_REQUEST, "Invalid Request", wrong, id=id_)
 
 
-def result(id: Id | None, found: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request."""
-    return {"jsonrpc": VERSION, "id": id, "result": found}
-
-
 def error(fault: Fault, id: Id | None) -> dict[str, Any]:
     """The answer to a request that failed, or to what was none."""
     fields = {"code": fault.code, "message": fault.message}

@@ -258,7 +258,7 @@ class Session:
             found = {**found, "resultType": "complete", "_meta": meta}
         else:
             found = {key: value for key, value in found.items() if key not in protocol.KEPT}
-        return jsonrpc.result(request.id, found)
+        return {"jsonrpc": jsonrpc.VERSION, "id": request.id, "result": found}
 
     def _say(self, message: Result) -> None:
         self._send(jsonrpc.line_of(message))
