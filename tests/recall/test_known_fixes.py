@@ -36,7 +36,7 @@ UNKNOWN = [Failing(**stated) for name in LISTS for stated in STATED[name]["unkno
 
 def told(failing: Failing) -> list[str]:
     """The keys of the fixes that a failure brings, out of both lists."""
-    return [known.record.id for known in known_in(failing.output, FIXES, command=failing.command)]
+    return [fix.id for fix in known_in(failing.output, FIXES, command=failing.command)]
 
 
 def ids(failing: Failing) -> str:
@@ -116,7 +116,7 @@ def test_a_symbol_is_recognised_in_all_its_spellings(spelling: str) -> None:
     stated = Record("solution", "`notifications.listByUser` misses its tombstone cursor", id="q")
     output = f"Uncaught ServerError in {spelling} while the tombstone cursor was read"
 
-    assert [known.record.id for known in known_in(output, [stated])] == ["q"]
+    assert [fix.id for fix in known_in(output, [stated])] == ["q"]
     assert known_in(output.replace("listByUser", "removeAll"), [SYMBOL]) == []
 
 
@@ -126,12 +126,12 @@ def test_a_fix_is_found_in_a_paste_of_any_length(chars: int, between: str) -> No
     noise = between.join(f"compiled module {n} in {n} ms" for n in range(chars // 50))
     line = "[Q(notifications.listByUser)] Server Error: not found: 'notifications/listByUser'"
 
-    assert [known.record.id for known in known_in(f"{noise}{between}{line}", [SYMBOL])] == ["s"]
+    assert [fix.id for fix in known_in(f"{noise}{between}{line}", [SYMBOL])] == ["s"]
 
 
 def test_an_error_constant_is_a_symptom_by_itself_if_it_says_something() -> None:
     closed = Record("solution", "LEDGER_PERIOD_CLOSED at month's end: post it late", id="c")
     vague = Record("solution", "ERR_MODULE_NOT_FOUND came from a wrong folder", id="v")
 
-    assert [k.record.id for k in known_in('{"code":"LEDGER_PERIOD_CLOSED"}', [closed])] == ["c"]
+    assert [fix.id for fix in known_in('{"code":"LEDGER_PERIOD_CLOSED"}', [closed])] == ["c"]
     assert known_in("Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x'", [vague]) == []

@@ -130,7 +130,6 @@ def without_lead_in(sentence: str) -> str:
 
 def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     """Return the clause around `start:end` of the sentence, its reason and rejected alternatives.
-
     With `whole` the clause begins at `start`; else it reaches back to where the clause begins.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
@@ -231,22 +230,16 @@ def over_in(clause: str) -> tuple[str, ...]:
     folded = clause.lower()
     for expression, signs in _OVER_FORMS:
         match = any(s in folded for s in signs) and pattern(expression).search(clause)
-        if match:
-            names += _names(next(filter(None, match.groups())))
+        text = next(filter(None, match.groups())) if match else ""
+        end = pattern(_OVER_END).search(text)
+        text = text[: end.start()] if end else text
+        for name in pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
+            name = _trimmed(pattern(_ARTICLES).sub("", name))
+            parts = name.split()
+            refers = parts and parts[0].lower() in _PRONOUNS
+            if len(name) > 1 and len(parts) <= 8 and not refers and not _NAMELESS.issuperset(parts):
+                names.append(name)
     return tuple(dict.fromkeys(names))[:MAX_ALTERNATIVES]
-
-
-def _names(text: str) -> list[str]:
-    end = pattern(_OVER_END).search(text)
-    text = text[: end.start()] if end else text
-    names = []
-    for name in pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
-        name = _trimmed(pattern(_ARTICLES).sub("", name))
-        parts = name.split()
-        refers = parts and parts[0].lower() in _PRONOUNS
-        if len(name) > 1 and len(parts) <= 8 and not refers and not _NAMELESS.issuperset(parts):
-            names.append(name)
-    return names
 
 
 def _trimmed(text: str) -> str:

@@ -46,10 +46,8 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """Return the line of an output that best states the error, without its marker; or ''.
-
-    The assertion or exception of a test, the first error of a compiler; else the last line with
-    words.
+    """Return the line of an output that best states the error, without its marker; or ''. The
+    assertion or exception of a test, the first error of a compiler; else the last line with words.
     """
     lines = _lines_with_words(output)
     return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
@@ -63,7 +61,6 @@ def pasted_error(text: str) -> str:
 
 def signature(output: str) -> str:
     """Return the telling line if it says what failed; '' if it only says that something did.
-
     "Lifecycle script `build` failed", "exit code 1", a path or a progress line say nothing.
     """
     line = telling_line(output)
@@ -71,9 +68,8 @@ def signature(output: str) -> str:
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two words that most errors have not, or a word and a name.
-
-    A quoted name, a file, an error's number or an HTTP status is a name.
+    """Return True if an error line has two words that most errors have not, or a word and a name. A
+    quoted name, a file, an error's number or an HTTP status is a name.
     """
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}

@@ -71,7 +71,6 @@ class _Said(NamedTuple):
 
 class _Subject(NamedTuple):
     """The subjects of a record: keys of known things in the order named, stems, the first two.
-
     `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.
     """
 
@@ -91,9 +90,8 @@ def beside(record: Record, against: Sequence[Record]) -> Record:
 
 
 def contradicting(memory: Memory, record: Record) -> list[Record]:
-    """Return current records that contradict this one, nearest first, at most three; mostly none.
-
-    A database that cannot be read contributes none.
+    """Return current records that contradict this one, nearest first, at most three; mostly none. A
+    database that cannot be read contributes none.
     """
     query = parse(" ".join([record.what, *record.alternatives]), plain=True)
     match = match_expression([word for c in concepts(query) for word in c.spellings])
@@ -220,14 +218,6 @@ def _subject(record: Record) -> _Subject:
     behind = (spoken[place + 1 :] for place, word in enumerate(spoken) if word == "without")
     lacking = [next((w for w in following if w not in ARTICLES), "") for following in behind]
     lacked = frozenset(subject(" ".join(lacking)))
-    return _Subject(names, frozenset(stems), tuple(stems[:2]), _versions(text), lacked)
-
-
-def _versions(text: str) -> dict[str, str]:
-    """Return numbers that tell a release, by the name before them; a `v` in front is left out.
-
-    A name has a capital: "took 40 minutes" tells no release.
-    """
     versions = {}
     before = ""
     for word in text.split():
@@ -236,7 +226,7 @@ def _versions(text: str) -> dict[str, str]:
         if before and number.replace(".", "").isdigit() and (before[0].isupper() or number != word):
             versions[before.lower()] = number
         before = word
-    return versions
+    return _Subject(names, frozenset(stems), tuple(stems[:2]), versions, lacked)
 
 
 def _nearness(a: _Subject, b: _Subject) -> float:

@@ -80,7 +80,6 @@ def request(
     prefix: str = "",
 ) -> Edit:
     """Return the change that is asked for; `prefix` begins the names of the fields in errors.
-
     Raises BadInput.
     """
     return Edit(
@@ -247,7 +246,6 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
     """Store the changed record; a new scope may move it, and what it closed, to the other database.
-
     Raises StoreUnavailable, and BadInput if the record was forgotten in the other database.
     """
     store = kind_of(memory, new)
@@ -281,9 +279,8 @@ def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record that an id or its end names, and close others in its favour.
-
-    Raises NotFound, StoreUnavailable, and BadInput as `edited`, or if it would replace itself.
+    """Change the record that an id or its end names, and close others in its favour. Raises
+    NotFound, StoreUnavailable, and BadInput as `edited`, or if it would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -299,9 +296,8 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Note that the user confirmed the records of these ids; return them as they are now.
-
-    Raises NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
+    """Note that the user confirmed the records of these ids; return them as they are now. Raises
+    NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
     """
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
@@ -342,7 +338,6 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
     """Return the change that keeps or drops the candidate of this id, and then says what was done.
-
     Raises NotFound and BadInput; the change raises StoreUnavailable.
     """
     record = candidates.named(memory, name)
@@ -361,9 +356,8 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep what an id names: a candidate as the user's, any other beside what contradicts it.
-
-    What was replaced or dropped is opened again. Raises NotFound, BadInput and StoreUnavailable.
+    """Keep what an id names: a candidate as the user's, any other beside what contradicts it. What
+    was replaced or dropped is opened again. Raises NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -380,7 +374,6 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
     """Close what the record of an id contradicts in its favour; return it and what was closed.
-
     Whatever its trust, the user has agreed to it. Raises NotFound, BadInput, StoreUnavailable.
     """
     new = editable(memory, name).record

@@ -122,7 +122,13 @@ def extract(
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
-    parts = _related_parts(text, names, known)
+    parts: list[Mention] = []  # what the text relates, and no vocabulary knows
+    for start, end in _spans(text, names):
+        part = text[start:end]
+        overlaps = any(start < m.end and m.start < end for m in (*names, *parts))
+        if not overlaps and _is_name(part):
+            name = known.get(name_key(part)) or "-".join(part.lower().split())
+            parts.append(Mention(name, "component", start, end))
     in_order = sorted([*names, *parts], key=lambda mention: mention.start)
     relations = tuple(dict.fromkeys(_relations(text, in_order)))
     related = {name for relation in relations for name in (relation.source, relation.target)}
@@ -135,9 +141,8 @@ def extract(
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that a verb of the text chooses; '' for none.
-
-    Most decisions name things that were not chosen in them: "We wait with Kubernetes".
+    """Return the first of these names that a verb of the text chooses; '' for none. Most decisions
+    name things that were not chosen in them: "We wait with Kubernetes".
     """
     for mention in mentions(text, {name_key(name): name for name in names}):
         if mention.name in names and _is_chosen(text, mention):
@@ -251,18 +256,6 @@ def _is_asked(text: str, place: int) -> bool:
         if character in "!\n。！":
             return False
     return False
-
-
-def _related_parts(text: str, named: Sequence[Mention], known: Mapping[str, str]) -> list[Mention]:
-    """Return mentions of parts that the text relates and `named` lacks, in no order."""
-    parts: dict[int, Mention] = {}
-    for start, end in _spans(text, named):
-        part = text[start:end]
-        overlaps = any(start < m.end and m.start < end for m in (*named, *parts.values()))
-        if not overlaps and _is_name(part):
-            name = known.get(name_key(part)) or "-".join(part.lower().split())
-            parts[start] = Mention(name, "component", start, end)
-    return list(parts.values())
 
 
 def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:

@@ -15,13 +15,7 @@ from memory_fabric.language.word_lists import phrases
 from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.rules.commands import (
-    Command,
-    command_in,
-    covers,
-    is_silent,
-    share_target,
-)
+from memory_fabric.rules.commands import Command, command_in, covers, is_silent, share_target
 from memory_fabric.text import cut, first_of, one_line, words
 
 MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
@@ -40,9 +34,8 @@ SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """One step: a command with its outcome, a changed file, or a message.
-
-    `said` is the assistant's message, `asked` the user's own words.
+    """One step: a command with its outcome, a changed file, or a message. `said` is the assistant's
+    message, `asked` the user's own words.
     """
 
     command: str = ""
@@ -142,9 +135,8 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence in which the user named what does not work; '' if there is none.
-
-    One that shares a word with the error is preferred.
+    """Return the sentence in which the user named what does not work; '' if there is none. One that
+    shares a word with the error is preferred.
     """
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]

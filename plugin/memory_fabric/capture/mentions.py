@@ -81,7 +81,24 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
     for line in exact(r"[^\n]+").finditer(text):
         marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
         spans += [(marks[k] + 1, marks[k + 1]) for k in range(0, len(marks) - 1, 2)]
-    words = _words(text, spans)
+    words: list[_Word] = []
+    end = place = 0
+    for match in exact(_WORD).finditer(text):
+        word = match.group().rstrip(".-/&—–")
+        gap = text[end : match.start()]
+        while place < len(spans) and spans[place][1] <= match.start():
+            place += 1
+        inside = place < len(spans) and spans[place][0] <= match.start()
+        first = not words or text[words[-1].end : words[-1].end + 1] in (".", "!", "?")
+        first = first or any(sign in gap for sign in '\n:;(.!?"')
+        end = match.end()
+        if word and text[match.end() : match.end() + 3] != "://":
+            words.append(
+                _Word(
+                    word, match.start(), match.start() + len(word), name_key(word), first,
+                    place if inside else -1,
+                )
+            )  # fmt: skip
     is_german = len({word.text for word in words} & _GERMAN) > 1
     names: list[Mention] = []
     i = 0
@@ -118,11 +135,7 @@ def _prose_at(
 
 
 def _span_at(
-    text: str,
-    words: list[_Word],
-    i: int,
-    spans: list[tuple[int, int]],
-    known: Mapping[str, str],
+    text: str, words: list[_Word], i: int, spans: list[tuple[int, int]], known: Mapping[str, str]
 ) -> tuple[Mention | None, int]:
     """Return the name between the backticks around word `i`, and the number of its words."""
     start, end = spans[words[i].span]
@@ -147,29 +160,6 @@ def _is_span_name(inside: str, used: int) -> bool:
         return False
     parts = inside.lower().split()
     return len(parts) == 1 or not any(part in STOPWORDS for part in parts[:2])
-
-
-def _words(text: str, spans: list[tuple[int, int]]) -> list[_Word]:
-    """Return the words with their positions, without full stops and slashes at their ends."""
-    words: list[_Word] = []
-    end = place = 0
-    for match in exact(_WORD).finditer(text):
-        word = match.group().rstrip(".-/&—–")
-        gap = text[end : match.start()]
-        while place < len(spans) and spans[place][1] <= match.start():
-            place += 1
-        inside = place < len(spans) and spans[place][0] <= match.start()
-        first = not words or text[words[-1].end : words[-1].end + 1] in (".", "!", "?")
-        first = first or any(sign in gap for sign in '\n:;(.!?"')
-        end = match.end()
-        if word and text[match.end() : match.end() + 3] != "://":
-            words.append(
-                _Word(
-                    word, match.start(), match.start() + len(word), name_key(word), first,
-                    place if inside else -1,
-                )
-            )  # fmt: skip
-    return words
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:

@@ -66,9 +66,8 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user; `entities` are those read as in any text.
-
-    A name that is in the vocabulary keeps its type.
+    """Return the entities of a text about the user; `entities` are those read as in any text. A
+    name that is in the vocabulary keeps its type.
     """
     text = one_line(text[:MAX_CHARS])
     personal = {name_key(entity.name): entity for entity in (*_persons(text), *_goals(text))}
@@ -123,9 +122,8 @@ def _matches(text: str, kind: str) -> Iterator[str]:
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """Return the record without names of people, companies and places, and anonymised.
-
-    Raises BadInput for words that may or may not be such a name.
+    """Return the record without names of people, companies and places, and anonymised. Raises
+    BadInput for words that may or may not be such a name.
     """
     record = anonymised(record, memory)
     unsure: list[str] = []
@@ -165,7 +163,14 @@ def without_names(text: str) -> tuple[str, list[str]]:
     In German, whose nouns have capitals, no word is uncertain; in other languages than English only
     those within a sentence.
     """
-    tokens = _tokens(text)
+    tokens: list[Token] = []
+    before, end_before = ".", 0
+    for match in _TOKEN.finditer(text):
+        begins = (
+            before in _STARTS or "\n" in text[end_before : match.start()] or before.endswith(".")
+        )
+        tokens.append(Token(match.group(), match.start(), match.end(), begins))
+        before, end_before = match.group(), match.end()
     spoken = {t.text.lower() for t in tokens}
     plain = [t.text for t in tokens if t.text.isalpha() and t.text.islower()]
     is_german = len(spoken & listed("identifying_names", "german")) >= 2
@@ -196,16 +201,6 @@ def without_names(text: str) -> tuple[str, list[str]]:
             unsure += _unsure(run, replaced, after, is_english)
         at = end
     return _DOUBLED.sub(r"\1 \2", "".join(pieces) + text[end_of_last:]), unsure
-
-
-def _tokens(text: str) -> list[Token]:
-    tokens: list[Token] = []
-    before, end = ".", 0
-    for match in _TOKEN.finditer(text):
-        begins = before in _STARTS or "\n" in text[end : match.start()] or before.endswith(".")
-        tokens.append(Token(match.group(), match.start(), match.end(), begins))
-        before, end = match.group(), match.end()
-    return tokens
 
 
 def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:

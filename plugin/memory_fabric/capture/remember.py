@@ -85,9 +85,8 @@ def state(
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
-    """Return the record of a text that was said on purpose, with names as memory knows them.
-
-    What cannot be read from it is left out, and counted.
+    """Return the record of a text that was said on purpose, with names as memory knows them. What
+    cannot be read from it is left out, and counted.
     """
     unread = Unread()
     plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
@@ -157,10 +156,8 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def _is_a_thing(name: str) -> bool:
-    """Return True for a known thing, or a name written like one.
-
-    Plain capitals may be a town, a person or a company; files and environment variables are chosen
-    by nobody.
+    """Return True for a known thing, or a name written like one. Plain capitals may be a town, a
+    person or a company; files and environment variables are chosen by nobody.
     """
     if entity_type(name):
         return True

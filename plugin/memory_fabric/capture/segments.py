@@ -147,10 +147,9 @@ def _looks_like_diff(lines: list[str]) -> bool:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to pasted text that an earlier phrase announces.
-
-    A paste runs from the announcing line to a blank line that is followed by unindented text
-    which speaks for itself; this reader takes the whole following paragraph and no more.
+    """Return True if this line belongs to pasted text that an earlier phrase announces. A paste
+    runs from the announcing line to a blank line that is followed by unindented text which speaks
+    for itself; this reader takes the whole following paragraph and no more.
     """
     bare = line.strip()
     if open_already:

@@ -47,7 +47,6 @@ _ASSISTANTS = (
 
 def asked_by(text: str) -> frozenset[str]:
     """Return the words by which a prompt asks for what was said or done in an earlier session.
-
     Empty if it does not ask for it. They do not say which of the earlier turns is meant.
     """
     spoken: set[str] = set()
@@ -128,9 +127,8 @@ def asks_for_the_assistant(text: str) -> bool:
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text says or asks why something does not work.
-
-    A fix on record matters to such a prompt; to one that asks for new work it is noise.
+    """Return True if a text says or asks why something does not work. A fix on record matters to
+    such a prompt; to one that asks for new work it is noise.
     """
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):

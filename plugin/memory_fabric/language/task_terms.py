@@ -29,12 +29,25 @@ def questions(task: str) -> tuple[str, ...]:
     instructions only.
     """
     description, _, prompt = without_injected(task).partition("\n")
-    every = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
+    subject: list[str] = []
+    manners: list[str] = []
+    shapes: list[str] = []
+    for sentence in list(_sentences(prompt)):
+        start = sentence.lower()
+        if _opens("personas", start):
+            continue
+        if _opens("shapes", start):
+            shapes.append(sentence)
+        else:
+            (manners if _opens("manners", start) else subject).append(sentence)
+    every = [*_sentences(description), *(subject + manners or shapes)]
     plain = list(filter(None, map(_without_errand, every[:MAX_SENTENCES])))
     whole = ". ".join(dict.fromkeys(plain))
     if len(whole) <= FOCUS_CHARS:
         return (whole,) if whole else ()
-    return _beginning(plain), whole
+    lengths = accumulate(len(sentence) + 2 for sentence in plain)
+    count = sum(length <= FOCUS_CHARS + 2 for length in lengths)
+    return ". ".join(dict.fromkeys(plain[: max(1, count)])), whole
 
 
 def title(task: str) -> str:
@@ -46,32 +59,6 @@ def text_of(description: object, prompt: str) -> str:
     """Return the task as one text, its description alone on the first line."""
     title = one_line(description) if isinstance(description, str) else ""
     return f"{title}\n{prompt}"
-
-
-def _beginning(sentences: list[str]) -> str:
-    """Return as many sentences as fit into the focus, at least the first."""
-    lengths = accumulate(len(sentence) + 2 for sentence in sentences)
-    count = sum(length <= FOCUS_CHARS + 2 for length in lengths)
-    return ". ".join(dict.fromkeys(sentences[: max(1, count)]))
-
-
-def _in_order(sentences: list[str]) -> list[str]:
-    """Sort the sentences: the subject first, then how to work; agent and folder are left out.
-
-    Sentences on how to report count only if there are no others.
-    """
-    subject: list[str] = []
-    manners: list[str] = []
-    shapes: list[str] = []
-    for sentence in sentences:
-        start = sentence.lower()
-        if _opens("personas", start):
-            continue
-        if _opens("shapes", start):
-            shapes.append(sentence)
-        else:
-            (manners if _opens("manners", start) else subject).append(sentence)
-    return subject + manners or shapes
 
 
 def _opens(name: str, lowered: str) -> bool:

@@ -83,7 +83,6 @@ def boundary(text: str, now: str) -> str:
 
 def moment(text: str, now: str) -> str:
     """Return the time of `as_of:`: the end of the day, month or span in the text; '' for none.
-
     `2026-01-15`, `2026-01`, `last month`, `7d`, or an exact time. Never later than `now`.
     """
     value = text.strip()

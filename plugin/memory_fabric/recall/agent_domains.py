@@ -38,9 +38,8 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Return a stated domain in normal form.
-
-    Secrets are redacted first, since the rules cannot recognise one in normal form.
+    """Return a stated domain in normal form. Secrets are redacted first, since the rules cannot
+    recognise one in normal form.
     """
     return domain_name(without_secrets(stated))
 
@@ -112,9 +111,8 @@ def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """Return the domain of the nearest parent folder that has one; '' without one.
-
-    Relative folders are resolved in the worktree that contains the folder; `~` is the user's home.
+    """Return the domain of the nearest parent folder that has one; '' without one. Relative folders
+    are resolved in the worktree that contains the folder; `~` is the user's home.
     """
     if not settings.domains.paths or not place:
         return ""
@@ -176,9 +174,10 @@ def named(text: str, memory: Memory) -> Named | None:
         return None
     places: dict[str, tuple[int, int]] = {}
     for name, start, end in _candidates(text):
-        known = _known(name, memory)
-        if known:
-            places.setdefault(known, (start, end))
+        domain = domain_name(name)
+        is_known = domain and domain not in IDIOMS
+        if is_known and any(reader.has_domain(domain) for reader in memory.readers()):
+            places.setdefault(domain, (start, end))
     if len(places) != 1:
         return None
     [(domain, (start, end))] = places.items()
@@ -217,9 +216,8 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `NAME domain` or (`behind`) `domain NAME` refers to a domain.
-
-    The mention begins with the word at `first` and ends before the one at `after`.
+    """Return True if `NAME domain` or (`behind`) `domain NAME` refers to a domain. The mention
+    begins with the word at `first` and ends before the one at `after`.
     """
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     if whole in IDIOMS or WORD in name or not all(word[0].isalnum() for word in name):
@@ -241,11 +239,3 @@ def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: i
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]
-
-
-def _known(name: str, memory: Memory) -> str:
-    """Return the domain of this name that has rows here; '' if there is none."""
-    domain = domain_name(name)
-    if not domain or domain in IDIOMS:
-        return ""
-    return domain if any(reader.has_domain(domain) for reader in memory.readers()) else ""

@@ -28,7 +28,6 @@ MAX_TURN_CHARS = 600
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
     """Remove turns that state a record among the hits; that record's `said_in_turns` names them.
-
     The order is kept; the record takes the place of the first turn if that came before it.
     """
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
@@ -97,9 +96,8 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Rank the sessions that the message may carry on; nothing for a short question.
-
-    `known` are the candidates that need not be added. Raises DeadlinePassed.
+    """Rank the sessions that the message may carry on; nothing for a short question. `known` are
+    the candidates that need not be added. Raises DeadlinePassed.
     """
     if query.phrases or not is_message(query):
         return Continued()
@@ -129,7 +127,22 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
     """Return the score of each session, the best 1; the texts are in the order of time."""
     counts = {session: _counts(text) for session, text in texts.items()}
-    matched = _share_of_best(_bm25(counts, wanted))
+    lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
+    mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
+    long = {
+        s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in lengths.items()
+    }
+    total = dict.fromkeys(counts, 0.0)
+    for concept in wanted:
+        frequencies = {
+            s: sum(words_of.get(word, 0) for word in concept.stems)
+            for s, words_of in counts.items()
+        }
+        frequencies = {session: count for session, count in frequencies.items() if count}
+        rarity = math.log(1 + (len(counts) - len(frequencies) + 0.5) / (len(frequencies) + 0.5))
+        for session, count in frequencies.items():
+            total[session] += rarity * count * (SATURATION + 1) / (count + long[session])
+    matched = _share_of_best(total)
     likeness = _likeness(counts, matched)
     newest = len(texts) - 1
     return _share_of_best(
@@ -152,25 +165,6 @@ def _counts(text: str) -> Counts:
             stemmed = stem(word)
             counts[stemmed] = counts.get(stemmed, 0) + count
     return counts
-
-
-def _bm25(counts: Mapping[str, Counts], wanted: Sequence[Concept]) -> dict[str, float]:
-    lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
-    mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
-    long = {
-        s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in lengths.items()
-    }
-    total = dict.fromkeys(counts, 0.0)
-    for concept in wanted:
-        frequencies = {
-            s: sum(words_of.get(word, 0) for word in concept.stems)
-            for s, words_of in counts.items()
-        }
-        frequencies = {session: count for session, count in frequencies.items() if count}
-        rarity = math.log(1 + (len(counts) - len(frequencies) + 0.5) / (len(frequencies) + 0.5))
-        for session, count in frequencies.items():
-            total[session] += rarity * count * (SATURATION + 1) / (count + long[session])
-    return total
 
 
 def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
@@ -251,9 +245,7 @@ def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
     """Drop turns without content, and questions of the user that ask nothing else than this one or
-    were asked in this `session`.
-
-    A search for an exact phrase finds every turn that holds it.
+    were asked in this `session`. A search for an exact phrase finds every turn that holds it.
     """
     if query.phrases:
         return list(candidates)

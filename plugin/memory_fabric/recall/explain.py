@@ -39,19 +39,20 @@ class Explanation(NamedTuple):
     words: tuple[tuple[str, float], ...] = ()
 
 
-def explain(
-    fabric: Fabric,
-    text: str,
-    *,
-    session: str = "",
-    known: inject.Known | None = None,
-    **question: Any,
-) -> Explanation:
-    """Answer a question with explanations; the `question` is that of Fabric.recall, with
-    its `limit`; `known` is what the model of the session knows.
-
-    Raises DeadlinePassed.
+def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
+    """Answer a question with explanations for the session of the settings, if any, with what it has
+    read already. The `question` is that of Fabric.recall, with its `limit`. Raises DeadlinePassed
+    and StoreUnavailable.
     """
+    memory = fabric.memory
+    session = memory.settings.session
+    told_ids: Container[str] = frozenset()
+    own_session = ""
+    if session:
+        database = memory.session_database()
+        told_ids = sessions.injected(database, session, "")
+        own_session = "" if sessions.load_checkpoint(database, session) else session
+    known = inject.Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
     # Hooks rank without a model, and only know the filter of a domain that the words name.
@@ -61,9 +62,9 @@ def explain(
         verdicts = dict.fromkeys((hit.id for hit in answer.hits), NO_SUBJECT)
         return Explanation(answer, verdicts, NO_SUBJECT, words)
     candidates = hooks.injection_candidates(query, session=session)
-    against = inject.verdicts(candidates, query, **known or {})
+    against = inject.verdicts(candidates, query, **known)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
-    chosen = hooks.chosen(candidates, query, **known or {})
+    chosen = hooks.chosen(candidates, query, **known)
     chosen_ids = {hit.id for hit in chosen}
     verdicts = {
         hit.id: ""
@@ -82,23 +83,6 @@ def explain(
     return Explanation(answer, verdicts, silence, words)
 
 
-def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session of the settings, if any, with what it has read already.
-
-    The `question` is that of `explain`. Raises DeadlinePassed and StoreUnavailable.
-    """
-    memory = fabric.memory
-    session = memory.settings.session
-    told_ids: Container[str] = frozenset()
-    own_session = ""
-    if session:
-        database = memory.session_database()
-        told_ids = sessions.injected(database, session, "")
-        own_session = "" if sessions.load_checkpoint(database, session) else session
-    known = inject.Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
-    return explain(fabric, text, session=session, known=known, **question)
-
-
 def as_json(explained: Explanation) -> dict[str, Any]:
     """Return the answer's JSON form with the explanation in it."""
     answer = answer_as_json(explained.answer)
@@ -111,9 +95,8 @@ def as_json(explained: Explanation) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON (BR-6), with failures, paths and each result's metadata.
-
-    All texts are redacted by the current rules.
+    """Return the answer as JSON (BR-6), with failures, paths and each result's metadata. All texts
+    are redacted by the current rules.
     """
     redacted: dict[str, str] = {}
     sources: dict[str, int] = {}

@@ -59,9 +59,8 @@ _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
-    """Return the text without its filters, and their values.
-
-    An unusable filter stays in the text as words, and a note says so.
+    """Return the text without its filters, and their values. An unusable filter stays in the text
+    as words, and a note says so.
     """
     tokens_left: list[str] = []
     unread: list[str] = []
@@ -202,10 +201,8 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters for the store.
-
-    Names of projects are folded, with an empty one if untagged rows are meant, too. Domains are
-    left out, since the memory itself is scoped to them.
+    """Return the filters for the store. Names of projects are folded, with an empty one if untagged
+    rows are meant, too. Domains are left out, since the memory itself is scoped to them.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]

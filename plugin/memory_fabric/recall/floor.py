@@ -13,6 +13,7 @@ from functools import lru_cache
 from memory_fabric.language import concepts, questions, times
 from memory_fabric.language.concepts import FUNCTION_WORDS
 from memory_fabric.models import Hit, Query
+from memory_fabric.recall.normalize import coverage
 from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
@@ -160,7 +161,7 @@ class Part:
         shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
         # What holds most of the prompt is about it, however many memories are.
-        is_most = _coverage(hit) >= MOST and len(shared) >= RARE_SHARED
+        is_most = coverage(hit) >= MOST and len(shared) >= RARE_SHARED
         rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
         rare = shared.intersection(rare_words)
         if not rare:
@@ -173,7 +174,7 @@ class Part:
             return "a past turn that only asks"
         if is_turn:
             is_about = len(shared) >= min(self.topics, EPISODE_SPECIFIC)
-            is_strong = _coverage(hit) >= EPISODE_COVERAGE and is_about
+            is_strong = coverage(hit) >= EPISODE_COVERAGE and is_about
             return "" if is_strong else "a past turn that shares too little"
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
@@ -197,7 +198,7 @@ class Part:
         if len(rare) == 1 and any(map(self._is_named, hit.entities)):
             ease *= NAMED_EASE
         number = min(len(rare), max(self.coverage))
-        if _coverage(hit) >= self.coverage[number] * ease or share >= self.held[number] * ease:
+        if coverage(hit) >= self.coverage[number] * ease or share >= self.held[number] * ease:
             return ""
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
@@ -297,7 +298,3 @@ def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
         for text in (hit.text, *hit.entities)
         for word in words(text)
     )
-
-
-def _coverage(hit: Hit) -> float:
-    return float(hit.metadata.get("coverage", 0.0))

@@ -101,9 +101,8 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return the hits of each task, best first, without tasks that found nothing.
-
-    After the deadline, the hits found so far are returned. With `searches` only strong hits count.
+    """Return the hits of each task, best first, without tasks that found nothing. After the
+    deadline, the hits found so far are returned. With `searches` only strong hits count.
     """
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
@@ -127,11 +126,9 @@ def asked_for(
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
     """Yield the questions for a task, if each accepts strong hits only, and how many hits make it
-    unnecessary.
-
-    First its subject, then its few words of description, which only count if all are met. The whole
-    of a long task takes the most time, so it is asked last, and only if no other task needs the
-    time.
+    unnecessary. First its subject, then its few words of description, which only count if all are
+    met. The whole of a long task takes the most time, so it is asked last, and only if no other
+    task needs the time.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -177,15 +174,6 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
     longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in two
     queues is returned once and counts for both.
     """
-    turns = in_turns(queues)
-    first = turns[0] if turns else []
-    lines = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
-    later_hits = [hit for turn in turns[1:] for hit in turn]
-    return with_more(lines, later_hits[: max(0, max_hits - len(lines))], chars_left)
-
-
-def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
-    """Return the hits by the turn in which their queue offers them, each in its first turn only."""
     taken_ids: set[str] = set()
     turns = []
     for place in range(max(map(len, queues), default=0)):
@@ -196,13 +184,15 @@ def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
                 turn.append(queue[place])
         if turn:
             turns.append(turn)
-    return turns
+    first = turns[0] if turns else []
+    lines = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
+    later_hits = [hit for turn in turns[1:] for hit in turn]
+    return with_more(lines, later_hits[: max(0, max_hits - len(lines))], chars_left)
 
 
 def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
-    """Shorten the longest hits until all lines together fit into `chars_left` characters.
-
-    Short hits leave their unused share to the longer ones.
+    """Shorten the longest hits until all lines together fit into `chars_left` characters. Short
+    hits leave their unused share to the longer ones.
     """
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
@@ -215,7 +205,6 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
     """Return the hit with a line of at most `max_chars`: without its reason, then with less text.
-
     None if hardly any text would be left.
     """
     if len(render.hit_line(hit)) <= max_chars:
@@ -244,9 +233,8 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the records that name one of the kind's terms, or are from agents of this kind.
-
-    Pinned ones first, then lasting ones, then the rest; newest first in each group.
+    """Return the records that name one of the kind's terms, or are from agents of this kind. Pinned
+    ones first, then lasting ones, then the rest; newest first in each group.
     """
     marks = ", ".join("?" * len(OF_WORK))
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks})"
@@ -309,10 +297,8 @@ SEARCHING_WORDS = frozenset(
 
 
 class Kind(NamedTuple):
-    """The terms and domain of an agent type; without any, only its task is recalled for.
-
-    `domain` is that of memories from agents of this kind. Agents that `searches` only look for
-    files.
+    """The terms and domain of an agent type; without any, only its task is recalled for. `domain`
+    is that of memories from agents of this kind. Agents that `searches` only look for files.
     """
 
     name: str

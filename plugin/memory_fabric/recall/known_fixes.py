@@ -58,13 +58,6 @@ _FILE = r".{1,80}\.(?:[a-z]{1,4}|toml|lock)"
 _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
-class Known(NamedTuple):
-    """A fix on record with the weight of its match."""
-
-    record: Record
-    weight: float
-
-
 class _Text(NamedTuple):
     """The distinct lines of a text, each as its words, and the places of each word.
 
@@ -89,16 +82,15 @@ def matching(
     """
     fixes = [record for record in _on_record(memory) if record.trust in TRUSTED]
     shown = known_in(text, fixes, command=command)
-    ids = [fix.record.id for fix in shown if wanted(fix.record)][:MAX_TOLD]
+    ids = [fix.id for fix in shown if wanted(fix)][:MAX_TOLD]
     marks = ", ".join("?" * len(ids))
     records = memory.find_records(f"id IN ({marks})", tuple(ids)) if ids else []
     return sorted(records, key=lambda record: ids.index(record.id))
 
 
 def _on_record(memory: Memory) -> list[Record]:
-    """Return the newest fixes that hold, of the project and of the user, for this session.
-
-    They have only the fields that are compared, and those that say whose they are. Raises
+    """Return the newest fixes that hold, of the project and of the user, for this session. They
+    have only the fields that are compared, and those that say whose they are. Raises
     StoreUnavailable, DeadlinePassed.
     """
     records = []
@@ -127,22 +119,38 @@ def _on_record(memory: Memory) -> list[Record]:
     return records
 
 
-def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Known]:
-    """Return those of the fixes whose symptom is in the text, surest first.
-
-    Raises DeadlinePassed.
-    """
+def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Record]:
+    """Return the fixes whose symptom is in the text, surest first. Raises DeadlinePassed."""
     typed = frozenset(_words(command))
-    output = _read(text, typed)
+    if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
+        text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
+    stated = [
+        line[at : at + MAX_LINE_CHARS]
+        for line in dict.fromkeys(text.splitlines())
+        for at in range(0, len(line), MAX_LINE_CHARS)
+    ]
+    if len(stated) > MAX_LINES:
+        stated = stated[: MAX_LINES // 3] + stated[-2 * MAX_LINES // 3 :]
+    lines = tuple(filter(None, (tuple(_words(line)) for line in stated)))
+    places: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        for word in line:
+            at = places.setdefault(word, [])
+            if not at or at[-1] != place:
+                at.append(place)
+    rare = frozenset(
+        word for word, at in places.items() if len(at) <= MAX_PLACES and word not in typed
+    )
+    telling = frozenset(word for word in places if not _says_nothing(word))
+    output = _Text(lines, places, telling, rare)
     weighted = []
     limit = deadline.current()
     for record in fixes:
         limit.check("fixes")
-        weight = _weight(record, output, typed)
-        if weight:
-            weighted.append(Known(record, weight))
-    weighted.sort(key=lambda known: (known.weight, known.record.created_at), reverse=True)
-    return weighted
+        if weight := _weight(record, output, typed):
+            weighted.append((weight, record))
+    weighted.sort(key=lambda pair: (pair[0], pair[1].created_at), reverse=True)
+    return [record for _, record in weighted]
 
 
 def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
@@ -153,17 +161,13 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     texts = [symptom[:MAX_SAID_CHARS] for symptom in (record.what, *more) if symptom]
     if all(text.telling.isdisjoint(_words(symptom)) for symptom in (*texts, error)):
         return 0.0
-    if error:
-        weight = _by_line(error, text)
-        if weight:
-            return BY_LINE + weight
-    weight = _by_phrase(texts, text, typed)
-    if weight:
+    if error and (weight := _by_line(error, text)):
+        return BY_LINE + weight
+    if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
     # The same kind of failure of something else.
-    if not text.places.keys() >= _names(error):
-        return 0.0
-    weight = _by_words(record, " ".join(texts), text)
+    is_kind = text.places.keys() >= _names(error)
+    weight = _by_words(record, " ".join(texts), text) if is_kind else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
@@ -244,30 +248,6 @@ def _near(
     return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
 
 
-def _read(text: str, typed: frozenset[str]) -> _Text:
-    if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
-        text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
-    stated = [
-        line[at : at + MAX_LINE_CHARS]
-        for line in dict.fromkeys(text.splitlines())
-        for at in range(0, len(line), MAX_LINE_CHARS)
-    ]
-    if len(stated) > MAX_LINES:
-        stated = stated[: MAX_LINES // 3] + stated[-2 * MAX_LINES // 3 :]
-    lines = tuple(filter(None, (tuple(_words(line)) for line in stated)))
-    places: dict[str, list[int]] = {}
-    for place, line in enumerate(lines):
-        for word in line:
-            at = places.setdefault(word, [])
-            if not at or at[-1] != place:
-                at.append(place)
-    rare = frozenset(
-        word for word, at in places.items() if len(at) <= MAX_PLACES and word not in typed
-    )
-    telling = frozenset(word for word in places if not _says_nothing(word))
-    return _Text(lines, places, telling, rare)
-
-
 def _names(error: str) -> set[str]:
     """Return the words that stand alone in quotes: a module, a key, a table."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
@@ -302,9 +282,8 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Return the words of a text that weigh something, or those `among` these, with their weight.
-
-    A name is known by its case, so that the heaviest form of a word counts.
+    """Return the words of a text that weigh something, or those `among` these, with their weight. A
+    name is known by its case, so that the heaviest form of a word counts.
     """
     weights: dict[str, float] = {}
     for word, low in _spelled(text):

@@ -31,9 +31,8 @@ ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Return the query with the names that its words mean as hints, and in `meant`.
-
-    A store that fails is skipped: the search itself reports it. Raises DeadlinePassed.
+    """Return the query with the names that its words mean as hints, and in `meant`. A store that
+    fails is skipped: the search itself reports it. Raises DeadlinePassed.
     """
     asked = [
         term
@@ -54,7 +53,15 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
     for reader in readers:  # words that no text of these stores holds
         held = reader.rows_with(unknown, EVERY_SOURCE) if unknown else {}
         unknown = [term for term in unknown if term not in held]
-    own_names = _listed(unknown)
+    # The technologies and patterns with the first letter of each word, as (key, name).
+    own_names: dict[str, list[tuple[str, str]]] = {word: [] for word in unknown}
+    by_letter: dict[str, list[str]] = {}
+    for word in unknown:
+        by_letter.setdefault(word[0], []).append(word)
+    for table in (TECHNOLOGIES, PATTERNS) if unknown else ():
+        for key, name in table.items():
+            for word in by_letter.get(key[0], ()):
+                own_names[word].append((key, name))
     for word in unknown:
         most = 2 if len(word) >= TWO_EDITS_CHARS else 1
         like = [pair for reader in readers for pair in reader.names_like(word, most)]
@@ -105,19 +112,6 @@ def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
     return best[0] if len(best) == 1 else ""
 
 
-def _listed(words: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return, for each word, (key, name) of the technologies and patterns with its first letter."""
-    found: dict[str, list[tuple[str, str]]] = {word: [] for word in words}
-    by_letter: dict[str, list[str]] = {}
-    for word in words:
-        by_letter.setdefault(word[0], []).append(word)
-    for table in (TECHNOLOGIES, PATTERNS) if words else ():
-        for key, name in table.items():
-            for word in by_letter.get(key[0], ()):
-                found[word].append((key, name))
-    return found
-
-
 def _unusual(terms: Sequence[str]) -> list[str]:
     """Return the terms that are no ordinary words."""
     if not terms:
@@ -158,7 +152,6 @@ _NO_EVENT = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month"
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
     """Return the query with the time span that "before the migration" means, if memory knows it.
-
     This takes one more search, but only for a question that names such an event.
     """
     words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
@@ -218,9 +211,8 @@ def spellings(event: Event) -> list[str]:
 
 
 def span(event: Event, found: Sequence[Candidate]) -> Span | None:
-    """Return the time span on the question's side of the event; None if no record reports it.
-
-    Of several records the first that names it counts, or the last for an event without a name.
+    """Return the time span on the question's side of the event; None if no record reports it. Of
+    several records the first that names it counts, or the last for an event without a name.
     """
     days = sorted(c.timestamp[:10] for c in found if c.timestamp and _mentions(c, event))
     if not days:

@@ -11,7 +11,7 @@ from typing import Any
 from memory_fabric.language import concepts, negations
 from memory_fabric.language.concepts import Concept
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.relevance import Measured, entities_of, measure
+from memory_fabric.recall.relevance import NO_SESSIONS, Measured, entities_of, measure
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import name_key, same_form, stem, words
 
@@ -19,7 +19,6 @@ MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
 # The trust of a memory from a shared journal.
 FOREIGN = "foreign"
-NO_SESSIONS: Mapping[str, float] = {}
 
 
 def normalize(
@@ -65,9 +64,8 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source; half as many of shared ones.
-
-    `origin` returns the source of a memory, and True if it is shared.
+    """Return the first `most` memories of each source; half as many of shared ones. `origin`
+    returns the source of a memory, and True if it is shared.
     """
     counts: dict[str, int] = {}
     best = []
@@ -96,7 +94,6 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
     """Drop candidates that miss a phrase, and entities whose observations or records are present.
-
     Entities stay if the question is just their name.
     """
     exact = _exact_names(query)
@@ -236,10 +233,9 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits of nearly the same words are one statement; one may add a little.
-
-    A different word, a denial, a number, a single letter or a name makes them two; `loosely` only
-    a denial, a number or a single letter.
+    """Return True if two hits of nearly the same words are one statement; one may add a little. A
+    different word, a denial, a number, a single letter or a name makes them two; `loosely` only a
+    denial, a number or a single letter.
     """
     if is_superseded(a) != is_superseded(b):
         return False

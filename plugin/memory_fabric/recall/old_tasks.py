@@ -98,7 +98,6 @@ def told(
 
 def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     """Return the task of another session that the prompt is nearly; None if it is none for certain.
-
     `hits` are turns of other sessions, best first; there are so many `sessions` in all.
     """
     topics = {c.text for c in concepts.concepts(query) if c.strength >= SPECIFIC}

@@ -17,11 +17,7 @@ from memory_fabric.language.vocabulary import (
     TECHNOLOGIES,
     is_agent,
 )
-from memory_fabric.models import (
-    DEFAULT_DEPTH,
-    Filters,
-    Query,
-)
+from memory_fabric.models import DEFAULT_DEPTH, Filters, Query
 from memory_fabric.text import (
     STOPWORDS,
     camel_parts,
@@ -98,12 +94,7 @@ _ANSWERS = (
 )
 
 
-def parse(
-    text: str,
-    *,
-    now: str = "",
-    plain: bool = False,
-) -> Query:
+def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     """Parse the text into a query. Never fails; reads up to 64 KB.
 
     Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
@@ -207,9 +198,8 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
 def _name_at(
     tokens: Sequence[str], keys: Sequence[str], at: int, *, first: bool
 ) -> tuple[str, int]:
-    """Return the name that begins at this token, or '', and the number of tokens to advance.
-
-    `keys` are those of the tokens; `first` means that a sentence begins here.
+    """Return the name that begins at this token, or '', and the number of tokens to advance. `keys`
+    are those of the tokens; `first` means that a sentence begins here.
     """
     for count in (3, 2):
         if at + count <= len(tokens):

@@ -79,9 +79,8 @@ class Injection(NamedTuple):
 
 
 class Fabric(RequestContext):
-    """Recall over one memory at one time; `now` is ISO 8601 in UTC.
-
-    With a `similarity`, hits are also ranked by the similarity of their meaning (the warm path).
+    """Recall over one memory at one time; `now` is ISO 8601 in UTC. With a `similarity`, hits are
+    also ranked by the similarity of their meaning (the warm path).
     """
 
     def __init__(
@@ -149,10 +148,9 @@ class Fabric(RequestContext):
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
         """Return the question with the filters in it and those given separately (`beside`), those
-        that exclude each other, and notes on its reading.
-
-        Without a filter of domains it is limited to a domain that it names explicitly, and to those
-        that can be read here, if these are not all.
+        that exclude each other, and notes on its reading. Without a filter of domains it is limited
+        to a domain that it names explicitly, and to those that can be read here, if these are not
+        all.
         """
         # late: no prompt has any
         from memory_fabric.recall.agent_domains import named
@@ -323,9 +321,8 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        if (
-            rare and len(candidates) >= self.memory.settings.max_results
-        ):  # there may be more of them
+        # There may be more of them.
+        if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= terms_of_few_records(query, self.memory.readers())
         marked = [
             hit._replace(metadata={**hit.metadata, RARE: rare & {*hit.metadata["matched"]}})
@@ -334,12 +331,7 @@ class Fabric(RequestContext):
         return inject.with_conflicts(marked, query)
 
     def inject_for_prompt(
-        self,
-        text: str,
-        *,
-        session: str = "",
-        begins: bool = False,
-        **known: Unpack[inject.Known],
+        self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[inject.Known]
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 

@@ -195,9 +195,8 @@ MEASURED = 200
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add the similarity to the hits' relevance; exact names stay above all.
-
-    Each measured hit carries `similarity`. Without any measure the hits are unchanged.
+    """Add the similarity to the hits' relevance; exact names stay above all. Each measured hit
+    carries `similarity`. Without any measure the hits are unchanged.
     """
     if not similarity_by_id:
         return list(hits)
@@ -230,15 +229,10 @@ SPARE = 10
 
 
 def near(
-    query: Query,
-    memory: Memory,
-    known: Sequence[Candidate],
-    session: str,
-    similarity: Similarity,
+    query: Query, memory: Memory, known: Sequence[Candidate], session: str, similarity: Similarity
 ) -> list[Candidate]:
-    """Return candidates whose meaning is near to the question, without those that are known.
-
-    Their bm25 is 0. A question for an exact phrase has none. Raises DeadlinePassed.
+    """Return candidates whose meaning is near to the question, without those that are known. Their
+    bm25 is 0. A question for an exact phrase has none. Raises DeadlinePassed.
     """
     if query.phrases:
         return []

@@ -179,9 +179,8 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to its concepts as bits.
-
-    Bit i means that the text holds concept i, bit n + i that it holds a synonym of it.
+    """Return a function from a text to its concepts as bits. Bit i means that the text holds
+    concept i, bit n + i that it holds a synonym of it.
     """
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
@@ -213,7 +212,6 @@ def _add_words(
     places: Sequence[Sequence[int]],
 ) -> None:
     """Score the words of each candidate, of its predecessors, and of the neighbouring turns.
-
     `places` are the sentences of a long message that hold each concept: a memory is about one.
     """
     shares: dict[int, float] = {0: 0.0}
@@ -258,10 +256,9 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of a point of bm25 in each source of each store.
-
-    The best row of a source gets BM25_WEIGHT if the source covers the question as well as any
-    other, and less if it covers less.
+    """Return the weight of a point of bm25 in each source of each store. The best row of a source
+    gets BM25_WEIGHT if the source covers the question as well as any other, and less if it covers
+    less.
     """
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
@@ -355,9 +352,8 @@ def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
 
 
 def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
-    """Give each successor the concepts of its predecessor; return the pairs, the older one first.
-
-    A pair of a chain follows the pairs that it depends on.
+    """Give each successor the concepts of its predecessor; return the pairs, the older one first. A
+    pair of a chain follows the pairs that it depends on.
     """
     by_record: dict[str, list[Measured]] = {}
     for item in measured:

@@ -61,10 +61,8 @@ def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory
-    from memory_fabric.recall.agent_domains import (
-        domain_for,
-        visible_from,
-    )  # late: isolation is rare
+    # late: isolation is rare
+    from memory_fabric.recall.agent_domains import domain_for, visible_from
 
     domain = domain_for(launched or memory.settings, agent_type)
     if domain.isolated or not config.isolated:

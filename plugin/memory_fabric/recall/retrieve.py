@@ -155,11 +155,7 @@ def newest(
 
 
 def _asked(
-    failures: list[str],
-    source: str,
-    reader: Reader,
-    ask: Callable[..., Sequence[Row]],
-    *asked: Any,
+    failures: list[str], source: str, reader: Reader, ask: Callable[..., Sequence[Row]], *asked: Any
 ) -> Sequence[Row]:
     """Query one source; add its name to the failures and return nothing if it fails."""
     try:
@@ -219,9 +215,8 @@ def _near(
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return the notes of the client's own memory with most of the words, best first.
-
-    They have no index and no bm25; `normalize` checks phrases.
+    """Return the notes of the client's own memory with most of the words, best first. They have no
+    index and no bm25; `normalize` checks phrases.
     """
 
     # late: a prompt never reads those files
@@ -245,11 +240,7 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 
 
 def relations_around(
-    hits: Sequence[Hit],
-    memory: Memory,
-    *,
-    at: str = NOW,
-    filters: Filters = EVERYTHING,
+    hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
     """Return the entities that these hits belong to or name, each with its relations.
 
@@ -314,10 +305,7 @@ def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
 
 
 def _walked(
-    query: Query,
-    readers: Sequence[Reader],
-    candidates: Sequence[Candidate],
-    failures: list[str],
+    query: Query, readers: Sequence[Reader], candidates: Sequence[Candidate], failures: list[str]
 ) -> tuple[Path, ...]:
     paths: list[Path] = []
     for reader in readers:

@@ -66,9 +66,8 @@ class Due(NamedTuple):
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return what is due for review at `now`, each record once, in the order of KINDS.
-
-    Near duplicates are looked for among so many of the newest records (`compared`).
+    """Return what is due for review at `now`, each record once, in the order of KINDS. Near
+    duplicates are looked for among so many of the newest records (`compared`).
     """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
@@ -154,7 +153,6 @@ def _confirmed_at(record: Record) -> str:
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
     """Return the current records whose files have changed, newest first, marked as `mark_records`.
-
     All files of all records are compared by their content, so nobody should wait.
     """
     changes = file_states.all_changed(memory)
@@ -220,7 +218,16 @@ def stale(
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
     for database in memory.databases():
-        old += _in(database, now, older_than)
+        limits = [days for days in (*STALE_AFTER_DAYS.values(), DEFAULT_DAYS) if days is not None]
+        moment, youngest = parsed(now), min(limits) if older_than is None else older_than
+        before = timestamp(moment.timestamp() - youngest * DAY_S) if moment else ""
+        mentions_by_row = last_mentions.mentions(database, now)
+        aged = [
+            *last_mentions.entities(database, before),
+            *last_mentions.records(database, before, now),
+        ]
+        judged = (_judged(a, mentions_by_row.get(a.row, ()), now, older_than) for a in aged)
+        old += [one for one in judged if one is not None]
     old = [s for s in old if not wanted or s.item.type.lower() in wanted]
     if named:
         old = _only(memory, old, named)
@@ -240,10 +247,8 @@ def prune(
     now: str,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Forget what was shown, as one change for `undo`; the other tiers follow.
-
-    What was used, closed or pinned since then stays. Raises StoreUnavailable if it cannot be done
-    now.
+    """Forget what was shown, as one change for `undo`; the other tiers follow. What was used,
+    closed or pinned since then stays. Raises StoreUnavailable if it cannot be done now.
     """
     report = progress or (lambda done, of: None)
     batch = new_id()
@@ -266,26 +271,11 @@ def prune(
     return Pruned(tuple(removed), kept, _first_of(memory, batch))
 
 
-def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
-    limits = [days for days in (*STALE_AFTER_DAYS.values(), DEFAULT_DAYS) if days is not None]
-    moment, youngest = parsed(now), min(limits) if own_limit is None else own_limit
-    before = timestamp(moment.timestamp() - youngest * DAY_S) if moment else ""
-    mentions_by_row = last_mentions.mentions(database, now)
-    aged = [
-        *last_mentions.entities(database, before),
-        *last_mentions.records(database, before, now),
-    ]
-    judged = (_judged(a, mentions_by_row.get(a.row, ()), now, own_limit) for a in aged)
-    return [one for one in judged if one is not None]
-
-
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return the thing with its age if that is above its limit, else None.
-
-    A record about an entity is also its observation, and keeps it while the record is pinned or not
-    stale.
+    """Return the thing with its age if that is above its limit, else None. A record about an entity
+    is also its observation, and keeps it while the record is pinned or not stale.
     """
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:

@@ -100,9 +100,8 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines of one kind, each with a key or '', and their guaranteed characters.
-
-    Parts with a lower `rank` are given unused characters first.
+    """Lines of one kind, each with a key or '', and their guaranteed characters. Parts with a lower
+    `rank` are given unused characters first.
     """
 
     lines: tuple[tuple[str, str], ...]
@@ -172,9 +171,8 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines of the records that fit, by their places, and the characters left.
-
-    Each kind has its share; the reasons of the lines fill the rest, the first ones first.
+    """Return the lines of the records that fit, by their places, and the characters left. Each kind
+    has its share; the reasons of the lines fill the rest, the first ones first.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
@@ -210,9 +208,8 @@ def _fitted(
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit into `chars_left` characters, in the order of the parts.
-
-    Every part is given its share first, then the parts get the rest by their rank.
+    """Return the lines that fit into `chars_left` characters, in the order of the parts. Every part
+    is given its share first, then the parts get the rest by their rank.
     """
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
@@ -263,9 +260,8 @@ def record_line(
 
 
 def trust_of(record: Record) -> str:
-    """Return the trust of a record, or `agreed` if the user agreed to it.
-
-    Pinning is the user's own act, so a pinned record has the user's trust.
+    """Return the trust of a record, or `agreed` if the user agreed to it. Pinning is the user's own
+    act, so a pinned record has the user's trust.
     """
     if record.pinned:
         return "user"
@@ -274,7 +270,6 @@ def trust_of(record: Record) -> str:
 
 def ranked(records: Iterable[Record], sightings: Mapping[str, int]) -> list[Record]:
     """Return current records, best first: pinned ones, then by trust, sightings and time.
-
     `sightings` are the numbers of sessions in which a record was stated, by id.
     """
     trusts = {"user": 4, AGREED: 3, "assistant": 2, "tool": 1}
@@ -375,13 +370,22 @@ class _Place(NamedTuple):
 
 
 def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
-    """Return the records in the order in which they are told.
-
-    Records about the same subject are together, the newer one first, with their dates; one that a
-    newer one contradicts names it. One that is old for its type says so, and when it was stated.
+    """Return the records in the order in which they are told. Records about the same subject are
+    together, the newer one first, with their dates; one that a newer one contradicts names it. One
+    that is old for its type says so, and when it was stated.
     """
     places = []
-    for group in _groups(records):
+    stems = {record.id: content_stems(record.what) for record in records}
+    groups: list[list[Record]] = []
+    for record in records:
+        for group in groups:
+            if any(_is_same(record, other, stems) for other in group):
+                group.append(record)
+                break
+        else:
+            groups.append([record])
+    for group in groups:
+        group.sort(key=lambda record: (stated_at(record), record.id), reverse=True)
         is_trusted = any(trust_of(record) in TRUSTED for record in group)
         dated = len({stated_at(record)[:10] for record in group}) > 1
         for record in group:
@@ -415,22 +419,6 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
         (IMPORTED_HEADING, imported),
     )
     return [(name, group) for name, group in groups if group]
-
-
-def _groups(records: Sequence[Record]) -> list[list[Record]]:
-    """Return records in groups about the same subject, newest first, in the order of the best."""
-    stems = {record.id: content_stems(record.what) for record in records}
-    groups: list[list[Record]] = []
-    for record in records:
-        for group in groups:
-            if any(_is_same(record, other, stems) for other in group):
-                group.append(record)
-                break
-        else:
-            groups.append([record])
-    for group in groups:
-        group.sort(key=lambda record: (stated_at(record), record.id), reverse=True)
-    return groups
 
 
 def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:

@@ -74,16 +74,22 @@ class Debt(NamedTuple):
 
 def of_session(memory: Memory, session: str) -> Debt:
     """Return what to show: candidates said again in other sessions first, then the newest.
-
     Contradictory records come before candidates; at most three of both together.
     """
-    pairs = _contradictory(memory)
+    pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
     pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]
     waiting = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
     waiting.sort(key=lambda r: (int(r.evidence.get(AGAIN, 0)), r.created_at), reverse=True)
-    candidates, closed = tuple(waiting[: MAX_SHOWN - len(pairs)]), tuple(_closed(memory, session))
-    return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), closed)
+    closed = []
+    today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
+    for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:
+        for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
+            new = memory.find_records("id = ?", (old.superseded_by,), 1)
+            when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")
+            closed.append((old, new[0] if new else None, when))
+    candidates = tuple(waiting[: MAX_SHOWN - len(pairs)])
+    return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), tuple(closed))
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
@@ -105,22 +111,6 @@ def text(debt: Debt) -> str:
     if debt.candidates:
         lines += [HEADING, *(f"- {_quoted(record)}" for record in debt.candidates)]
     return "\n".join(lines)
-
-
-def _closed(memory: Memory, session: str) -> list[tuple[Record, Record | None, str]]:
-    """Return the records that other sessions' notes closed and that are still closed."""
-    closed = []
-    today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
-    for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:
-        for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
-            new = memory.find_records("id = ?", (old.superseded_by,), 1)
-            when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")
-            closed.append((old, new[0] if new else None, when))
-    return closed
-
-
-def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
-    return _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
 
 
 def _with_older(memory: Memory, records: Iterable[Record]) -> list[tuple[Record, Record]]:

@@ -151,11 +151,10 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of the text; empty ones for those in fences and in injected blocks.
-
-    A fence with a language inside another one is nested, although CommonMark does not nest them:
-    models write it so, and a line too many in a fence is safer than one too few. A fence that is
-    not closed ends with its blockquote or with the text.
+    """Return the lines of the text; empty ones for those in fences and in injected blocks. A fence
+    with a language inside another one is nested, although CommonMark does not nest them: models
+    write it so, and a line too many in a fence is safer than one too few. A fence that is not
+    closed ends with its blockquote or with the text.
     """
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
@@ -196,7 +195,6 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Yield kind ("" for `Dropped:`) and text of each note; the text of an unread note is empty.
-
     Joined lines keep their breaks, since a field may begin after one.
     """
     at = 0
@@ -325,9 +323,8 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the place of the mark that closes a quotation which begins the value, or 0.
-
-    It is the first one before the end or a further field; if there is none, the last one.
+    """Return the place of the mark that closes a quotation which begins the value, or 0. It is the
+    first one before the end or a further field; if there is none, the last one.
     """
     closing = _CLOSINGS[value[0]]
     last = 0
@@ -343,10 +340,8 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return the quotation of `From:`, or "" and the id of a candidate.
-
-    A quotation that is not closed was cut off, so it proves nothing. Words without quotation marks
-    are taken as they are.
+    """Return the quotation of `From:`, or "" and the id of a candidate. A quotation that is not
+    closed was cut off, so it proves nothing. Words without quotation marks are taken as they are.
     """
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:

@@ -261,9 +261,8 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop; other ends, as "...", stay.
-
-    It is shown in lists, and before its reason.
+    """Return the sentence as one line without a final full stop; other ends, as "...", stay. It is
+    shown in lists, and before its reason.
     """
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
@@ -273,9 +272,8 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, though it may have been replaced since.
-
-    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    """Return True if the session noted this before, though it may have been replaced since. A
+    summary words it anew: the quotation is the same, or nearly all words and all numbers are.
     """
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
@@ -305,10 +303,8 @@ def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept:
-    """Close the record that a `Dropped:` line names.
-
-    One with the user's trust is closed only beside notes that quote (`quoted`) what the user said
-    on the same subject.
+    """Close the record that a `Dropped:` line names. One with the user's trust is closed only
+    beside notes that quote (`quoted`) what the user said on the same subject.
     """
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
@@ -332,10 +328,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 
 
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
-    """Return True if this session has queued a record with the same words.
-
-    Notes wait while the graph cannot be written. The place that was read in the transcript cannot
-    be saved then, so each Stop reads them again.
+    """Return True if this session has queued a record with the same words. Notes wait while the
+    graph cannot be written. The place that was read in the transcript cannot be saved then, so each
+    Stop reads them again.
     """
     if not session:
         return False

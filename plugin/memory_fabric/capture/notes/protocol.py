@@ -66,9 +66,8 @@ class Kept(NamedTuple):
 
 
 def is_told(settings: Settings) -> bool:
-    """Return True if this session is asked for notes: if a person reads the answers.
-
-    The setting `notes` decides otherwise: `on` asks always, `off` never.
+    """Return True if this session is asked for notes: if a person reads the answers. The setting
+    `notes` decides otherwise: `on` asks always, `off` never.
     """
     if settings.notes != "auto":
         return settings.notes == "on" and settings.writes

@@ -90,7 +90,6 @@ class _Sentence(NamedTuple):
 
 class _Block(NamedTuple):
     """A paragraph, an item of a list or a heading: its first sentence, and the one after its last.
-
     `level` is the indent of an item, or the number of signs of a heading.
     """
 
@@ -388,7 +387,12 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _proposal(said: str, answer: str) -> str:
-    options = _options(said)
+    labels = list(pattern(_LABEL).finditer(said))
+    ends = [*(label.start() for label in labels[1:]), len(said)][: len(labels)]
+    options = {
+        label[1].lower(): said[label.end() : end].strip(" *_—-")
+        for label, end in zip(labels, ends, strict=True)
+    }
     if len(options) > 1:
         return options.get(_chosen(answer, list(options)), "")
     sentences = [match[0].strip() for match in pattern(_PROPOSED).finditer(said)]
@@ -403,20 +407,9 @@ def _proposal(said: str, answer: str) -> str:
     return proposal if is_one and content - STOPWORDS else ""
 
 
-def _options(said: str) -> dict[str, str]:
-    """Return the options of a message by their labels."""
-    labels = list(pattern(_LABEL).finditer(said))
-    ends = [*(label.start() for label in labels[1:]), len(said)][: len(labels)]
-    return {
-        label[1].lower(): said[label.end() : end].strip(" *_—-")
-        for label, end in zip(labels, ends, strict=True)
-    }
-
-
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer names: "B", "3.", "the second", "option a please".
-
-    An answer with other words than these may reject it: "not B", "B is wrong".
+    """Return the label that an answer names: "B", "3.", "the second", "option a please". An answer
+    with other words than these may reject it: "not B", "B is wrong".
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()

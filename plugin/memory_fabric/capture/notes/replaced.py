@@ -30,7 +30,7 @@ from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.records import about, key_of
 from memory_fabric.store.schema import CURRENT
-from memory_fabric.text import STOPWORDS, cjk_pairs, same_form, stem, terms, words
+from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, stem, terms, words
 
 # The types that a note may name in words; a session record is never meant.
 TYPES = (
@@ -102,7 +102,9 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     for record in matching(memory, name):
         if same_form(record.what) == same_form(name):
             return [record]
-        is_other = _stems(name) - _stems(record.what) or is_denied(name) != is_denied(record.what)
+        is_other = content_stems(name) - content_stems(record.what) or is_denied(name) != is_denied(
+            record.what
+        )
         if surely and is_other:
             continue
         share, number, *_ = shared(record.what, f"{name} {text}")
@@ -151,9 +153,8 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a sentence that the user typed says something on a record's subject.
-
-        A question does not, nor does one that only says again what is on record.
+        """Return True if a sentence that the user typed says something on a record's subject. A
+        question does not, nor does one that only says again what is on record.
         """
         texts = {old.what, str(old.evidence.get(QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
@@ -203,9 +204,8 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return why a note may not close a record unless the user says so; '' if it may.
-
-    `said` are the sentences of the user that the note quotes, without those around them.
+    """Return why a note may not close a record unless the user says so; '' if it may. `said` are
+    the sentences of the user that the note quotes, without those around them.
     """
     if PASTED in old.evidence:
         return "waits for the user's yes"
@@ -243,14 +243,14 @@ def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> 
     """Return the records that this session's prompts stated with the words that a note quotes, and
     that the note says, too: a widened quotation holds what stands beside them.
     """
-    quoted, noted = _stems(quotation), _stems(note.what)
+    quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
         record
         for record in stated
         if key_of(record.what) != key_of(note.what)
         and not (record.pinned or record.evidence.get(WHEN))
-        and (own := _stems(record.what))
+        and (own := content_stems(record.what))
         and len(own & quoted) >= MOSTLY * len(own)
         and (2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own))
     ]
@@ -290,7 +290,3 @@ def matching(memory: Memory, text: str) -> list[Record]:
     for database in memory.databases():
         records += about(database, query, TYPES, MAX_LOOKED_AT, candidates=True)
     return records
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
