@@ -71,7 +71,8 @@ def without_placed(text: str) -> str:
 
 def _hide_placed(match: re.Match[str]) -> str:
     group = max(i for i in range(2, match.re.groups + 1) if match.group(i) is not None)
-    return _hidden(match, group, MARK) if may_be_secret(match.group(group)) else match.group()
+    is_secret = may_be_secret(match.group(group))
+    return _hidden(match, group, MARK) if is_secret else match.group()
 
 
 def may_be_secret(value: str) -> bool:
@@ -153,11 +154,8 @@ def _hide_at_host(match: re.Match[str]) -> str:
 
 def _hide_element_beside(match: re.Match[str]) -> str:
     place = next(i for i in (2, 4, 7, 9) if match.group(i) is not None)
-    value = match.group(place)
-    if not _is_content(value):
-        return match.group()
-    at = match.start(place) - match.start()
-    return f"{match.group()[:at]}[redacted: secret]{match.group()[at + len(value) :]}"
+    is_secret = _is_content(match.group(place))
+    return _hidden(match, place, MARK) if is_secret else match.group()
 
 
 def _is_content(value: str) -> bool:
@@ -225,15 +223,11 @@ def _hide_argument(match: re.Match[str]) -> str:
     is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
     if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
         return whole
-    if is_word and not (is_option and lead[-1:] not in " |<") and not _is_command(match):
+    # No sentence begins with a program.
+    begins = form("before command").fullmatch(_line(match)) is not None
+    if is_word and not (is_option and lead[-1:] not in " |<") and not begins:
         return whole
-    at = match.start(place) - match.start(0)
-    return f"{whole[:at]}[redacted: password]{whole[at + len(value) :]}"
-
-
-def _is_command(match: re.Match[str]) -> bool:
-    """Return True if a line begins with this program, as no sentence does."""
-    return bool(form("before command").fullmatch(_line(match)))
+    return _hidden(match, place, "[redacted: password]")
 
 
 def _line(match: re.Match[str]) -> str:

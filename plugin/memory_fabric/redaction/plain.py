@@ -50,7 +50,6 @@ MAX_IN_WORDS = 0.45
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     """Return whether the value after `lead` (name and sign) is prose, code or a placeholder.
-
     `follower` is what comes next in the text, a few dozen characters of it.
     """
     plain = value.rstrip(".!?:,;").lower()
@@ -63,7 +62,9 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     name, sign = parted(lead)
     if plain.isdigit() and name.startswith("token"):
         return True  # how many tokens
-    if _is_about(name) and not (looks_random(value) or is_hex(value)):
+    parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
+    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # `token_type`
+    if is_about and not (looks_random(value) or is_hex(value)):
         return True
     if sign in ("to", "|"):
         return not is_strong(value)
@@ -238,12 +239,6 @@ def parted(lead: str) -> tuple[str, str]:
             return bare[:-2].rstrip("\"'` \t\\*"), sign
     sign = bare[-1:]
     return bare.rstrip("=:>|").rstrip("\"'` \t\\*"), sign
-
-
-def _is_about(name: str) -> bool:
-    """Return True if a name's last part says that it only describes a secret: `token_type`."""
-    words = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    return len(words) > 1 and words[-1].lower() in _ABOUT
 
 
 def is_passphrase(name: str, value: str) -> bool:

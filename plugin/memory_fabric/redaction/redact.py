@@ -9,7 +9,7 @@ today's, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -55,9 +55,8 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text as it is. May be True for a harmless text.
-
-    What is clean is remembered.
+    """Return False if `redact` would leave the text as it is. May be True for a harmless text. What
+    is clean is remembered.
     """
     if text in _CLEAN:
         return False
@@ -77,9 +76,8 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret replaced by `[redacted: kind]`; the rest byte for byte.
-
-    A text that was redacted stays as it is.
+    """Return the text with every secret replaced by `[redacted: kind]`; the rest byte for byte. A
+    text that was redacted stays as it is.
     """
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
@@ -130,9 +128,8 @@ def _redacted_once(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Return True if nothing is left to remember of a text once its secrets are out.
-
-    The names of secrets, and the words that join them to a value, say nothing of their own.
+    """Return True if nothing is left to remember of a text once its secrets are out. The names of
+    secrets, and the words that join them to a value, say nothing of their own.
     """
     from memory_fabric.redaction.plain import EVERY_NAME  # late: with the rules
 
@@ -157,35 +154,29 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
     if isinstance(value, dict):
         return redacted_object(value, clean)
     if is_command_line(value):
-        return _redacted_words(value)
+        line = without_secrets(" ".join(value))
+        parts, at = [], 0
+        for word in value:
+            if line.startswith(word, at) and line[at + len(word) : at + len(word) + 1] in ("", " "):
+                parts.append(without_secrets(word))
+                at += len(word) + 1
+                continue
+            end = line.find("]", at)
+            end = len(line) if end < 0 else end + 1
+            behind = line.find(" ", end)
+            end = len(line) if behind < 0 else behind
+            parts.append(line[at:end] if REDACTED in line[at:end] else MARK)
+            at = end + 1
+        return parts
     if isinstance(value, list | tuple):
         return [redacted(part, clean) for part in value]
     return value
-
-
-def _redacted_words(words: Sequence[str]) -> list[str]:
-    """Return the words of a command, redacted as the line that they make."""
-    line = without_secrets(" ".join(words))
-    parts, at = [], 0
-    for word in words:
-        if line.startswith(word, at) and line[at + len(word) : at + len(word) + 1] in ("", " "):
-            parts.append(without_secrets(word))
-            at += len(word) + 1
-            continue
-        end = line.find("]", at)
-        end = len(line) if end < 0 else end + 1
-        behind = line.find(" ", end)
-        end = len(line) if behind < 0 else behind
-        parts.append(line[at:end] if REDACTED in line[at:end] else MARK)
-        at = end + 1
-    return parts
 
 
 def redacted_object(
     value: Mapping[str, Any], clean: Callable[[str], str] = without_secrets
 ) -> dict[str, Any]:
     """Return the same JSON object with every string redacted, also where only its key tells.
-
     `clean` redacts a string: `redact`, or what does the same with less work.
     """
     return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}

@@ -444,9 +444,8 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a word mixes letters and digits, or has runs longer than names have.
-
-    One such part is enough, whatever the other parts of the word are.
+    """Return True if a word mixes letters and digits, or has runs longer than names have. One such
+    part is enough, whatever the other parts of the word are.
     """
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True

@@ -139,17 +139,14 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             return  # an earlier pass found the value: what follows it is none
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
-        begin, end = stripped(token.group())
-        core = token.group()[begin:end]
-        folded = core.casefold()
+        begin, core = stripped(token.group())
         sign = form("sign behind").match(token.group()) if not linked else None
         if sign is not None and sign.group(1) in ("==", "==="):
             return
         if sign is not None and sign.end() < len(token.group()):
             linked = sign.group(1)
-            begin, end = stripped(token.group(), sign.end())
-            core = token.group()[begin:end]
-            folded = core.casefold()
+            begin, core = stripped(token.group(), sign.end())
+        folded, end = core.casefold(), begin + len(core)
         if took and token.group() in ("/", "|", "+"):
             took = 2
             continue
@@ -278,11 +275,10 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
         if bare and not bare.isspace():
             if len(bare.split()) == 1 and len(bare) <= 256:
                 at = text.find(bare, start)
-                begin_of_core, end_of_core = stripped(bare)
-                core = bare[begin_of_core:end_of_core]
+                begin, core = stripped(bare)
                 is_alone = not core.startswith("[") and not bare.endswith(":")
                 if is_alone and is_value(core, kind, "=", "", quoted=False, words=0):
-                    yield at + begin_of_core, at + end_of_core
+                    yield at + begin, at + begin + len(core)
             return
         if end == len(text):
             return
@@ -301,17 +297,15 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
         match = exact(r"(?<!\S)([^\s\"'`]{4,128})\s$").search(text, start, end)
     if match is None:
         return None
-    begin_of_core, end_of_core = stripped(match.group(1))
-    core = match.group(1)[begin_of_core:end_of_core]
+    begin, core = stripped(match.group(1))
+    span = match.start(1) + begin, match.start(1) + begin + len(core)
     if kind == "pin" and core.isdigit() and 4 <= len(core) <= 8:
-        return match.start(1) + begin_of_core, match.start(1) + end_of_core
+        return span
     if len(core) < 6 or is_known_form(core) or is_placeholder(core) or is_code(core, ""):
         return None
-    if is_joined_words(core) and kind == "password":
-        return match.start(1) + begin_of_core, match.start(1) + end_of_core
-    if not is_mixed(core, least=6) or (kind not in ("password", "pin") and not is_strong(core)):
-        return None
-    return match.start(1) + begin_of_core, match.start(1) + end_of_core
+    is_phrase = is_joined_words(core) and kind == "password"
+    is_key = is_mixed(core, least=6) and (kind in ("password", "pin") or is_strong(core))
+    return span if is_phrase or is_key else None
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
@@ -331,18 +325,17 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
             continue  # the value contains its own name
-        begin_of_core, end_of_core = stripped(word)
-        core = word[begin_of_core:end_of_core]
+        begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
         if (
             not is_stated
-            or is_code(core, word[end_of_core:])
+            or is_code(core, word[begin + len(core) :])
             or form("public before").search(around)
         ):
             continue
         if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
-            yield token.start() + begin_of_core, token.start() + end_of_core
+            yield token.start() + begin, token.start() + begin + len(core)
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:

@@ -9,13 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from memory_fabric.redaction.plain import (
-    NAMES,
-    is_hex,
-    is_identifier,
-    is_placeholder,
-    looks_random,
-)
+from memory_fabric.redaction.plain import NAMES, is_hex, is_identifier, is_placeholder, looks_random
 from memory_fabric.redaction.rules import AROUND, exact, form, is_uuid, table, words
 from memory_fabric.redaction.tokens import is_random
 from memory_fabric.redaction.values import (
@@ -164,18 +158,16 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
                 return
             if full_lines == 1 and is_asked and len(word.split()) > 1:
                 for token in exact(r"[^\s\"'`*]{6,256}").finditer(word):
-                    begin_of_core, end_of_core = stripped(token.group())
-                    core = token.group()[begin_of_core:end_of_core]
+                    begin, core = stripped(token.group())
                     if core and is_alone_secret(core, kind):
-                        place = text.index(word, start + at) + token.start()
-                        yield place + begin_of_core, place + end_of_core
+                        place = text.index(word, start + at) + token.start() + begin
+                        yield place, place + len(core)
                 return
             if word and len(word.split()) == 1 and len(word) <= MAX_CHARS:
-                begin_of_core, end_of_core = stripped(word)
-                core = word[begin_of_core:end_of_core]
+                begin, core = stripped(word)
                 if core and is_alone_secret(core, kind):
-                    place = text.index(word, start + at)
-                    yield place + begin_of_core, place + end_of_core
+                    place = text.index(word, start + at) + begin
+                    yield place, place + len(core)
                     hits += 1
                 elif hits:
                     return
@@ -329,20 +321,16 @@ def _hidden_cells(line: str, cells: list[tuple[int, int]], columns: dict[int, st
     spans = []
     for place, kind in columns.items():
         start, end = cells[place]
-        cell = line[start:end]
-        bare = cell.strip(" \t\r")
-        begin_of_core, end_of_core = stripped(bare)
-        core = bare[begin_of_core:end_of_core]
+        bare = line[start:end].strip(" \t\r")
+        begin, core = stripped(bare)
         is_one = core and len(core.split()) == 1 and set(core) - set("-:=")
         if is_one and _is_cell_value(core, kind):
-            at = start + cell.find(bare)
-            spans.append((at + begin_of_core, at + end_of_core))
+            at = line.find(bare, start) + begin
+            spans.append((at, at + len(core)))
     return without(line, spans)
 
 
 def _is_cell_value(core: str, kind: str) -> bool:
-    if kind == "common":
-        kind = "key"
-    if kind == "key" and looks_random(core):
-        return True
-    return is_value(core, kind, "=", "", quoted=False, words=0)
+    kind = "key" if kind == "common" else kind
+    is_random_key = kind == "key" and looks_random(core)
+    return is_random_key or is_value(core, kind, "=", "", quoted=False, words=0)

@@ -46,19 +46,16 @@ _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 def without_tokens(text: str) -> str:
     """The text without credentials of a published shape, and without what goes with them."""
-    for expression in shapes_in(" ".join(w for w in text.split() if len(w) >= MIN_WORD_CHARS)):
-        hidden = exact(expression).sub(_hide_token, text)
-        if hidden != text and expression.startswith(r"\b(?:AKIA"):
+    # Our own shapes, then those of public rule sets.
+    long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
+    rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
+    for rule in rules:
+        hidden = exact(rule.expression).sub(_hide_token, text)
+        if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
             # The secret half of the pair stands beside its id, often without a name.
             hidden = form("aws secret").sub(_hide_if_random, hidden)
         text = hidden
     return text
-
-
-def shapes_in(text: str) -> list[str]:
-    """Return the shapes that could match in this text: our own, then those of public rule sets."""
-    rules = [*table("issued").opened_by(text), *table("public issued").opened_by(text.lower())]
-    return [rule.expression for rule in rules]
 
 
 def _hide_token(match: re.Match[str]) -> str:
@@ -182,7 +179,8 @@ def random_words(text: str) -> list[tuple[int, int]]:
         token = word.group()
         if len(token) < MIN_WORD_CHARS or len(token) > MAX_WORD or not is_doubtful(token):
             continue
-        begin, end = stripped(token)
+        begin, core = stripped(token)
+        end = begin + len(core)
         at = max(token.rfind("=", begin, end - 8), token.rfind("'", begin, end - 8), -1)
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
@@ -218,13 +216,6 @@ def random_words(text: str) -> list[tuple[int, int]]:
 def without_keys(text: str) -> str:
     """The text without private keys in lines, also where only their head or tail is there."""
     text = form("key block").sub(MARK_OF_KEY, text)
-    text = _without_lines(text)
-    text = form("key tail").sub(_hide_tail, text)
-    return form("putty key").sub(_hide_lines, text)
-
-
-def _without_lines(text: str) -> str:
-    """The text without the lines of a key, whatever stands between them: numbers, signs, quotes."""
     parts: list[str] = []
     at = 0
     for head in form("key head").finditer(text):
@@ -243,7 +234,9 @@ def _without_lines(text: str) -> str:
         for run in (*runs, *((last,) if last is not None else ())):
             parts += [text[at : run.start(1)], MARK_OF_KEY]
             at = run.end(1)
-    return "".join([*parts, text[at:]])
+    text = "".join([*parts, text[at:]])
+    text = form("key tail").sub(_hide_tail, text)
+    return form("putty key").sub(_hide_lines, text)
 
 
 def _hide_lines(match: re.Match[str]) -> str:

@@ -263,8 +263,8 @@ def is_known_form(core: str) -> bool:
     return bool(form("known forms").fullmatch(core))
 
 
-def stripped(token: str, start: int = 0) -> tuple[int, int]:
-    """Return the word's span without quotes, brackets and punctuation."""
+def stripped(token: str, start: int = 0) -> tuple[int, str]:
+    """Return the word without quotes, brackets and punctuation, and before it its place."""
     begin, end = start, len(token)
     while begin < end and token[begin] in "\"'`*„“”«»‘’([{,;:<_":
         begin += 1
@@ -272,4 +272,4 @@ def stripped(token: str, start: int = 0) -> tuple[int, int]:
         end -= 1
     if end - begin > 1 and token[end - 1] == "!" and token[begin : end - 1].isalpha():
         end -= 1
-    return begin, end
+    return begin, token[begin:end]

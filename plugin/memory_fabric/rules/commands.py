@@ -129,9 +129,7 @@ def _kind(command: Command) -> str:
     return next((_KINDS[name] for name in names if name in _KINDS), "")
 
 
-def _without_tail(
-    parts: list[tuple[list[str], str]],
-) -> tuple[list[tuple[list[str], str]], bool]:
+def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[str], str]], bool]:
     """Return the commands without filters and prints at the end, and if the status is theirs."""
     speaks = True
     while len(parts) > 1:

@@ -26,14 +26,7 @@ from memory_fabric.models import (
     users_words,
 )
 from memory_fabric.rules import programs
-from memory_fabric.rules.bindings import (
-    ACTIVITY,
-    PATH,
-    Binding,
-    bindings_of,
-    name_of,
-    required_by,
-)
+from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of, name_of, required_by
 from memory_fabric.text import words as words_of
 
 TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
@@ -155,9 +148,8 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with another effect, or unbound; the same record if nothing changes.
-
-    Raises BadInput if it binds nothing.
+    """Return the record with another effect, or unbound; the same record if nothing changes. Raises
+    BadInput if it binds nothing.
     """
     evidence = dict(record.evidence)
     if action == LIFT:
@@ -191,7 +183,9 @@ def _binds_nothing(record: Record) -> BadInput:
 def forbids(text: str, binding: Binding) -> bool:
     """Return True if a clause of the text forbids the bound thing itself without a condition."""
     names = _names_of(binding)
-    for clause in _clauses(text):
+    for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
+        text = text.replace(sign, "\0")
+    for clause in text.split("\0"):
         lowered = clause.lower().replace("’", "'").replace("'", "")
         clause_words = [word for word in words_of(lowered) if word]
         start = _ban_at(clause_words)
@@ -222,12 +216,6 @@ def _ban_at(found: list[str]) -> int:
             if tuple(found[at : at + len(phrase)]) == phrase:
                 return at + len(phrase)
     return -1
-
-
-def _clauses(text: str) -> list[str]:
-    for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
-        text = text.replace(sign, "\0")
-    return [clause for clause in text.split("\0") if clause.strip()]
 
 
 def _names_of(binding: Binding) -> frozenset[str]:

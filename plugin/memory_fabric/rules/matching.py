@@ -63,9 +63,8 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The part of a tool call that rules are compared with: commands, and absolute paths.
-
-    A path that ends with a slash is a folder that goes away or changes with all that it holds.
+    """The part of a tool call that rules are compared with: commands, and absolute paths. A path
+    that ends with a slash is a folder that goes away or changes with all that it holds.
     """
 
     calls: tuple[Call, ...] = ()
@@ -314,9 +313,8 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, which are empty if nothing in `When:` binds.
-
-    `first` are the commands and activities that have to pass before such a call.
+    """A record with its bindings, which are empty if nothing in `When:` binds. `first` are the
+    commands and activities that have to pass before such a call.
     """
 
     record: Record
@@ -342,22 +340,13 @@ class Applied(NamedTuple):
     is_unseen: bool = False
 
 
-def load(memory: Memory) -> list[BoundRule]:
-    """Return the rules with `When:` of this project and its user, newest first.
-
-    Local ones are those of this session.
+def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
+    """Return the rules with `When:` of this project and its user, newest first, at most MAX_RULES.
+    Local ones are those of this session, or `of_all_sessions`.
     """
-    return _found(memory, f"{_HELD} AND {OF_SESSION}", (memory.settings.session,))
-
-
-def load_all(memory: Memory) -> list[BoundRule]:
-    """Return the rules with `When:` of all sessions, newest first; MAX_RULES need not be all."""
-    return _found(memory, _HELD)
-
-
-def _found(memory: Memory, where: str, values: tuple[str, ...] = ()) -> list[BoundRule]:
-    records = memory.find_records(where, values, MAX_RULES)
-    return [bound(record) for record in records]
+    session = () if of_all_sessions else (memory.settings.session,)
+    where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
+    return [bound(record) for record in memory.find_records(where, session, MAX_RULES)]
 
 
 def bound(record: Record) -> BoundRule:
@@ -369,9 +358,8 @@ def bound(record: Record) -> BoundRule:
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
-    """Return the folders from which relative paths of rules count, with and without links.
-
-    They are the project's root, the launch folder and the top of its worktree.
+    """Return the folders from which relative paths of rules count, with and without links. They are
+    the project's root, the launch folder and the top of its worktree.
     """
     launched = memory.settings.project_dir
     stated = [memory.project.root if memory.project else "", launched]
@@ -394,9 +382,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the bound script by another package manager; '' if none does.
-
-    A rule that names package managers beside its command is about these, not about the script.
+    """Return the call that runs the bound script by another package manager; '' if none does. A
+    rule that names package managers beside its command is about these, not about the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -422,13 +409,8 @@ def reason_once(applied: Sequence[Applied]) -> str:
     ending = "Made again in this session, it passes."
     if missing := _missing(applied):
         ending = "It passes once that has passed; if that cannot be, make this call again."
-    return "\n".join(
-        (
-            f"{HELD_BACK}{missing or 'the user has a rule about it'}.",
-            *map(rule_line, applied),
-            f"The call was not made. {ending}",
-        )
-    )
+    opening = f"{HELD_BACK}{missing or 'the user has a rule about it'}."
+    return "\n".join((opening, *map(rule_line, applied), f"The call was not made. {ending}"))
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:

@@ -147,9 +147,8 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a relative path, or one of the folders that it is in.
-
-    A pattern without a slash matches a name at any depth.
+    """Return True if a pattern matches a relative path, or one of the folders that it is in. A
+    pattern without a slash matches a name at any depth.
     """
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
@@ -182,9 +181,8 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a path of a command, in which the shell expands globs, is the wanted one.
-
-    If the command acts on the `whole` of it, so are the folders above it, and all that is in it.
+    """Return True if a path of a command, in which the shell expands globs, is the wanted one. If
+    the command acts on the `whole` of it, so are the folders above it, and all that is in it.
     """
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
@@ -208,9 +206,8 @@ def is_glob(text: str) -> bool:
 
 
 def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return True if all parts match all wanted ones; `**` stands for any number of parts.
-
-    A part of a path from the root may be a glob itself, which the shell expands.
+    """Return True if all parts match all wanted ones; `**` stands for any number of parts. A part
+    of a path from the root may be a glob itself, which the shell expands.
     """
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}

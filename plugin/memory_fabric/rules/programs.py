@@ -103,9 +103,8 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
 
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with the program's plain name: `python` for `/usr/bin/python3`.
-
-    A path into the project stays, but for programs that a package manager installed there.
+    """Return the words with the program's plain name: `python` for `/usr/bin/python3`. A path into
+    the project stays, but for programs that a package manager installed there.
     """
     program = words[0]
     while len(words) > 1 and shell.is_assignment(program):

@@ -79,7 +79,6 @@ def is_check(binding: Binding) -> bool:
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
     """Return a changed file that a check may read, from the project's root; '' if there is none.
-
     Prose, what programs write, files elsewhere and what a formatter does undo no pass.
     """
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):

@@ -67,7 +67,6 @@ class _Pending:
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
     """Return the simple commands of a line that starts in a folder, in order; at most MAX_CALLS.
-
     `depth` counts the commands that run this line as their argument, as `sh -c` does.
     """
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
@@ -113,7 +112,8 @@ class _Reader:
             if c in _SPACE or self.text.startswith("\\\n", self.place):
                 self.place += 2 if c == "\\" else 1
             elif c == "#":
-                self._skip_to("\n")
+                end = self.text.find("\n", self.place)
+                self.place = len(self.text) if end < 0 else end
             elif self._redirects(c, pending):
                 continue
             elif c == ")" and self.is_inner and not (self.folders or self.in_case):
@@ -122,12 +122,15 @@ class _Reader:
                 pending = self._broken(c, pending)
             else:
                 self._add_word(pending)
-                self._note_case(pending)
+                words = pending.words
+                if len(words) >= 3 and words[0] == "case" and words[-1] == "in":
+                    words.clear()
+                    self.in_case += 1
+                    self.is_script = True
+                elif words == ["esac"]:
+                    self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        return self._piped()
-
-    def _piped(self) -> list[Call]:
-        """Return the parsed commands, each with the text that the one before pipes into it."""
+        # Each command is given the text that the one before pipes into it.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -188,7 +191,10 @@ class _Reader:
             words.clear()
         words = without_prefix(words)
         if not words or words[0] in _SETTING:
-            self._set(pending.words)
+            for word in pending.words:
+                name, _, value = word.partition("=")
+                if is_assignment(word):
+                    self.known[name.removesuffix("+")] = value
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
@@ -204,23 +210,6 @@ class _Reader:
             before_it = self.known.get("OLDPWD", "")
             self.known["OLDPWD"] = self.folder
             self.folder = before_it if "-" in words[1:] else _changed(self.folder, tuple(words))
-
-    def _set(self, words: Sequence[str]) -> None:
-        """Note the variables that a command without a program sets."""
-        for word in words:
-            name, _, value = word.partition("=")
-            if is_assignment(word):
-                self.known[name.removesuffix("+")] = value
-
-    def _note_case(self, pending: _Pending) -> None:
-        """Drop the head of `case word in`, and the patterns after it."""
-        words = pending.words
-        if len(words) >= 3 and words[0] == "case" and words[-1] == "in":
-            words.clear()
-            self.in_case += 1
-            self.is_script = True
-        elif words == ["esac"]:
-            self.in_case = max(0, self.in_case - 1)
 
     def _redirects(self, c: str, pending: _Pending) -> bool:
         """Read a redirection, if there is one here; its file is no word of the command."""
@@ -270,9 +259,8 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without its quotes; substitutions in it are read as commands.
-
-        Where an unquoted variable ends a word of the shell, it holds _SPLIT.
+        """Read one word without its quotes; substitutions in it are read as commands. Where an
+        unquoted variable ends a word of the shell, it holds _SPLIT.
         """
         parts: list[str] = []
         braced = False
@@ -331,39 +319,35 @@ class _Reader:
         """Read an expansion, which becomes its text or UNKNOWN, or one character."""
         c = self.text[self.place]
         if c == "$":
-            return self._dollar()
+            if self.text.startswith("$((", self.place):
+                end = self.text.find("))", self.place)
+                self.place = len(self.text) if end < 0 else end + 2
+                return UNKNOWN
+            self.place += 1
+            following = self.text[self.place : self.place + 1]
+            if following == "(":
+                return self._substituted(")")
+            if following == "'":
+                return self._quoted()
+            if following == '"':
+                return ""
+            if following == "{":
+                end = self.text.find("}", self.place)
+                end = len(self.text) if end < 0 else end
+                name, _, otherwise = self.text[self.place + 1 : end].partition(":-")
+                self.place = end + 1
+                return self._value(name, otherwise)
+            start = self.place
+            while self.text[self.place : self.place + 1].replace("_", "a").isalnum():
+                self.place += 1
+                if self.text[start].isdigit():
+                    break
+            name = self.text[start : self.place]
+            return self._value(name) if name else UNKNOWN
         if c == "`":
             return self._substituted("`")
         self.place += 1
         return c
-
-    def _dollar(self) -> str:
-        """Read `$name`, `$(…)`, `$((…))`, `${…}`, `$"…"` and `$'…'`."""
-        if self.text.startswith("$((", self.place):
-            end = self.text.find("))", self.place)
-            self.place = len(self.text) if end < 0 else end + 2
-            return UNKNOWN
-        self.place += 1
-        following = self.text[self.place : self.place + 1]
-        if following == "(":
-            return self._substituted(")")
-        if following == "'":
-            return self._quoted()
-        if following == '"':
-            return ""
-        if following == "{":
-            end = self.text.find("}", self.place)
-            end = len(self.text) if end < 0 else end
-            name, _, otherwise = self.text[self.place + 1 : end].partition(":-")
-            self.place = end + 1
-            return self._value(name, otherwise)
-        start = self.place
-        while self.text[self.place : self.place + 1].replace("_", "a").isalnum():
-            self.place += 1
-            if self.text[start].isdigit():
-                break
-        name = self.text[start : self.place]
-        return self._value(name) if name else UNKNOWN
 
     def _value(self, name: str, otherwise: str = "") -> str:
         """Return the text of a variable; UNKNOWN if this line does not set it."""
@@ -387,10 +371,6 @@ class _Reader:
         output = printed(calls[-1]) if calls else ""
         self.known_chars += len(output)
         return output if output and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN
-
-    def _skip_to(self, sign: str) -> None:
-        end = self.text.find(sign, self.place)
-        self.place = len(self.text) if end < 0 else end
 
 
 def printed(call: Call) -> str:

@@ -121,13 +121,12 @@ def _declined(
 
 
 def _note_unbound(memory: Memory) -> None:
-    """Spare the next calls a start of Python, if no rule of the whole memory names a call.
-
-    The marks are for all sessions and agents.
+    """Spare the next calls a start of Python, if no rule of the whole memory names a call. The
+    marks are for all sessions and agents.
     """
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
-    rules = matching.load_all(memory.whole)
+    rules = matching.load(memory.whole, of_all_sessions=True)
     if len(rules) >= matching.MAX_RULES or any(rule.bindings for rule in rules):
         return
     for database, state in zip(databases, states, strict=True):
