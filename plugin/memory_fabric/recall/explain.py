@@ -39,20 +39,17 @@ class Explanation(NamedTuple):
     words: tuple[tuple[str, float], ...] = ()
 
 
-def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Answer a question with explanations for the session of the settings, if any, with what it has
-    read already. The `question` is that of Fabric.recall, with its `limit`. Raises DeadlinePassed
-    and StoreUnavailable.
+def explain(
+    fabric: Fabric,
+    text: str,
+    *,
+    session: str = "",
+    known: inject.Known | None = None,
+    **question: Any,
+) -> Explanation:
+    """Answer a question with explanations; the `question` is that of Fabric.recall, with its
+    `limit`; `known` is what the model of the session knows. Raises DeadlinePassed.
     """
-    memory = fabric.memory
-    session = memory.settings.session
-    told_ids: Container[str] = frozenset()
-    own_session = ""
-    if session:
-        database = memory.session_database()
-        told_ids = sessions.injected(database, session, "")
-        own_session = "" if sessions.load_checkpoint(database, session) else session
-    known = inject.Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
     # Hooks rank without a model, and only know the filter of a domain that the words name.
@@ -62,9 +59,9 @@ def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
         verdicts = dict.fromkeys((hit.id for hit in answer.hits), NO_SUBJECT)
         return Explanation(answer, verdicts, NO_SUBJECT, words)
     candidates = hooks.injection_candidates(query, session=session)
-    against = inject.verdicts(candidates, query, **known)
+    against = inject.verdicts(candidates, query, **known or {})
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
-    chosen = hooks.chosen(candidates, query, **known)
+    chosen = hooks.chosen(candidates, query, **known or {})
     chosen_ids = {hit.id for hit in chosen}
     verdicts = {
         hit.id: ""
@@ -81,6 +78,22 @@ def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
         elif inject.A_PASTE in against:
             silence = inject.A_PASTE
     return Explanation(answer, verdicts, silence, words)
+
+
+def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
+    """Explain an answer for the session of the settings, if any, with what it has read already. The
+    `question` is that of `explain`. Raises DeadlinePassed and StoreUnavailable.
+    """
+    memory = fabric.memory
+    session = memory.settings.session
+    told_ids: Container[str] = frozenset()
+    own_session = ""
+    if session:
+        database = memory.session_database()
+        told_ids = sessions.injected(database, session, "")
+        own_session = "" if sessions.load_checkpoint(database, session) else session
+    known = inject.Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
+    return explain(fabric, text, session=session, known=known, **question)
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:
