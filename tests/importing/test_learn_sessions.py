@@ -29,10 +29,9 @@ def test_sessions_are_grouped_by_project_and_in_the_order_of_time(machine: Machi
 
     groups = past_sessions.groups(machine.found())
 
-    assert [(g.place.name, len(g.sessions)) for g in groups] == [("shop", 2), ("atlas", 1)]
-    assert groups[0].sessions[0].transcript.head.began_at < (
-        groups[0].sessions[1].transcript.head.began_at
-    )
+    assert [(some[0].place.name, len(some)) for some in groups] == [("shop", 2), ("atlas", 1)]
+    earlier, later = groups[0]
+    assert earlier.transcript.head.began_at < later.transcript.head.began_at
     assert {one.state for one in machine.found()} == {past_sessions.NEW}
 
 
@@ -53,7 +52,7 @@ def test_a_session_below_the_projects_folder_belongs_to_it(machine: Machine) -> 
 
     [group] = past_sessions.groups(machine.found())
 
-    assert len(group.sessions) == 2
+    assert len(group) == 2
 
 
 def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(

@@ -15,6 +15,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from memory_fabric.cli.formatting import origin_facts
@@ -193,37 +194,26 @@ class Demo:
 
     def _ask_why(self, id_: str) -> None:
         self.terminal.heading(f"$ memory-fabric why {id_}")
-        memory = Memory.open(self.sandbox.settings())
-        facts: dict[str, str] = {}
-        is_given = False
-        try:
+        with closing(Memory.open(self.sandbox.settings())) as memory:
             origin = trace.why(memory, id_)
-            assert isinstance(origin, trace.RecordTrace)
-            facts, is_given = dict(origin_facts(origin)), bool(origin.injections)
-        except FabricError as error:
-            self.terminal.say(str(error), RED)
-        finally:
-            memory.close()
+        assert isinstance(origin, trace.RecordTrace)
+        facts = dict(origin_facts(origin))
         for name in SHOWN_FACTS:
             if facts.get(name):
                 self.terminal.say(f"{name}: {facts[name]}")
         says_why = REASON in facts.get("why", "") and "you" in facts.get("said by", "")
-        self._claim(says_why and is_given, "Every memory says why, and who said it when")
+        self._claim(
+            says_why and bool(origin.injections), "Every memory says why, and who said it when"
+        )
 
     def _take_back(self) -> None:
         self.terminal.heading("$ memory-fabric undo --last")
-        memory = Memory.open(self.sandbox.settings())
-        undone: list[undo.Undone] = []
-        try:
+        with closing(Memory.open(self.sandbox.settings())) as memory:
             chosen = changes.together(memory, undo.last(memory))
             described = [trace.described(memory, change).what for change in chosen]
             undone = undo.undo(memory, chosen, Provenance(source="cli", trust="user"))
-            for change in described:
-                self.terminal.say(f"Undone: {change}")
-        except FabricError as error:
-            self.terminal.say(str(error), RED)
-        finally:
-            memory.close()
+        for what in described:
+            self.terminal.say(f"Undone: {what}")
         start = self._run_hook("SessionStart", WEDNESDAY, source="startup")
         self._show_told(start.context)
         is_back = DECIDED in start.context and CHOSEN not in start.context
@@ -270,6 +260,9 @@ def main() -> int:
         sandbox = Sandbox(root, folder, PROJECT)
         with sandbox.without_installing():
             is_true = Demo(sandbox, terminal).tell()
+    except FabricError as error:
+        terminal.say(str(error), RED)
+        is_true = False
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if not is_true:
@@ -303,9 +296,8 @@ def _memory_md(sandbox: Sandbox) -> Iterator[str]:
 
 def _wait_for_backup(sandbox: Sandbox) -> None:
     """Wait until the detached process after the session's end has finished or had no work."""
-    memory = Memory.open(sandbox.settings())
-    paths = [database.path for database in memory.databases()]
-    memory.close()
+    with closing(Memory.open(sandbox.settings())) as memory:
+        paths = [database.path for database in memory.databases()]
     give_up = time.monotonic() + BACKUP_WAIT_S
     while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
         time.sleep(POLL_S)

@@ -20,7 +20,6 @@ from memory_fabric.importing.sources import INSTRUCTIONS, Source
 from memory_fabric.models import shown_type
 from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
-from memory_fabric.store.memory import Memory
 from memory_fabric.text import many, one_line
 
 UNCHANGED = "Nothing was changed. Without --dry-run it is imported."
@@ -75,7 +74,15 @@ def import_from(
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = follow.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
-        plans = [_planned(memory, source, path, here, folders) for source, path in sources]
+        plans = []
+        for source, path in sources:
+            try:
+                plans.append(run.plan(memory, source, path, here, folders))
+            except Refused as error:
+                remedy = "Split it, or export less. Nothing was imported."
+                raise BadInput("PATH", str(error), remedy=remedy) from error
+            except OSError as error:
+                raise _unreadable(path, error, "permissions") from error
         if not as_json:
             for plan in plans:
                 _show_plan(plan)
@@ -107,18 +114,6 @@ def import_from(
     show.line(UNCHANGED if dry_run else _outcome(stored))
     show.warn_all(failures)
     return 0
-
-
-def _planned(
-    memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
-) -> Plan:
-    try:
-        return run.plan(memory, source, path, here, others)
-    except Refused as error:
-        remedy = "Split it, or export less. Nothing was imported."
-        raise BadInput("PATH", str(error), remedy=remedy) from error
-    except OSError as error:
-        raise _unreadable(path, error, "permissions") from error
 
 
 def _unreadable(path: str, error: OSError, what: str) -> BadInput:

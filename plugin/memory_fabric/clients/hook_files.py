@@ -175,8 +175,19 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
 
 
 def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) -> dict[str, Any]:
-    matcher = group.get("matcher")
-    head = {"matcher": _matcher(row, matcher)} if matcher else {}
+    matcher, head = group.get("matcher"), {}
+    if matcher:
+        # The client's names of tools beside Claude Code's.
+        names: dict[str, list[str]] = {}
+        for name, known in row.tools.items():
+            names.setdefault(known, []).append(name)
+        single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
+        grouped = f"^({single[1]})$" if single and single[1] in names else matcher
+        head["matcher"] = re.sub(
+            r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
+            lambda match: "|".join((match[0], *names.get(match[0], ()))),
+            grouped,
+        )
     commands: list[dict[str, Any]] = []
     for hook in group["hooks"]:
         root = os.path.dirname(os.path.dirname(hook["command"]))
@@ -188,19 +199,6 @@ def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) ->
             entry["timeout"] = seconds * file.per_second
         commands.append(entry)
     return {**head, **commands[0]} if file.flat else {**head, "hooks": commands}
-
-
-def _matcher(row: Client, matcher: str) -> str:
-    names: dict[str, list[str]] = {}
-    for name, known in row.tools.items():
-        names.setdefault(known, []).append(name)
-    single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
-    grouped = f"^({single[1]})$" if single and single[1] in names else matcher
-    return re.sub(
-        r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
-        lambda match: "|".join((match[0], *names.get(match[0], ()))),
-        grouped,
-    )
 
 
 def _codex_config(hooks_path: str) -> str:

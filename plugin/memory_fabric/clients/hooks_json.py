@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.client import VARIABLE
 from memory_fabric.clients import json_text
@@ -30,8 +29,7 @@ OUR_MARK = "memory-fabric"
 IsOurs = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(NamedTuple):
     """A text after edits, and the edits in order."""
 
     text: str

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple
 
 SPACE = re.compile(r"[ \t\r\n]*")
 SCALAR = re.compile(r"[^\s,\]}]+")
@@ -19,8 +18,7 @@ AROUND = BOM + " \t\r\n"
 DEFAULT_INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A value of the text with its start and end offsets.
 
     For a member of an object `start` is the offset of its name.
@@ -43,8 +41,7 @@ class Part:
         return part
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """A replacement of `old` by `new` at offset `start`."""
 
     start: int

@@ -6,8 +6,7 @@ link its path; for both the folders that were created.
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.clients.json_text import Edit
 from memory_fabric.store import files
@@ -16,8 +15,7 @@ NOTE = "setup.json"
 HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One thing that was set up: path, kind, and its former state."""
 
     path: str
@@ -111,7 +109,10 @@ def remove_empty(folders: tuple[str, ...]) -> None:
 def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
     note = os.path.join(home, NOTE)
     with files.Locked(note + ".lock"):
-        rows = [asdict(mark) for mark in (*filter(stays, marks(home)), *new)]
+        rows = [
+            {**mark._asdict(), "edits": [edit._asdict() for edit in mark.edits]}
+            for mark in (*filter(stays, marks(home)), *new)
+        ]
         files.write_atomic(note, files.pretty_json({"marks": rows}))
 
 

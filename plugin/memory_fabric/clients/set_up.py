@@ -7,8 +7,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.clients import hooks_json, json_text, manifest
 from memory_fabric.clients.hooks_json import Edited
@@ -25,8 +24,7 @@ MAX_BYTES = 16 << 20
 OWN_FILE = b"Written by memory-fabric setup"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A planned change of a file: its bytes before and after, None where there is no file."""
 
     path: str
@@ -269,7 +267,7 @@ def added(
     """
     done = put(_filled(bare.after, bare.path, empty))
     folders = bare.mark.folders if bare.restores and bare.mark else ()
-    mark = replace(mark, existed=bare.after is not None, folders=folders)
+    mark = mark._replace(existed=bare.after is not None, folders=folders)
     return _changed_to(bare.path, bare.before, done.text, mark, done.edits)
 
 
@@ -278,7 +276,7 @@ def _changed_to(
 ) -> Change:
     """Return the change to a text; its mark leads back by these edits."""
     after = text.encode("utf-8")
-    return Change(path, before, after, replace(mark, checksum=_checksum(after), edits=edits))
+    return Change(path, before, after, mark._replace(checksum=_checksum(after), edits=edits))
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
@@ -309,7 +307,7 @@ def apply(home: str, change: Change) -> None:
         made = manifest.missing_folders(os.path.dirname(path))
         if mark:
             folders = {*mark.folders, *manifest.folders_made_above(home, mark.path), *made}
-            noted = replace(mark, folders=tuple(sorted(folders)))  # the outermost first
+            noted = mark._replace(folders=tuple(sorted(folders)))  # the outermost first
         if change.after is None:
             os.unlink(path)
         else:

@@ -3,10 +3,10 @@
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from typing import Any
 
 from memory_fabric.health.check import Finding, fault, fine
@@ -29,8 +29,8 @@ def prove(root: str) -> list[Finding]:
     """Run each step with the test record, in a temporary home that is deleted afterwards. Raises
     OSError when the hooks cannot be started.
     """
-    folder = tempfile.mkdtemp(prefix="memory-fabric-prove-")
-    try:
+    deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
+    with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")
         with sandbox.without_installing():
             canary = f"heron{secrets.token_hex(4)}"
@@ -41,13 +41,10 @@ def prove(root: str) -> list[Finding]:
             sandbox.hook("PreToolUse", SECOND, **call)
             briefed = sandbox.hook("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
             sandbox.hook("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done.")
-            memory = Memory.open(sandbox.settings())
-            try:
+            with closing(Memory.open(sandbox.settings())) as memory:
                 ids = [record.id for record in memory.find_records("1") if canary in record.what]
                 holding = tiers_holding(memory, ids[0]) if ids else []
                 has_turn = counts.has_turn(memory, canary)
-            finally:
-                memory.close()
             trace = "; ".join([*sandbox.log()[-3:], stated.errors, answer.errors]).strip("; ")
             to_session = f"given to another session in {answer.took_s * 1000:.0f} ms"
             steps = (
@@ -62,8 +59,6 @@ def prove(root: str) -> list[Finding]:
                 _served(sandbox, f"gull{canary[5:]}"),
                 _forgotten(sandbox, canary, ids[0] if ids else ""),
             ]
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _served(sandbox: Sandbox, canary: str) -> Finding:
@@ -100,9 +95,8 @@ def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
     """Check that no file holds the purged words and that no other session is given them."""
     process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
     answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
-    memory = Memory.open(sandbox.settings())
-    folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
-    memory.close()
+    with closing(Memory.open(sandbox.settings())) as memory:
+        folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
     files_left = filesystem.files_with(canary, folders)
     is_gone = (
         bool(record) and process.returncode == 0 and not files_left and canary not in answer.context

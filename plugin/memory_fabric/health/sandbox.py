@@ -12,8 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import file_lock
 from memory_fabric.config import Settings, read_settings
@@ -30,8 +29,7 @@ PASSED_ON = (
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
 
-@dataclass(frozen=True, slots=True)
-class HookResult:
+class HookResult(NamedTuple):
     """Result of one hook process."""
 
     status: int

@@ -5,6 +5,7 @@ small steps of which each is durable: a run that was killed goes on where it was
 they are for an assistant that writes notes of them.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -110,16 +111,14 @@ class Reading:
         client = client_of(CLAUDE_CODE.key)
         settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
         try:
-            memory = home_projects.memory_of(settings, id_)
+            opened = contextlib.closing(home_projects.memory_of(settings, id_))
         except NotFound:
             return None
-        try:
+        with opened as memory:
             memory.batch = self.run.batch
             memory.session_database()  # open the database for writing before views of it are opened
             _begin(memory, self.run.batch)
             return self._finish(memory, 0, 0)
-        finally:
-            memory.close()
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
@@ -238,7 +237,10 @@ def _propose(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, earlier_prompts(memory, session, sentence))
-        if (times or _stands_alone(statement)) and not noted_before(memory, sentence):
+        # Enough to be understood later without being repeated.
+        stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
+        stands_alone = stands_alone and not sentence.rstrip().endswith("?")
+        if (times or stands_alone) and not noted_before(memory, sentence):
             sentences.append(sentence)
             found.append((times, statement, (id_, session, text, at, domain)))
     found.sort(key=lambda one: -one[0])
@@ -257,11 +259,6 @@ def _propose(memory: Memory) -> None:
         )
         by = Provenance("prompt", trust="assistant", session=session, domain=domain)
         memory.remember(record, by, at=at)
-
-
-def _stands_alone(said: Heard) -> bool:
-    is_long_enough = len(content_stems(said.sentence)) >= MIN_STEMS
-    return said.kind in ONCE and is_long_enough and not said.sentence.rstrip().endswith("?")
 
 
 class Condensed(NamedTuple):

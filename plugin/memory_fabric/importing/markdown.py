@@ -4,7 +4,7 @@ Code blocks and comments are kept out. Only a subset of YAML is read: `key: valu
 nested keys, which are joined with a dot.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _BULLETS = ("- ", "* ", "+ ")
@@ -41,7 +41,36 @@ def parse(text: str) -> Page:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     head, first = frontmatter(lines)
     title = next((line.strip("# \t") for line in lines[first:] if line.startswith("# ")), "")
-    return Page(head, title, tuple(_blocks(lines, first)))
+    blocks: list[Block] = []
+    heading, code, is_comment, base = "", "", False, 0
+    lines_of_block: list[str] = []
+    began, is_bullet = 0, False
+    for number, line in enumerate([*lines[first:], ""], first + 1):
+        bare = line.strip()
+        if code or bare.startswith(CODE):
+            code = bare[:3] if not code else "" if bare.startswith(code) else code
+            continue
+        if is_comment or bare.startswith("<!--"):
+            is_comment = "-->" not in bare
+            continue
+        deep, is_empty = level(bare), not bare.strip("-*_=# \t")
+        indent = len(line) - len(line.lstrip())
+        text = without_bullet(bare)
+        starts = text != bare and (not is_bullet or indent < base + _NESTED_FROM)
+        if lines_of_block and (deep or starts or is_empty):
+            texts = tuple(lines_of_block)
+            blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
+            lines_of_block, is_bullet = [], False
+        if deep:
+            heading = bare.strip("# \t").rstrip(":")
+        elif not is_empty:
+            if not lines_of_block:
+                began, is_bullet, base = number, text != bare, indent
+            lines_of_block.append(text)
+    if lines_of_block:  # behind it an unfinished piece of code, or comment
+        texts = tuple(lines_of_block)
+        blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
+    return Page(head, title, tuple(blocks))
 
 
 def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
@@ -76,37 +105,6 @@ def _value(text: str) -> str:
     if bare.startswith("[") and bare.endswith("]"):
         return ", ".join(_value(part) for part in bare[1:-1].split(",") if part.strip())
     return bare
-
-
-def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:
-    heading, code, is_comment, base = "", "", False, 0
-    lines_of_block: list[str] = []
-    began, is_bullet = 0, False
-    for number, line in enumerate([*lines[first:], ""], first + 1):
-        bare = line.strip()
-        if code or bare.startswith(CODE):
-            code = bare[:3] if not code else "" if bare.startswith(code) else code
-            continue
-        if is_comment or bare.startswith("<!--"):
-            is_comment = "-->" not in bare
-            continue
-        deep, is_empty = level(bare), not bare.strip("-*_=# \t")
-        indent = len(line) - len(line.lstrip())
-        text = without_bullet(bare)
-        starts = text != bare and (not is_bullet or indent < base + _NESTED_FROM)
-        if lines_of_block and (deep or starts or is_empty):
-            texts = tuple(lines_of_block)
-            yield Block(" ".join(texts), began, heading, is_bullet, texts)
-            lines_of_block, is_bullet = [], False
-        if deep:
-            heading = bare.strip("# \t").rstrip(":")
-        elif not is_empty:
-            if not lines_of_block:
-                began, is_bullet, base = number, text != bare, indent
-            lines_of_block.append(text)
-    if lines_of_block:  # behind it an unfinished piece of code, or comment
-        texts = tuple(lines_of_block)
-        yield Block(" ".join(texts), began, heading, is_bullet, texts)
 
 
 def level(bare: str) -> int:

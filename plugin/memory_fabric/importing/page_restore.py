@@ -89,8 +89,13 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     name = found.head.removeprefix("of ")
     stated = next((row["project"] for row in found.data if "project" in row), None)
     is_user = name == USER_PAGE if stated is None else not stated
-    if not is_user and not anyway and not _is_of_here(memory, str(stated or ""), name):
-        here = memory.project.name if memory.project else "this folder"
+    is_here, project = is_user or anyway, memory.project
+    if project is not None and not is_here:
+        # By its id, or by its name if this home does not know the id.
+        is_unknown = stated not in registry_file.project_ids(memory.settings.home)
+        is_here = stated == project.id or (is_unknown and name == page_name(project.name))
+    if not is_here:
+        here = project.name if project else "this folder"
         raise BadInput(
             "PATH",
             f"{path} is a page of the project {name}, not of {here}.",
@@ -101,16 +106,6 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     line = {"lines": list(found.data), "signature": found.signature}
     is_signed = bool(key) and not found.torn and signing.is_ours(line, key)
     return _Comparison(memory, found, store, is_signed, mine).result(name)
-
-
-def _is_of_here(memory: Memory, stated: str, name: str) -> bool:
-    """Return True for a page of this project, by its id, or name if the id is unknown."""
-    if memory.project is None:
-        return False
-    if stated == memory.project.id:
-        return True
-    is_known = stated in registry_file.project_ids(memory.settings.home)
-    return not is_known and name == page_name(memory.project.name)
 
 
 def store(memory: Memory, found: Restoring, batch: str) -> None:

@@ -68,17 +68,6 @@ class Session(NamedTuple):
         return max(0, self.transcript.size - self.offset)
 
 
-class Group(NamedTuple):
-    """The sessions of one project, in the order of time."""
-
-    place: Place
-    sessions: tuple[Session, ...]
-
-    def of(self, *states: str) -> list[Session]:
-        """Return the sessions in one of these states."""
-        return [session for session in self.sessions if session.state in states]
-
-
 def make(
     settings: Settings,
     roots: Mapping[str, str],
@@ -122,13 +111,12 @@ def to_read(sessions: Iterable[Session]) -> list[Session]:
     return [session for session in sessions if session.state in TO_READ]
 
 
-def groups(sessions: Iterable[Session]) -> list[Group]:
-    """Return the sessions by project, the last used project first."""
+def groups(sessions: Iterable[Session]) -> list[list[Session]]:
+    """Return the sessions by project, in the order of time, the last used project first."""
     by_key: dict[str, list[Session]] = {}
     for session in sessions:
         by_key.setdefault(session.place.key, []).append(session)
-    unordered = [Group(some[0].place, tuple(some)) for some in by_key.values()]
-    return sorted(unordered, key=lambda g: max(_changes(g.sessions)), reverse=True)
+    return sorted(by_key.values(), key=lambda some: max(_changes(some)), reverse=True)
 
 
 def _changes(sessions: Iterable[Session]) -> list[float]:
@@ -180,16 +168,16 @@ def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
         "read_until": read_until(sessions),
         "projects": [
             {
-                "project": place.name,
-                "id": place.id,
-                "root": place.root,
+                "project": some[0].place.name,
+                "id": some[0].place.id,
+                "root": some[0].place.root,
                 "clients": sorted({session.transcript.client for session in some}),
                 "since": some[0].transcript.head.began_at,
                 "until": ids.timestamp(max(_changes(some))),
                 "bytes": sum(session.transcript.size for session in some),
                 "sessions": dict(Counter(session.state for session in some)),
             }
-            for place, some in groups(sessions)
+            for some in groups(sessions)
         ],
     }
 

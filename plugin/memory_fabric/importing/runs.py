@@ -5,7 +5,7 @@ The file of `learn` also has the new places of folders that were moved, which a 
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
@@ -127,16 +127,13 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
     """
     taken = []
     for key, folder in run.folders.items():
-        memory = _opened(settings, key, folder)
-        try:
+        with closing(_opened(settings, key, folder)) as memory:
             chosen = [c for c in changes.of_batch(memory, run.batch) if not c.undone]
             results = undoing.undo(memory, chosen, by)
             name = memory.project.name if memory.project else folder
             count = sum(bool(result.by) for result in results)
             if memory.project or results:
                 taken.append(Taken(name, count, len(results) - count))
-        finally:
-            memory.close()
     save(settings.home, run._replace(state="undone"), file)
     return taken
 

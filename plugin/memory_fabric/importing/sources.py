@@ -93,19 +93,15 @@ def recognise(path: str) -> tuple[Source | None, str]:
         raise BadInput("PATH", f"{path} is a link to nothing.", remedy="Name the file itself.")
     if not os.access(path, os.R_OK):
         raise BadInput("PATH", f"{path} cannot be read.", remedy="Check its permissions.")
-    if not os.path.isdir(path):
-        return _file(path), path
-    source = next((source for source in SOURCES if source.is_folder(path)), None)
-    if source is None:
-        raise BadInput(
-            "PATH",
-            f"{path} is a folder without memories of a known form.",
-            remedy="docs/import.md lists the forms; name a file in it.",
-        )
-    return source, os.path.join(path, exports.DATABASE) if source is CLAUDE_MEM else path
-
-
-def _file(path: str) -> Source | None:
+    if os.path.isdir(path):
+        source = next((source for source in SOURCES if source.is_folder(path)), None)
+        if source is None:
+            raise BadInput(
+                "PATH",
+                f"{path} is a folder without memories of a known form.",
+                remedy="docs/import.md lists the forms; name a file in it.",
+            )
+        return source, os.path.join(path, exports.DATABASE) if source is CLAUDE_MEM else path
     try:
         with files.open_regular(path) as stream:
             head = stream.read(HEAD_BYTES)
@@ -114,10 +110,10 @@ def _file(path: str) -> Source | None:
             "PATH", f"{path} is not a regular file.", remedy="Name a file or a folder."
         ) from error
     if head.startswith(exports.MAGIC):
-        return CLAUDE_MEM
+        return CLAUDE_MEM, path
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     if not path.lower().endswith(MARKDOWN) and not instructions.is_instructions(path):
-        return MEM0 if exports.is_mem0(text) else None
+        return MEM0 if exports.is_mem0(text) else None, path
     source = next((source for source in SOURCES if source.is_page(path, text)), None)
     if source is None:
         raise BadInput(
@@ -126,7 +122,7 @@ def _file(path: str) -> Source | None:
             remedy="docs/import.md lists the forms; name it CLAUDE.md or AGENTS.md if it holds "
             "rules.",
         )
-    return source
+    return source, path
 
 
 def expect_graph(path: str, called: str) -> None:

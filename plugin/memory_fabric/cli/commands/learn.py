@@ -153,14 +153,14 @@ def _preview(
     number = many(len(sessions), "session")
     show.line(f"{number} of {work.clients_of(sessions)} since {began[:10]}; {news}.", "bold")
     rows = []
-    for group in past_sessions.groups(sessions):
-        waiting = str(len(group.of(*past_sessions.TO_READ)) or "-")
-        since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
-        times = (s.transcript.deleted_s for s in past_sessions.to_read(group.sessions))
+    for some in past_sessions.groups(sessions):
+        place, waiting = some[0].place, past_sessions.to_read(some)
+        since = formatting.when(some[0].transcript.head.began_at)[:10]
+        times = (session.transcript.deleted_s for session in waiting)
         deleted_s = min(filter(None, times), default=0.0)
         deleted = formatting.when(timestamp(deleted_s))[:10] if deleted_s else "-"
-        name, number = group.place.name, str(len(group.sessions))
-        rows.append((name, number, waiting, since, deleted, group.place.root))
+        numbers = str(len(some)), str(len(waiting) or "-")
+        rows.append((place.name, *numbers, since, deleted, place.root))
     columns = ("project", "sessions", "to read", "since", "deleted from", "folder")
     show.table(columns, rows)
     show.lines(_left_out(sessions))
