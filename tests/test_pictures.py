@@ -13,10 +13,8 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs/pictures"
 SIZES = {
     "icon.png": (512, 512),
-    "page-dark.png": (2560, 1600),
-    "page-light.png": (2560, 1600),
-    "page-phone.png": (780, 1688),
-    "page-timeline.png": (2560, 1600),
+    "page-dark.png": (1280, 800),
+    "page-light.png": (1280, 800),
 }
 
 

@@ -51,6 +51,16 @@ def test_a_card_leads_with_its_words_and_tells_all_once_it_is_open(open_page: Op
     expect(page.locator(".foot.more")).to_have_count(1)
 
 
+def test_a_reason_that_the_words_hold_stands_once(open_page: Opener) -> None:
+    made = Pictured()
+    made.record("Split the table because Old rows are seldom read.", why="old rows are seldom read")
+
+    page = open_page(made.made(), "#/timeline")
+
+    expect_told(page, ["Split the table because Old rows are seldom read."])
+    expect(page.locator(".card .why")).to_have_count(0)
+
+
 def test_words_and_light_lines_differ_in_weight_and_size(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 

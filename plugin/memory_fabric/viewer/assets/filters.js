@@ -12,6 +12,7 @@ const FILTERS = [
     title: "Records that are",
     of: () => counted(memory.records.map((r) => r.type)),
     typed: true,
+    words: WORDS,
   },
   {
     key: "domain",

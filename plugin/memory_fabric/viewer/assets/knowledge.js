@@ -66,7 +66,7 @@ function chapterOf({ key, title, records }) {
 function knownRow(record) {
   const said = speakerOf(record).replace(/^(said|reported) by /, "");
   const who = (record.trust === "user" && short(record.author, 40)) || said;
-  const { why } = record;
+  const why = reasonOf(record);
   return el(
     "li",
     {},

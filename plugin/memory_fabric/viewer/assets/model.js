@@ -129,6 +129,12 @@ function leadOf(why) {
   return LED_IN.test(why) ? "" : "because ";
 }
 
+/** The reason of a record; '' where its words hold it already. */
+function reasonOf({ worded, why }) {
+  const plainly = (text) => String(text ?? "").toLowerCase().replace(/[\s.]+/g, " ").trim();
+  return plainly(worded).includes(plainly(why)) ? "" : why;
+}
+
 /** True if a newer record has taken its place, or its time is over. */
 function isOver(record) {
   return (

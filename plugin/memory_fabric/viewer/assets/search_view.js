@@ -25,7 +25,7 @@ function browse(box) {
       e.degree && many(e.degree, "relation"),
     ].filter(Boolean);
   const row = (e) =>
-    el("li", {}, entityLink(e, { "data-row": true }), quiet(` ${counts(e).join(" \u00b7 ")}`));
+    el("li", {}, entityLink(e, { "data-row": true }), quiet(counts(e).join(" \u00b7 ")));
   if (!memory.entities.length && !memory.records.length)
     fill(box, el("p", { class: "nothing" }, "Nothing to search in yet."));
   else if (!best.length && filterCount()) fill(box, nothingLeft("entities"));
@@ -33,7 +33,7 @@ function browse(box) {
     fill(
       box,
       p("quiet", "Type in the field above ", el("kbd", {}, "/"), best.length > 0 && ". Best known:"),
-      el("ul", { class: "rows" }, best.slice(0, 60).map(row)),
+      el("ul", { class: "rows browse" }, best.slice(0, 60).map(row)),
     );
 }
 
@@ -102,7 +102,7 @@ function hitCard(lead, href, { why, foot, reasons, faint }) {
 function foundHit({ entity, record, score, parts, factors, matched }, words) {
   const one = entity ?? record;
   const text = entity ? entity.name || "(no name)" : record.worded;
-  const second = entity ? telling(entity, words) : record.why;
+  const second = entity ? telling(entity, words) : reasonOf(record);
   const href = entity ? hashOf("entity", keyOf(entity)) : hashOf("timeline", record.short_id);
   return hitCard(entity ? marked(short(text, 160), words) : prose(cut(text), words), href, {
     why: second && [!entity && quiet(leadOf(second)), inline(short(second, 300), words)],

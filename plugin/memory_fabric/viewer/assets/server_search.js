@@ -56,9 +56,10 @@ function recalledHit(result, words) {
   const said = meta.trust === "user" && meta.quotation;
   const whole = [result.text, ...(meta.also_observed ?? [])].join("; ");
   const worded = said ? `\u201c${said}\u201d (noted as: ${result.text})` : whole;
+  const why = reasonOf({ worded, why: meta.why });
   const isTurn = result.source === "episodes";
   return hitCard(isTurn ? inline(short(worded, 400), words) : prose(cut(worded), words), href, {
-    why: meta.why && [quiet(leadOf(meta.why)), inline(short(meta.why, 300), words)],
+    why: why && [quiet(leadOf(why)), inline(short(why, 300), words)],
     foot: [
       isTurn ? "said in a session" : typeLabel(meta.type || meta.entityType),
       (meta.over || meta.superseded_by) && el("span", { class: "ended" }, "replaced"),

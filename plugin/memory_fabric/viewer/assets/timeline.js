@@ -194,7 +194,8 @@ function recordCard(record, asOf = "", isOpen = false) {
   const over = isOver(record) && !asOf;
   const href = hashOf("timeline", record.short_id);
   const text = prose(record.worded);
-  const { why, alternatives } = record;
+  const why = reasonOf(record);
+  const { alternatives } = record;
   const kinds = ["card", over && "over-now", isOpen && "wanted"].filter(Boolean);
   // Commands, the buttons of a page in a file, stand on the open record alone.
   const acts = (isOpen || changeMode() === SERVED) && recordActions(record);

@@ -68,7 +68,7 @@ function listRow(node) {
     node.record ? cardMark(node.type) : mark(node.type),
     short(node.name, 110) || "(no name)",
   );
-  const type = quiet(` ${short(node.type || "unknown", 30)}`);
+  const type = quiet(` ${short(WORDS[node.type] ?? (node.type || "unknown"), 30)}`);
   return el("li", {}, link, type, p("quiet small", connections(node)));
 }
 
@@ -93,7 +93,7 @@ function recordPanel({ record, ...node }, steps) {
   return el(
     "div",
     { class: "one" },
-    p("over", cardMark(record.type), quiet(record.type), staleMark(record), deselectButton()),
+    p("over", cardMark(record.type), quiet(WORDS[record.type] ?? record.type), staleMark(record), deselectButton()),
     el("h1", { dir: "auto", class: "said" }, inline(short(record.what, 400))),
     record.why && told("why", quiet(leadOf(record.why)), inline(short(record.why, 400))),
     panelActs({ ...node, record }, steps, hashOf("timeline", record.short_id)),

@@ -75,7 +75,7 @@ function showLegend() {
         "details",
         { open: legendOpen ?? innerWidth > 700, on: { toggle: noteLegend } },
         el("summary", {}, "Legend and filters"),
-        legendGroup("Entities", "type", types.slice(0, 14), mark),
+        types.length > 0 && legendGroup("Entities", "type", types.slice(0, 14), mark),
         graph.scene.kind === "overview" || kinds.length
           ? legendGroup("Records", "record", kinds.slice(0, 11), cardMark, recordsSwitch())
           : null,
@@ -104,7 +104,7 @@ function legendGroup(title, key, counts, markOf, before = null) {
         on: { click: () => keepingFocus(() => applyFilters(toggled(key, value))) },
       },
       markOf(value),
-      short(value, 24),
+      short(WORDS[value] ?? value, 24),
       quiet(` ${count.toLocaleString("en")}`),
     );
   return el(
