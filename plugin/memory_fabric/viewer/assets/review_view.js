@@ -92,7 +92,6 @@ function showReview() {
       el("h1", {}, "Review"),
       p("quiet", count ? waits : "Nothing is due for review."),
       count > 0 && changeMode() === SERVED && p("quiet small keys-hint", hint),
-      changeMode() && dialogButton("Undo the last change\u2026", () => openUndo(), ""),
       kinds.map((kind) => dueSection(kind, total[kind], ofKind(kind))),
       elsewhereSections(items.filter((one) => one.elsewhere)),
     ),
@@ -183,18 +182,19 @@ function dueCard(one) {
 
 function dueText(record, isCandidate = false) {
   const href = hashOf("timeline", record.short_id);
-  const words = record.worded ?? record.what;
+  const text = prose(record.worded ?? record.what);
   const context = (word, text) => text && told("why", quiet(`${word}: `), short(text, 320));
   const prompt = record.prompt !== record.what && record.prompt;
-  const foot = [record.scope, TRUSTS[record.trust] ?? record.trust, day(record.at), ""];
+  const id = el("code", {}, record.short_id);
+  const foot = [typeLabel(record.type), record.scope, speakerOf(record), day(record.at), id];
+  const what = el(isCandidate ? "div" : "a", { dir: "auto", href: isCandidate ? null : href }, text);
   return [
-    p("over", typeLabel(record.type), quiet(ago(record.at))),
-    p("what", isCandidate ? el("span", { dir: "auto" }, words) : el("a", { dir: "auto", href }, words)),
-    record.why && told("why", quiet(leadOf(record.why)), record.why),
+    el("div", { class: "what" }, what),
+    record.why && told("why", quiet(leadOf(record.why)), inline(record.why)),
     record.when && told("why", quiet("when "), record.when),
     context("prompt", prompt),
     context("before it", record.before),
-    p("foot", foot.join(" \u00b7 "), el("code", {}, record.short_id)),
+    p("foot", dotted(foot)),
   ];
 }
 
