@@ -286,8 +286,7 @@ class BaseMemory:
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # a file would keep it beyond its session
             raise error
-        # The project's disk may have space when home's has none, also for changes of the user's
-        # database.
+        # The project's disk may have space when home's has none, also for the user's changes.
         folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
         for folder in dict.fromkeys(folders):
             try:

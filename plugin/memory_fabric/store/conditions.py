@@ -45,8 +45,7 @@ COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
 RANKED_ROWS, SPARE = 20_000, 16
 # Only the rarest of the frequent groups count; bm25 reads every row of each.
 MAX_IN_QUORUM = 4
-# Rows are counted exactly up to the first number; beyond it, the count of the newest rows is scaled
-# up.
+# Rows are counted exactly up to the first number; beyond it, a count of the newest is scaled up.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
 
 # Queries for the highest row number of each index.

@@ -66,8 +66,7 @@ class Database:
         # Why the database could, for now, only be opened for reading; it will be opened again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if a durable commit follows that decides whether the changes before it count, so that
-        # these need not be durable.
+        # True if a durable commit follows that decides about the changes before it.
         self.waits_for_last = False
         # The whole graph and the state of the file when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
@@ -475,8 +474,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes that create the same file meet here; SQLite does not wait for this
-            # switch.
+            # Two processes that create one file meet here; SQLite does not wait for this switch.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

@@ -28,8 +28,7 @@ COMPARED = 30
 PORTION = 200
 # The shortest text that the index knows.
 PART_CHARS = 3
-# Trigrams of a long text that are looked up, evenly spread: each costs, and a few are selective
-# enough.
+# Trigrams of a long text that are looked up, evenly spread: a few are selective enough.
 MAX_PARTS = 4
 # The one letter with a lower case of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"

@@ -93,8 +93,7 @@ class Locked:
 
         handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
-            # A lock on a file that was removed meanwhile excludes nobody: the next process makes a
-            # new file.
+            # A lock on a file that was removed excludes nobody: the next process makes a new file.
             if file_lock.take(handle) and os.fstat(handle).st_nlink:
                 self.handle = handle
                 return True

@@ -27,8 +27,7 @@ MAX_SMALL_ENTITIES = 500
 def read_graph(db: Database) -> Graph:
     """Return the whole graph: entities and relations by creation, observations by insertion."""
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
-    # Two domains may have the same observation of an entity, each in its own row: it is listed
-    # once.
+    # Two domains may have the same observation, each in its own row: it is listed once.
     texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
@@ -233,8 +232,7 @@ def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 
-# The last row of a key counts: an entity's own name wins over an alias, the oldest over younger
-# ones.
+# The last row of a key counts: a name wins over an alias, an older entity over a younger.
 _ENTITIES_OF_KEYS = """
 SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity

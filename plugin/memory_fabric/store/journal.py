@@ -42,8 +42,7 @@ BATCH = 500
 # A journal in home has only been written by this package, and grows with the memory: one of a
 # million observations has 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
-# Session records are private to their user (decision 0043), and others have the file of
-# instructions itself.
+# Session records are private (decision 0043); others have the file of instructions itself.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"

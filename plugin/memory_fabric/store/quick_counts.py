@@ -33,8 +33,7 @@ def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
     total = Counts()
     try:
         for path in filter(os.path.isfile, paths):
-            # Without a log of newer commits beside it, the file is complete, and is read without
-            # locks.
+            # Without a log of newer commits the file is complete, and is read without locks.
             try:
                 has_log = os.path.getsize(path + "-wal") > 0
             except OSError:

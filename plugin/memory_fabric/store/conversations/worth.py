@@ -11,8 +11,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
-# Kinds of items that tell no memory: headings and fences, the request for notes, the cue beside a
-# prompt.
+# Kinds of items that tell no memory: headings and fences, request for notes, cue of a prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
 # The channel of the tool `recall`, whose answers were asked for.
 ASKED_FOR = "recall"

@@ -17,8 +17,7 @@ from memory_fabric.store.graph_file import exchange
 
 # Size, time of change, inode; None without a file.
 Signature = tuple[int, int, int] | None
-# Digests of a file's lines, each with the redacted line; empty for a line that is not of the
-# graph.
+# Digests of a file's lines with the redacted lines; empty for one that is not of the graph.
 Marked = dict[bytes, bytes]
 
 KEY, PREFIX = "mirror", "agreed-"

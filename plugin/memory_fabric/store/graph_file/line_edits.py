@@ -18,8 +18,7 @@ from memory_fabric.store.operations import kinds
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
-# Operations, and entities and relations, that are edited one by one; with more of either the whole
-# file is written.
+# With more operations, or entities and relations, the whole file is written.
 MAX_OPERATIONS = MAX_TOUCHED = 200
 _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "

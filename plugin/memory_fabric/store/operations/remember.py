@@ -42,8 +42,7 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     record of the `past`, from an old session, may come again after an undo.
     """
     new = records.from_object(payload["record"])
-    # A shared journal may have returned the record before it was stored here: it is this user's
-    # own.
+    # A shared journal may have returned the record before it was stored here as this user's own.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:

@@ -29,8 +29,7 @@ MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# A line with the user's words has room for at most this many characters of the assistant's text, in
-# whole sentences.
+# Beside the user's words a line has room for so many characters of the assistant's sentences.
 CAPTION_CHARS = 200
 # A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
