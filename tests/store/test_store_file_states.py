@@ -330,13 +330,3 @@ def test_no_journal_holds_the_blob_id_of_a_file(world: World, memory: Memory) ->
 
     assert journals
     assert not any(blob_id.encode() in text for text in journals)
-
-
-def test_a_read_only_database_of_an_older_release_marks_nothing(memory: Memory) -> None:
-    record = kept(memory, f"Cursors page through {API}.")
-    db = database(memory)
-    db.connection.execute("DROP TABLE file_states")
-    db.read_only = True
-
-    assert changed(memory, record) == {}
-    assert memory.failures == []
