@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from memory_fabric.capture.edit import request
+from memory_fabric.capture import edit
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
@@ -69,13 +69,11 @@ def carry_out(memory: Memory, asked: PageChange) -> Answer:
 
 
 def _edit(memory: Memory, asked: EditBody) -> Answer:
-    from memory_fabric.capture import edit  # with the first change
-
     visible = visible_to_process(memory)
     visible.batch = memory.batch
     for record in (asked.record, *asked.instead_of):
         _require_as_shown(visible, record)
-    wanted = request(
+    wanted = edit.request(
         text=asked.text, kind=asked.type, scope=asked.scope, why=asked.why, when=asked.when
     )
     if wanted == edit.Edit() and not asked.instead_of:
@@ -89,8 +87,6 @@ def _edit(memory: Memory, asked: EditBody) -> Answer:
 
 
 def _decide(memory: Memory, asked: RecordBody) -> Answer:
-    from memory_fabric.capture import edit  # with the first change
-
     _require_as_shown(memory, asked.record)
     name = asked.record.id
     if asked.action in ("pin", "unpin"):
@@ -110,8 +106,6 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
 
 
 def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
-    from memory_fabric.capture import edit  # with the first change
-
     records = [one.record for one in review.brought(memory, asked.of)]
     if not records:
         raise NotFound(asked.of, f"Nothing of {asked.of} waits to be confirmed.")

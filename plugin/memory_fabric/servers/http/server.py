@@ -152,9 +152,9 @@ class Workers(Multiprocess):
 class Server(Listener):
     """A server of this machine's memory that listens already; `run` answers until a signal comes.
 
-    Up to `workers` processes answer questions, by default as many as `default_workers` says. Raises
-    BadInput for an address that others reach when no key is kept, CannotListen, StoreUnavailable
-    when the kept keys cannot be read.
+    Up to `workers` processes answer questions, by default one for each processor, at most four.
+    Raises BadInput for an address that others reach when no key is kept, CannotListen,
+    StoreUnavailable when the kept keys cannot be read.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Server(Listener):
         super().__init__(host, port, allowed)
         # Clients are not the session in which the server was started.
         self._settings = settings._replace(session="")
-        self._workers = workers or default_workers()
+        self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
     @property
     def address(self) -> str:
@@ -249,11 +249,6 @@ def _team_app(
     app = application(TeamStore(settings, dsn, space, insecure=insecure))
     store_thread.settle()
     return Guard(app, MemberKeys(), names, Rate(settings.serve_rate), cookie)
-
-
-def default_workers() -> int:
-    """Return how many processes answer questions: one for each processor, at most four."""
-    return min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:

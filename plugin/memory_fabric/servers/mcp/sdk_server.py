@@ -112,11 +112,10 @@ class MemoryServer:
     ) -> dict[str, Any]:
         greeting = context.session.client_params
         client = greeting.client_info.name if greeting else ""
-        origin = tools.origin_of(params.meta, client)
 
         async def answer(name: str, arguments: dict[str, Any]) -> Outcome:
             outcome = await self._store.ask(
-                lambda memory: self._handler.call(memory, name, arguments, origin),
+                lambda memory: self._handler.call(memory, name, arguments, params.meta, client),
                 changes=name not in tools.READERS,
             )
             if outcome.changed:

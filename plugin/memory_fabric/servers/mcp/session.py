@@ -109,7 +109,7 @@ class Session:
             self._settle(request, self._result(request, wire(wrong)))
             return
         client = protocol.client_name(request.params) if self._modern else self._client
-        origin = tools.origin_of(request.params.get("_meta"), client)
+        meta = request.params.get("_meta")
         handler = tools.RequestHandler(self._said_by, self._place, self._watch)
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
@@ -125,7 +125,7 @@ class Session:
         changes = name not in tools.READERS
         self._ask(
             request,
-            lambda memory: handler.call(memory, name, arguments, origin),
+            lambda memory: handler.call(memory, name, arguments, meta, client),
             done,
             changes=changes,
         )

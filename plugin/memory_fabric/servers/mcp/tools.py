@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
 from memory_fabric.errors import FabricError
@@ -122,57 +122,6 @@ WITHOUT_ID = (
 )
 
 
-class Origin(NamedTuple):
-    """The `id` of a tool's call, '' from clients that send none, and the client's own name."""
-
-    id: str = ""
-    client: str = ""
-
-
-def origin_of(meta: Mapping[str, Any] | None, client: str) -> Origin:
-    """Return the origin of a call by its `_meta` and the name of the client."""
-    stated = (meta or {}).get(CALL_ID)
-    return Origin(stated if isinstance(stated, str) else "", client)
-
-
-def seated(
-    memory: Memory, said_by: Provenance, origin: Origin, place: str
-) -> tuple[Memory, Provenance]:
-    """Return the memory that the calling agent may see, and the provenance of its writes.
-
-    A call without an id is from no agent, unless the client has agents. Raises FabricError if
-    agents are isolated and the caller is unknown, or if config.toml cannot be read.
-    """
-    if memory.settings.closed:
-        raise switches.off_error(memory.settings)
-    # A mirrored file has a home of its own within the one that everybody has.
-    caller = callers.load(memory.switched_by[0], origin.id) if origin.id else callers.Caller()
-    if isolates(memory.settings):
-        if caller is None:
-            raise FabricError(UNKNOWN)
-        if not origin.id and origin.client == CLAUDE_CODE:
-            raise FabricError(WITHOUT_ID)
-    who = caller or callers.Caller()
-    domain = domain_for(memory.settings, who.agent_type, place)
-    stamped = said_by._replace(
-        session=who.session or said_by.session, agent=who.agent_type, domain=domain.name
-    )
-    return visible_from(memory, domain), stamped
-
-
-def seen_by_anybody(memory: Memory, place: str) -> Memory:
-    """Return the memory that an unknown reader may see. Raises FabricError."""
-    if memory.settings.closed:
-        raise switches.off_error(memory.settings)
-    domain = domain_for(memory.settings, "", place)
-    if isolates(memory.settings) and not domain.isolated:
-        raise FabricError(
-            "config.toml isolates agents, and nobody can tell who reads this resource: use the "
-            "tool read_graph."
-        )
-    return visible_from(memory, domain)
-
-
 class RequestHandler:
     """Requests of MCP clients to a memory, independent of the transport.
 
@@ -184,17 +133,36 @@ class RequestHandler:
         self._said_by, self._place, self._watch = said_by, place, watch
 
     def call(
-        self, memory: Memory, name: str, arguments: Mapping[str, Any], origin: Origin
+        self,
+        memory: Memory,
+        name: str,
+        arguments: Mapping[str, Any],
+        meta: Mapping[str, Any] | None,
+        client: str,
     ) -> Outcome:
         """The outcome of a tool's call that `complaint` found nothing wrong with.
 
-        Raises FabricError if the caller is unknown but must be known, or memory is switched off.
+        A call whose `meta` has no id is from no agent, unless the client of this name has agents.
+        Raises FabricError if the caller is unknown but must be known, memory is switched off, or
+        config.toml cannot be read.
         """
         # Before the scope of the caller is found: domains may have been isolated meanwhile.
         store_thread.renew(memory)
-        place = self._place or memory.settings.project_dir
-        visible, said_by = seated(memory, self._said_by, origin, place)
-        outcome = call(visible, name, arguments, said_by)
+        settings, said_by = memory.settings, self._said_by
+        if settings.closed:
+            raise switches.off_error(settings)
+        stated = (meta or {}).get(CALL_ID)
+        id_ = stated if isinstance(stated, str) else ""
+        # A mirrored file has a home of its own within the one that everybody has.
+        caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
+        if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
+            raise FabricError(UNKNOWN if caller is None else WITHOUT_ID)
+        who = caller or callers.Caller()
+        domain = domain_for(settings, who.agent_type, self._place or settings.project_dir)
+        said_by = said_by._replace(
+            session=who.session or said_by.session, agent=who.agent_type, domain=domain.name
+        )
+        outcome = call(visible_from(memory, domain), name, arguments, said_by)
         if outcome.changed:
             self._watch.is_told(store_thread.mark_of(memory))
         return outcome
@@ -202,7 +170,13 @@ class RequestHandler:
     def whole_graph(self, memory: Memory) -> str:
         """The graph as JSON. Raises FabricError where it may not be shown or cannot be read."""
         store_thread.renew(memory)
-        if not memory.settings.reads:
-            raise switches.off_error(memory.settings)
-        place = self._place or memory.settings.project_dir
-        return graph_tools.whole_graph(seen_by_anybody(memory, place))
+        settings = memory.settings
+        if settings.closed or not settings.reads:
+            raise switches.off_error(settings)
+        domain = domain_for(settings, "", self._place or settings.project_dir)
+        if isolates(settings) and not domain.isolated:
+            raise FabricError(
+                "config.toml isolates agents, and nobody can tell who reads this resource: use the "
+                "tool read_graph."
+            )
+        return graph_tools.whole_graph(visible_from(memory, domain))
