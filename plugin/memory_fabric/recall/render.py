@@ -9,26 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from memory_fabric import models
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
 from memory_fabric.language.times import days_between
-from memory_fabric.models import (
-    CHANGED_FILES,
-    CONFIRMED,
-    CONTRADICTS,
-    IMPORTED,
-    QUOTATION,
-    SAID_BEFORE,
-    SHARED_LOG,
-    Filters,
-    Hit,
-    Record,
-    Relation,
-    as_reason,
-    newer_than,
-    shown_type,
-    words_first,
-)
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -54,14 +38,14 @@ MAX_NAMES, MAX_NAME_CHARS, MAX_PATH_CHARS = 4, 60, 100
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
 
 
-def render(hits: Iterable[Hit], *, heading: str, max_chars: int) -> str:
+def render(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> str:
     """Return the hits as fenced text of at most `max_chars`; '' if not one line fits."""
     lines = map(hit_line, fitting(hits, heading=heading, max_chars=max_chars))
     shown = "\n".join(lines)
     return "\n".join((OPEN_FENCE, heading, shown, CLOSE_FENCE)) if shown else ""
 
 
-def fitting(hits: Iterable[Hit], *, heading: str, max_chars: int) -> list[Hit]:
+def fitting(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> list[models.Hit]:
     """Return the hits whose line `render` shows within this budget."""
     chars_left = max_chars - len("\n".join((OPEN_FENCE, heading, CLOSE_FENCE)))
     lines = []
@@ -73,12 +57,13 @@ def fitting(hits: Iterable[Hit], *, heading: str, max_chars: int) -> list[Hit]:
     return lines
 
 
-def hit_line(hit: Hit) -> str:
+def hit_line(hit: models.Hit) -> str:
     """Return `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (entities)`."""
-    about = hit.metadata
+    about, is_turn = hit.metadata, hit.source == "episodes"
+    speaker = f"{about.get('role') or 'someone'} said"
     marks = [
         "contradicts this prompt" if about.get("conflict") else "",
-        _kind(hit),
+        speaker if is_turn else models.shown_type(kind_of(hit) or "fact"),
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
         low_trust(str(about.get("trust")), about),
@@ -90,20 +75,20 @@ def hit_line(hit: Hit) -> str:
     # Names that recall added are left out, and the project's, which every second memory has.
     stated = about.get("entities") or hit.entities[:1]
     own_names = [name for name in stated if name != about.get("project")]
-    limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
+    limit = MAX_EPISODE_CHARS if is_turn else MAX_TEXT_CHARS
     why, words = str(about.get("why") or ""), words_of(hit)
     if words:
         # They are whole or not told: a cut could turn them.
         limit = max(limit, len(words) + 2)
-        text = words_first(words, one_line(hit.text), why, limit)
+        text = models.words_first(words, one_line(hit.text), why, limit)
         return memory_line(marks, text, "", own_names, (limit, 0), about=about)
     return memory_line(marks, hit.text, why, own_names, (limit, MAX_WHY_CHARS), about=about)
 
 
-def words_of(hit: Hit) -> str:
+def words_of(hit: models.Hit) -> str:
     """Return the user's words that are on record for a note; '' where none are."""
     is_users = hit.metadata.get("trust") == "user"
-    return one_line(str(hit.metadata.get(QUOTATION) or "")) if is_users else ""
+    return one_line(str(hit.metadata.get(models.QUOTATION) or "")) if is_users else ""
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
@@ -114,7 +99,7 @@ def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
     knows its members.
     """
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
-    imported = (about or {}).get(IMPORTED)
+    imported = (about or {}).get(models.IMPORTED)
     if trust == "tool" and imported:
         return f"from {cut(one_line(str(imported)), MAX_NAME_CHARS)}, unverified"
     if trust != "foreign" or not author:
@@ -123,12 +108,12 @@ def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
     return f"from {author}{claimed}, unverified"
 
 
-def low_trust_of(record: Record) -> str:
+def low_trust_of(record: models.Record) -> str:
     """Return the mark of a low-trust record."""
     about = {
         "author": record.author,
-        "is_member": record.origin == SHARED_LOG,
-        IMPORTED: record.evidence.get(IMPORTED),
+        "is_member": record.origin == models.SHARED_LOG,
+        models.IMPORTED: record.evidence.get(models.IMPORTED),
     }
     return low_trust(record.trust, about)
 
@@ -144,7 +129,7 @@ def replaced_by(about: Mapping[str, Any]) -> str:
 
 def changed_files(about: Mapping[str, Any]) -> str:
     """Return `(src/a.py has changed since; src/b.py is gone)`; '' if no named file has changed."""
-    changed = about.get(CHANGED_FILES)
+    changed = about.get(models.CHANGED_FILES)
     if not isinstance(changed, dict) or not changed:
         return ""
     parts = []
@@ -162,12 +147,12 @@ def changed_files(about: Mapping[str, Any]) -> str:
     return f"({'; '.join(parts)})" if parts else ""
 
 
-def path_text(path: Sequence[Relation]) -> str:
+def path_text(path: Sequence[models.Relation]) -> str:
     """Return a walked path, its relations as they are stored: `a recommends b; b used_for c`."""
     return neutralised("; ".join(f"{r.source} {r.type} {r.target}" for r in path))
 
 
-def filter_label(filters: Filters) -> str:
+def filter_label(filters: models.Filters) -> str:
     """Return `[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19), or ''."""
     domains = dict.fromkeys(domain_name(name) or name for name in filters.domains)
     stated = [("expert_domain", domains), ("project", filters.projects)]
@@ -194,9 +179,9 @@ def memory_line(
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
     if reason and not covers(text, reason):
-        body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
+        body += f" — {models.as_reason(cut(reason.removeprefix('because '), limits[1]))}"
     # Names in the text are not repeated.
-    key_words, files = words(body), about.get(CHANGED_FILES) or ()
+    key_words, files = words(body), about.get(models.CHANGED_FILES) or ()
     keys = {*map(stem, key_words), *key_words, *map("".join, pairwise(key_words))}
     names = [
         name
@@ -212,13 +197,7 @@ def memory_line(
     )
 
 
-def _kind(hit: Hit) -> str:
-    if hit.source == "episodes":
-        return f"{hit.metadata.get('role') or 'someone'} said"
-    return shown_type(str(hit.metadata.get("type") or hit.metadata.get("entityType") or "fact"))
-
-
-def _reference(hit: Hit) -> str:
+def _reference(hit: models.Hit) -> str:
     """Return the name under which the memory is found: a short id, or an entity's name."""
     source, _, identifier = hit.id.partition(":")
     if source == "graph":
@@ -240,7 +219,7 @@ DEFAULT_DAYS = 90
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
-def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
+def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
     """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
 
     An unknown time gives None days, and is not stale; neither are pinned records, nor those that
@@ -251,7 +230,7 @@ def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
     for hit in hits:
         about, over = hit.metadata, is_over(hit, now)
         days = days_between(hit.timestamp, now)
-        unconfirmed = days_between(str(about.get(CONFIRMED) or hit.timestamp), now)
+        unconfirmed = days_between(str(about.get(models.CONFIRMED) or hit.timestamp), now)
         marks = {
             "stale": not about.get("pinned") and is_stale(kind_of(hit), unconfirmed),
             "days_since": None if days is None else int(days),
@@ -274,18 +253,18 @@ def limit_days(kind: str, own_limit: int | None = None) -> int | None:
     return limit if limit is None or own_limit is None else own_limit
 
 
-def is_over(hit: Hit, now: str) -> bool:
+def is_over(hit: models.Hit, now: str) -> bool:
     """Return True if the memory was replaced by then, or its validity had ended."""
     until = str(hit.metadata.get("valid_to") or "")
     return until <= now if until and now else bool(hit.metadata.get("superseded_by"))
 
 
-def kind_of(hit: Hit) -> str:
+def kind_of(hit: models.Hit) -> str:
     """Return the type of a hit's record, else of its entity, else ''."""
     return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
 
 
-def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
+def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
     """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
     from memory_fabric.store import file_states  # late: not where nothing is told
@@ -294,14 +273,14 @@ def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     if not changes:
         return list(hits)
     return [
-        hit._replace(metadata={**hit.metadata, CHANGED_FILES: changes[id_]})
+        hit._replace(metadata={**hit.metadata, models.CHANGED_FILES: changes[id_]})
         if id_ in changes
         else hit
         for hit, id_ in zip(hits, ids, strict=True)
     ]
 
 
-def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
+def mark_records(records: Sequence[models.Record], memory: Memory) -> list[models.Record]:
     """Return the records, to be told and not stored, with their changed files in the evidence."""
     from memory_fabric.store import file_states  # late: not where nothing is told
 
@@ -309,28 +288,28 @@ def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
     if not changes:
         return list(records)
     return [
-        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
+        record._replace(evidence={**record.evidence, models.CHANGED_FILES: changes[record.id]})
         if record.id in changes
         else record
         for record in records
     ]
 
 
-def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     """Return the hits with each one behind the newer ones that contradict it, and marked so."""
     by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
-    newer = newer_than(
+    newer = models.newer_than(
         {
             id_: (
                 str(hit.metadata.get("stated_at") or hit.timestamp),
-                hit.metadata.get(CONTRADICTS) or (),
+                hit.metadata.get(models.CONTRADICTS) or (),
             )
             for id_, hit in by_record.items()
         }
     )
     if not newer:
         return list(hits)
-    placed: dict[str, Hit] = {}
+    placed: dict[str, models.Hit] = {}
     for hit in hits:
         before = newer.get(str(hit.metadata.get("record")), ()) if hit.source == "records" else ()
         # The newest first: one of them may be older than another.
@@ -338,7 +317,7 @@ def newer_first(hits: Sequence[Hit]) -> list[Hit]:
             placed.setdefault(by_record[id_].id, by_record[id_])
         placed.setdefault(hit.id, hit)
     return [
-        hit._replace(metadata={**hit.metadata, SAID_BEFORE: newer[id_]})
+        hit._replace(metadata={**hit.metadata, models.SAID_BEFORE: newer[id_]})
         if hit.source == "records" and (id_ := str(hit.metadata.get("record"))) in newer
         else hit
         for hit in placed.values()
@@ -347,7 +326,7 @@ def newer_first(hits: Sequence[Hit]) -> list[Hit]:
 
 def said_before(about: Mapping[str, object]) -> str:
     """Return `said before 1a2b3c4d` for a memory that a newer one contradicts; else ''."""
-    newer = about.get(SAID_BEFORE)
+    newer = about.get(models.SAID_BEFORE)
     return f"said before {short_id(str(newer[-1]))}" if isinstance(newer, list) and newer else ""
 
 

@@ -9,33 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from memory_fabric import models
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
 from memory_fabric.language.times import days_between
-from memory_fabric.models import (
-    AGREED,
-    CONFIRMED,
-    IMPORTED,
-    SAID_BEFORE,
-    Record,
-    by_words,
-    contradicted,
-    is_unconfirmed_import,
-    marked_older,
-    newer_records,
-    shown_type,
-    stated_at,
-    users_words,
-    worded,
-)
-from memory_fabric.recall.render import (
-    WHOLE,
-    is_stale,
-    low_trust_of,
-    mark_records,
-    memory_line,
-    said_before,
-)
+from memory_fabric.recall import render
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     ABOVE,
@@ -76,7 +54,7 @@ OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
 SAME_WORDS, SAME_SHARE = 2, 0.6
 # Of two facts or fixes of one session with so many shared words the later one knows more.
 LATER_WORDS, LATER_SHARE = 4, 0.45
-TRUSTED = ("user", AGREED)
+TRUSTED = ("user", models.AGREED)
 # Words that turn what a sentence says, in some languages; content words leave them out.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
@@ -84,11 +62,11 @@ DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 class Contents(NamedTuple):
     """The records that a block may tell, each kind best first, and how many more are in force."""
 
-    asked: tuple[Record, ...] = ()
-    rules: tuple[Record, ...] = ()
-    decisions: tuple[Record, ...] = ()
-    known: tuple[Record, ...] = ()
-    others: tuple[Record, ...] = ()
+    asked: tuple[models.Record, ...] = ()
+    rules: tuple[models.Record, ...] = ()
+    decisions: tuple[models.Record, ...] = ()
+    known: tuple[models.Record, ...] = ()
+    others: tuple[models.Record, ...] = ()
     more: int = 0
 
 
@@ -96,7 +74,7 @@ class Block(NamedTuple):
     """The text of a block, and the records in it."""
 
     text: str = ""
-    records: tuple[Record, ...] = ()
+    records: tuple[models.Record, ...] = ()
 
 
 class Part(NamedTuple):
@@ -153,9 +131,9 @@ def _with_few_imported(contents: Contents) -> Contents:
     """Count all but the first of the imported records that nobody confirmed among the others."""
     left = IMPORTED_CHARS
 
-    def is_told(record: Record) -> bool:
+    def is_told(record: models.Record) -> bool:
         nonlocal left
-        if record.pinned or not is_unconfirmed_import(record):
+        if record.pinned or not models.is_unconfirmed_import(record):
             return True
         size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
         fits = size <= left
@@ -235,12 +213,12 @@ def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
 
 
 def record_line(
-    record: Record, *, dated: bool = False, marks: Sequence[str] = (), why: bool = True
+    record: models.Record, *, dated: bool = False, marks: Sequence[str] = (), why: bool = True
 ) -> str:
     """Return `- [decision · 1a2b3c4d] text — because why (entities)`, whole."""
-    first = [shown_type(record.type)]
-    first += [stated_at(record)[:10] or "undated"] if dated else []
-    first += [low_trust_of(record), *marks, short_id(record.id)]
+    first = [models.shown_type(record.type)]
+    first += [models.stated_at(record)[:10] or "undated"] if dated else []
+    first += [render.low_trust_of(record), *marks, short_id(record.id)]
     # The name of the project and of a file tell nothing.
     own = name_key(record.project)
     names = [
@@ -248,55 +226,59 @@ def record_line(
         for entity in record.entities
         if entity.type not in ("project", "file") and name_key(entity.name) != own
     ]
-    words = users_words(record)
+    words = models.users_words(record)
     if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
         # A request or an error that was pasted does not say what was found.
         first.insert(-1, BY_NOTE)
         words = ""
     # Of the assistant's sentence about the user's words there are whole sentences.
-    text = worded(record, len(words) + MAX_CAPTION_CHARS, why=why) if words else record.what
+    text = models.worded(record, len(words) + MAX_CAPTION_CHARS, why=why) if words else record.what
     reason = record.why if why and not words else ""
-    return memory_line(first, text, reason, names, WHOLE, about=record.evidence)
+    return render.memory_line(first, text, reason, names, render.WHOLE, about=record.evidence)
 
 
-def trust_of(record: Record) -> str:
+def trust_of(record: models.Record) -> str:
     """Return the trust of a record, or `agreed` if the user agreed to it. Pinning is the user's own
     act, so a pinned record has the user's trust.
     """
     if record.pinned:
         return "user"
-    return AGREED if record.trust == "assistant" and record.evidence.get(AGREED) else record.trust
+    return (
+        models.AGREED
+        if record.trust == "assistant" and record.evidence.get(models.AGREED)
+        else record.trust
+    )
 
 
-def ranked(records: Iterable[Record], sightings: Mapping[str, int]) -> list[Record]:
+def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> list[models.Record]:
     """Return current records, best first: pinned ones, then by trust, sightings and time.
     `sightings` are the numbers of sessions in which a record was stated, by id.
     """
-    trusts = {"user": 4, AGREED: 3, "assistant": 2, "tool": 1}
+    trusts = {"user": 4, models.AGREED: 3, "assistant": 2, "tool": 1}
 
-    def rank(record: Record) -> tuple[bool, int, int, str, str]:
+    def rank(record: models.Record) -> tuple[bool, int, int, str, str]:
         return (
             record.pinned,
             trusts.get(trust_of(record), 0),
             sightings.get(record.id, 1),
-            stated_at(record),
+            models.stated_at(record),
             record.id,
         )
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     ordered = sorted(current.values(), key=rank, reverse=True)
     # Each one behind the newer ones that contradict it, and marked so.
-    newer = newer_records(ordered)
+    newer = models.newer_records(ordered)
     by_id = {record.id: record for record in ordered}
-    placed: dict[str, Record] = {}
+    placed: dict[str, models.Record] = {}
     for record in ordered:
         for id_ in sorted(newer.get(record.id, ()), key=lambda id_: len(newer.get(id_, ()))):
             placed.setdefault(id_, by_id[id_])
         placed.setdefault(record.id or record.what, record)
-    return [marked_older(record, newer.get(record.id, ())) for record in placed.values()]
+    return [models.marked_older(record, newer.get(record.id, ())) for record in placed.values()]
 
 
-def distinct(records: Sequence[Record], most: int) -> list[Record]:
+def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
     """Return the first records, at most so many, of which none says less than another one.
 
     A record says less if all its content words, with the same denials, are in one that has at
@@ -317,21 +299,21 @@ def distinct(records: Sequence[Record], most: int) -> list[Record]:
     return kept[:most]
 
 
-def latest_of_session(records: Sequence[Record]) -> list[Record]:
+def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
     """Return the records without those on whose subject the same session stated another later."""
     stems = {record.id: content_stems(record.what) for record in records}
 
-    def is_later(other: Record, record: Record) -> bool:
+    def is_later(other: models.Record, record: models.Record) -> bool:
         shared = len(stems[record.id] & stems[other.id])
         least = min(len(stems[record.id]), len(stems[other.id]))
         is_same = shared >= LATER_WORDS and shared >= LATER_SHARE * least
-        is_after = (stated_at(other), other.id) > (stated_at(record), record.id)
+        is_after = (models.stated_at(other), other.id) > (models.stated_at(record), record.id)
         return is_same and is_after and bool(other.session) and other.session == record.session
 
     return [record for record in records if not any(is_later(one, record) for one in records)]
 
 
-def _says_all(record: Record, other: Record) -> bool:
+def _says_all(record: models.Record, other: models.Record) -> bool:
     """Return True if the other one adds nothing to a record that has all its content words."""
     if record.type != other.type or other.pinned or (other.why and not record.why):
         return False
@@ -340,7 +322,7 @@ def _says_all(record: Record, other: Record) -> bool:
     return is_trusted and len(set(denials)) == 1
 
 
-def still_new(records: Iterable[Record], known: Collection[str]) -> list[Record]:
+def still_new(records: Iterable[models.Record], known: Collection[str]) -> list[models.Record]:
     """Return the records that are not known, without older ones of a subject whose newer one is:
     to tell them alone would take it back.
     """
@@ -351,16 +333,16 @@ def still_new(records: Iterable[Record], known: Collection[str]) -> list[Record]
     ]
 
 
-def newer_ones(record: Record) -> Sequence[str]:
+def newer_ones(record: models.Record) -> Sequence[str]:
     """Return the ids of the newer records that contradict one of a block."""
-    found: Sequence[str] = record.evidence.get(SAID_BEFORE, ())
+    found: Sequence[str] = record.evidence.get(models.SAID_BEFORE, ())
     return found
 
 
 class _Place(NamedTuple):
     """A record in a section, with the marks that it has there."""
 
-    record: Record
+    record: models.Record
     is_trusted: bool = False
     dated: bool = False
     marks: tuple[str, ...] = ()
@@ -369,14 +351,14 @@ class _Place(NamedTuple):
         return record_line(self.record, dated=self.dated, marks=self.marks, why=why)
 
 
-def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
+def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
     """Return the records in the order in which they are told. Records about the same subject are
     together, the newer one first, with their dates; one that a newer one contradicts names it. One
     that is old for its type says so, and when it was stated.
     """
     places = []
     stems = {record.id: content_stems(record.what) for record in records}
-    groups: list[list[Record]] = []
+    groups: list[list[models.Record]] = []
     for record in records:
         for group in groups:
             if any(_is_same(record, other, stems) for other in group):
@@ -385,20 +367,20 @@ def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
         else:
             groups.append([record])
     for group in groups:
-        group.sort(key=lambda record: (stated_at(record), record.id), reverse=True)
+        group.sort(key=lambda record: (models.stated_at(record), record.id), reverse=True)
         is_trusted = any(trust_of(record) in TRUSTED for record in group)
-        dated = len({stated_at(record)[:10] for record in group}) > 1
+        dated = len({models.stated_at(record)[:10] for record in group}) > 1
         for record in group:
-            marks = list(filter(None, [said_before(record.evidence)]))
+            marks = list(filter(None, [render.said_before(record.evidence)]))
             # Old for its type (BR-10), and not confirmed since.
-            since = max(stated_at(record), str(record.evidence.get(CONFIRMED) or ""))
-            is_old = bool(now) and is_stale(record.type, days_between(since, now))
+            since = max(models.stated_at(record), str(record.evidence.get(models.CONFIRMED) or ""))
+            is_old = bool(now) and render.is_stale(record.type, days_between(since, now))
             marks += ["stale"] if is_old and not record.pinned else []
             is_dated = dated or bool(marks) or record.type == "solution"
             if is_trusted and trust_of(record) == "assistant":
                 marks.insert(0, BY_NOTE)
             places.append(_Place(record, is_trusted, is_dated, tuple(marks)))
-    return [places[n] for n in by_words([place.record for place in places])]
+    return [places[n] for n in models.by_words([place.record for place in places])]
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
@@ -411,7 +393,7 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
     imported = [
         place
         for place in others
-        if place.record.evidence.get(IMPORTED) and trust_of(place.record) not in TRUSTED
+        if place.record.evidence.get(models.IMPORTED) and trust_of(place.record) not in TRUSTED
     ]
     groups = (
         ("", [place for place in places if place.is_trusted]),
@@ -421,8 +403,8 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
     return [(name, group) for name, group in groups if group]
 
 
-def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:
-    if a.id in contradicted(b) or b.id in contradicted(a):
+def _is_same(a: models.Record, b: models.Record, stems: Mapping[str, frozenset[str]]) -> bool:
+    if a.id in models.contradicted(b) or b.id in models.contradicted(a):
         return True
     shared = len(stems[a.id] & stems[b.id])
     least = min(len(stems[a.id]), len(stems[b.id]))
@@ -432,6 +414,6 @@ def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:
 def mark_contents(contents: Contents, memory: Memory) -> Contents:
     """Return the contents of a session block with its records as `mark_records` gives them."""
     kinds = (contents.rules, contents.decisions, contents.known, contents.others)
-    marked = iter(mark_records([record for kind in kinds for record in kind], memory))
+    marked = iter(render.mark_records([record for kind in kinds for record in kind], memory))
     rules, decisions, known, others = (tuple(islice(marked, len(kind))) for kind in kinds)
     return contents._replace(rules=rules, decisions=decisions, known=known, others=others)

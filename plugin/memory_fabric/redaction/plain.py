@@ -167,12 +167,11 @@ def _may_define(line: str) -> bool:
         "=" in folded
         or any(piece in folded for piece in _OF_DEFINITIONS)
         or any(word.startswith(_COLUMN_TYPES) for word in words[1:2])
-        or any(7 <= len(word.strip("*|\\/")) <= 12 and _is_hex(word) for word in words)
+        or any(
+            7 <= len(word.strip("*|\\/")) <= 12 and not word.strip("*|\\/0123456789abcdef")
+            for word in words
+        )
     )
-
-
-def _is_hex(word: str) -> bool:
-    return not word.strip("*|\\/0123456789abcdef")
 
 
 def is_identifier(value: str) -> bool:
@@ -215,10 +214,10 @@ def looks_random(value: str) -> bool:
     if len(set(kinds)) < 3:
         return False
     in_words = sum(len(run) for run in exact(rf"[a-z]{{{WORD_CHARS},}}").findall(plain))
-    if in_words > MAX_IN_WORDS * len(plain):
+    if in_words > MAX_IN_WORDS * len(plain) or _changes(kinds) < MIN_CHANGES * (len(kinds) - 1):
         return False
-    often = _changes(kinds) >= MIN_CHANGES * (len(kinds) - 1)
-    return often and _entropy_bits(value) >= MIN_ENTROPY_BITS
+    shares = (value.count(c) / len(value) for c in set(value))
+    return -sum(share * math.log2(share) for share in shares) >= MIN_ENTROPY_BITS
 
 
 def _kinds(text: str) -> list[str]:
@@ -322,9 +321,3 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in words("name parts"))
-
-
-def _entropy_bits(value: str) -> float:
-    size = len(value)
-    counts = (value.count(c) / size for c in set(value))
-    return -sum(share * math.log2(share) for share in counts)

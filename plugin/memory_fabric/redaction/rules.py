@@ -315,8 +315,10 @@ def _shown_by(word: str) -> int:
         return 0  # our own mark
     keywords = _keywords()
     folded = word.casefold()
-    if _is_id(word.strip(AROUND)):
-        return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)  # alone it opens nothing
+    # A UUID opens nothing alone, also as the id of a message or with an offset in its file.
+    id_, _, offset = word.strip(AROUND).partition(":")
+    if is_uuid(id_.removeprefix(MESSAGE_ID)) and (not offset or offset.isdigit()):
+        return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)
     bits = keywords.whole.get(folded, 0)
     by_three = keywords.by_three
     for head in {folded[at : at + 3] for at in range(len(folded) - 2)} & by_three.keys():
@@ -375,13 +377,6 @@ def _account_in(folded: str) -> int:
                     bits |= STATED
                 bits |= ACCOUNT_END if end + 1 >= len(folded) else 0
     return bits
-
-
-def _is_id(word: str) -> bool:
-    """Return True for a UUID, also as the id of a message or with an offset in its file."""
-    name, _, offset = word.partition(":")
-    name = name.removeprefix(MESSAGE_ID)
-    return is_uuid(name) and (not offset or offset.isdigit())
 
 
 def _is_like_name(word: str, folded: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_fabric.redaction import tables
 from memory_fabric.redaction.plain import (
     NAMES,
     is_definition,
@@ -20,17 +21,6 @@ from memory_fabric.redaction.plain import (
     is_strong,
 )
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, is_joined, is_uuid, words
-from memory_fabric.redaction.tables import (
-    ABOUT,
-    alone_behind,
-    is_name,
-    is_of_issuer,
-    kind_of,
-    names_in,
-    numbers_of_locks,
-    without_columns,
-    without_inserted,
-)
 from memory_fabric.redaction.values import (
     ANNOUNCING,
     FILLERS,
@@ -57,23 +47,23 @@ MARK_OF_VALUE = f"{MARK}secret]"
 
 def without_stated(text: str) -> str:
     """The text without the secrets that its sentences, tables and lists state."""
-    text = without_inserted(without_columns(text))
+    text = tables.without_inserted(tables.without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
     is_code = False
-    for name in names_in(text).finditer(text):
-        kind = kind_of(name.group().casefold())
+    for name in tables.names_in(text).finditer(text):
+        kind = tables.kind_of(name.group().casefold())
         if name.start() >= line_end:
             line_end = text.find("\n", name.end())
             line_end = len(text) if line_end < 0 else line_end
             line = text[max(text.rfind("\n", 0, name.start()) + 1, name.start() - 400) : line_end]
             is_marked = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
             is_code = is_marked or is_definition(line[:800])
-        if is_code or not is_name(text, name, kind):
+        if is_code or not tables.is_name(text, name, kind):
             continue
         if name.group() in ("pass", "Pass") and form("passing").match(text, name.end()):
             continue
-        if kind == "common" and is_of_issuer(
+        if kind == "common" and tables.is_of_issuer(
             text[max(0, name.start() - 28) : name.start()], text[name.end() : name.end() + 40]
         ):
             kind = "key"
@@ -89,7 +79,7 @@ def without_stated(text: str) -> str:
         bent = exact(r"[^\W\d_\u2e80-\uffff]*").match(text, name.end())
         named_to = name_tail.end() if name_tail is not None else bent.end() if bent else name.end()
         parts = exact(r"[^\W_]+").findall(text[name.end() : named_to].casefold())
-        if parts and (parts[0] in ABOUT or parts[-1] in ABOUT):
+        if parts and (parts[0] in tables.ABOUT or parts[-1] in tables.ABOUT):
             continue
         for start, end in _values_behind(text, max(named_to, reached), kind, named_to):
             spans.append((start, end))
@@ -98,8 +88,8 @@ def without_stated(text: str) -> str:
         if before is not None and before[0] >= (spans[-2][1] if len(spans) > 1 else 0):
             spans.append(before)
         spans.extend(_values_near(text, name, kind))
-        spans.extend(alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
-    spans.extend(numbers_of_locks(text))
+        spans.extend(tables.alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
+    spans.extend(tables.numbers_of_locks(text))
     for pair in ("pair of any", "pair"):
         matches = form(pair).finditer(text)
         spans += [match.span(1) for match in matches if _is_of_account(match, pair == "pair")]
@@ -111,11 +101,6 @@ def _is_in_mark(text: str, place: int) -> bool:
     begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
     end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
-
-
-def _is_mark_of_value(region: str, start: int) -> bool:
-    """Return True if the word that begins there holds the mark of a value."""
-    return region.startswith(MARK_OF_VALUE, region.find(MARK, start))
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
@@ -135,7 +120,8 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     for token in form("tokens").finditer(region):
         between = region[previous : token.start()]
         previous = token.end()
-        if MARK in f"{token.group()} " and _is_mark_of_value(region, token.start()):
+        is_marked = MARK in f"{token.group()} "
+        if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
             return  # an earlier pass found the value: what follows it is none
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
@@ -179,9 +165,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         ):
             linked = "="
             continue
-        if folded in ABOUT and not linked and not words:
+        if folded in tables.ABOUT and not linked and not words:
             return
-        if folded in NAMES and kind_of(folded) == kind:
+        if folded in NAMES and tables.kind_of(folded) == kind:
             return  # it is looked behind on its own
         if not core:
             continue  # a quotation mark alone

@@ -122,7 +122,9 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
         return False
     plain = "".join(c for c in core if c.isalnum())
     digits = sum(c.isdigit() for c in plain)
-    if len(plain) < least or digits == len(plain) or (digits < 2 and not _is_case_mixed(plain)):
+    case_turns = sum(a.isupper() != b.isupper() for a, b in pairwise(plain))
+    is_case_mixed = case_turns * 5 >= len(plain) * 2
+    if len(plain) < least or digits == len(plain) or (digits < 2 and not is_case_mixed):
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
     digit_runs = len(exact(r"\d+").findall(plain))
@@ -132,11 +134,6 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
     if in_words > 0.45 * len(plain) and not (is_mixed or is_hex(plain.rjust(32, "0"))):
         return False
     return turns * 6 >= len(plain) and len({*plain.lower()}) >= 7
-
-
-def _is_case_mixed(plain: str) -> bool:
-    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(plain))
-    return turns * 5 >= len(plain) * 2
 
 
 def has_prefix(core: str) -> bool:
@@ -165,13 +162,6 @@ def has_prefix(core: str) -> bool:
     return is_random(tail, MIN_RANDOM if len(cases) == 3 else 26)
 
 
-def _is_short_name(word: str) -> bool:
-    """True if a word joins words and numbers as no random value does, and none tells of a key."""
-    if len(word) >= MIN_HEX_CHARS or not is_name(word):
-        return False
-    return _TELLING.isdisjoint(exact(r"[_.:~+-]").split(word.lower()))
-
-
 def random_words(text: str) -> list[tuple[int, int]]:
     """Return spans of random words with a token's prefix or their issuer's name before them."""
     spans = []
@@ -185,7 +175,9 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        if _is_short_name(core):
+        # No random value joins words and numbers; one of the words may tell of a key.
+        is_short_name = len(core) < MIN_HEX_CHARS and is_name(core)
+        if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
         is_path = "/" in core[:-1] and ("://" in token or core.count("/") > 1)
         if (

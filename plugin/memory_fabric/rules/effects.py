@@ -72,17 +72,12 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule that applies by this binding."""
-    if not has_person(settings):
+    # A person takes part in the session, or config.toml says so of all sessions.
+    has_person = settings.attended and not settings.entrypoint.startswith(SDK)
+    if not has_person and settings.capture_unattended != "full":
         return CONTEXT
     effect = stated_effect(record, binding)
     return TELL if effect == ASK and not settings.client.asks else effect
-
-
-def has_person(settings: Settings) -> bool:
-    """Return True if a person takes part in the session, or config.toml says so of all sessions."""
-    if settings.capture_unattended == "full":
-        return True
-    return settings.attended and not settings.entrypoint.startswith(SDK)
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
@@ -163,21 +158,17 @@ def set_by_user(record: Record, action: str, now: str) -> Record:
         evidence[EFFECT] = action
         is_bound = bool(bindings_of(str(evidence[WHEN] or "")))
     if not is_bound:
-        raise _binds_nothing(record)
+        id_, stated = short_id(record.id), record.evidence.get(WHEN)
+        unbound = f"its When: {stated!r} names no command, path or activity"
+        raise BadInput(
+            "rules",
+            f"{id_} is bound to nothing: {unbound if stated else 'it has no When:'}.",
+            remedy=f"memory-fabric edit {id_} --when '`npm run dev`' binds it: a command in code "
+            "marks, a path, or commit, push, deploy, test, migration.",
+        )
     if evidence == record.evidence:
         return record
     return record._replace(evidence={**evidence, CONFIRMED: now})
-
-
-def _binds_nothing(record: Record) -> BadInput:
-    id_, when = short_id(record.id), record.evidence.get(WHEN)
-    stated = f"its When: {when!r} names no command, path or activity" if when else "it has no When:"
-    return BadInput(
-        "rules",
-        f"{id_} is bound to nothing: {stated}.",
-        remedy=f"memory-fabric edit {id_} --when '`npm run dev`' binds it: a command in code "
-        "marks, a path, or commit, push, deploy, test, migration.",
-    )
 
 
 def forbids(text: str, binding: Binding) -> bool:

@@ -5,17 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
+from memory_fabric import models
 from memory_fabric.ids import short_id
-from memory_fabric.models import (
-    CONFIRMED,
-    QUOTATION,
-    UNSAID,
-    WHEN,
-    Record,
-    shown_type,
-    users_words,
-    worded,
-)
 from memory_fabric.rules import paths, programs, shell
 from memory_fabric.rules.bindings import (
     ACTIVITIES,
@@ -317,7 +308,7 @@ class BoundRule(NamedTuple):
     commands and activities that have to pass before such a call.
     """
 
-    record: Record
+    record: models.Record
     bindings: tuple[Binding, ...]
     first: tuple[Binding, ...] = ()
 
@@ -330,7 +321,7 @@ class Applied(NamedTuple):
     that cannot be known.
     """
 
-    record: Record
+    record: models.Record
     binding: Binding
     part: str
     is_final: bool = False
@@ -349,10 +340,10 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
     return [bound(record) for record in memory.find_records(where, session, MAX_RULES)]
 
 
-def bound(record: Record) -> BoundRule:
+def bound(record: models.Record) -> BoundRule:
     """Return a record with what it binds; nothing has to pass first that no user named."""
-    when = str(record.evidence.get(WHEN) or "")
-    unsaid = () if record.evidence.get(CONFIRMED) else record.evidence.get(UNSAID, ())
+    when = str(record.evidence.get(models.WHEN) or "")
+    unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in required_by(when) if binding.text not in unsaid)
     return BoundRule(record, bindings_of(when), first)
 
@@ -389,14 +380,11 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
         return ""
     for call in action.calls:
         if call.words and is_by_another_manager(binding, call, roots):
-            return "" if _names_manager(rule.record, binding) else " ".join(call.words)
+            of, quoted = rule.record, str(rule.record.evidence.get(models.QUOTATION))
+            text = " ".join((of.what, of.why, *of.alternatives, quoted)).lower()
+            named = set(words_of(text.replace(binding.text.lower(), " ")))
+            return " ".join(call.words) if named.isdisjoint(programs.MANAGERS) else ""
     return ""
-
-
-def _names_manager(record: Record, binding: Binding) -> bool:
-    stated = (record.what, record.why, *record.alternatives, str(record.evidence.get(QUOTATION)))
-    text = " ".join(stated).lower().replace(binding.text.lower(), " ")
-    return not set(programs.MANAGERS).isdisjoint(words_of(text))
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
@@ -451,9 +439,9 @@ def context_block(applied: Sequence[Applied]) -> str:
 def rule_line(rule: Applied) -> str:
     """Return one line of a rule: id, words and text with reason, source, date, binding."""
     record = rule.record
-    words = users_words(record)
-    text = one_line(worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
-    kind = shown_type(record.type)
+    words = models.users_words(record)
+    text = one_line(models.worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
+    kind = models.shown_type(record.type)
     by = "of the user" if record.trust == "user" else "noted by the assistant"
     at = (record.valid_from or record.created_at)[:10]
     text = text if words else cut(text, MAX_TEXT_CHARS)

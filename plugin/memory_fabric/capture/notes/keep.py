@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from memory_fabric import deadline, ids
+from memory_fabric import deadline, ids, models
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.notes import replaced
@@ -12,18 +12,6 @@ from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.notes.quotation import agreement, find, says_everywhere
 from memory_fabric.capture.remember import kind_of, state
 from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
-from memory_fabric.models import (
-    AGREED,
-    ALSO,
-    PASTED,
-    QUOTATION,
-    STAGED,
-    UNSAID,
-    WHEN,
-    Provenance,
-    Record,
-    stated_at,
-)
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import journal, signing
 from memory_fabric.store.conversations import prompts, sessions
@@ -60,9 +48,9 @@ class Said(NamedTuple):
     is_past: bool = False
     before: str = ""
 
-    def precedes(self, old: Record) -> bool:
+    def precedes(self, old: models.Record) -> bool:
         """Return True if a record was stated after these notes."""
-        return self.is_past and stated_at(old) > self.at
+        return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
@@ -78,7 +66,7 @@ class Earned(NamedTuple):
     quoted: str = ""
     agreed: str = ""
     at: str = ""
-    candidate: Record | None = None
+    candidate: models.Record | None = None
     is_staged: bool = False
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
@@ -94,12 +82,12 @@ class Earned(NamedTuple):
             when, unsaid = as_typed(when, typed)
         evidence = {
             NOTED: note.kind,
-            QUOTATION: without_secrets(self.words),
-            WHEN: without_secrets(when),
-            UNSAID: unsaid,
-            ALSO: without_secrets(note.also),
-            AGREED: without_secrets(self.agreed),
-            STAGED: self.at if self.is_staged else "",
+            models.QUOTATION: without_secrets(self.words),
+            models.WHEN: without_secrets(when),
+            models.UNSAID: unsaid,
+            models.ALSO: without_secrets(note.also),
+            models.AGREED: without_secrets(self.agreed),
+            models.STAGED: self.at if self.is_staged else "",
         }
         return {key: value for key, value in evidence.items() if value}
 
@@ -108,7 +96,7 @@ def keep(
     memory: Memory,
     texts: Iterable[str],
     said: Said,
-    by: Provenance,
+    by: models.Provenance,
     *,
     limit: int = MAX_NOTES,
     into: list[Kept] | None = None,
@@ -149,7 +137,7 @@ def keep(
     return results
 
 
-def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
+def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept | None:
     behind = earned(memory, note, said)
     candidate = behind.candidate
     by = by._replace(trust=behind.trust if by.trust == "user" else by.trust)
@@ -271,7 +259,7 @@ def without_full_stop(sentence: str) -> str:
     return shorter
 
 
-def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
+def _was_noted(memory: Memory, record: models.Record, quotation: str, session: str) -> bool:
     """Return True if the session noted this before, though it may have been replaced since. A
     summary words it anew: the quotation is the same, or nearly all words and all numbers are.
     """
@@ -283,7 +271,7 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
     for old in earlier:
         theirs = set(map(stem, words(old.what)))
         shared = len(own & theirs)
-        if quotation and same_form(str(old.evidence.get(QUOTATION) or "")) == quotation:
+        if quotation and same_form(str(old.evidence.get(models.QUOTATION) or "")) == quotation:
             is_same = 3 * shared >= min(len(own), len(theirs))
         else:
             has_number = any(map(str.isdigit, "".join(own ^ theirs)))
@@ -293,7 +281,7 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
     return False
 
 
-def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
+def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:
     """Return True if this session was given the record: repeating the record is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
     stored = memory.find_records(same, (key_of(record.what),), 1)
@@ -302,7 +290,7 @@ def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     return f"record:{stored[0].id}" in sessions.injected(memory.session_database(), by.session)
 
 
-def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept:
+def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept:
     """Close the record that a `Dropped:` line names. One with the user's trust is closed only
     beside notes that quote (`quoted`) what the user said on the same subject.
     """
@@ -311,7 +299,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
         is_closed = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
         return Kept(is_new=False) if is_closed else Kept(lost=f"Dropped: {without_secrets(name)}")
     [old] = matches
-    if old.status == "candidate" and PASTED not in old.evidence:
+    if old.status == "candidate" and models.PASTED not in old.evidence:
         replaced.discard(memory, old, by)
         return Kept(replaced=(old,))
     now = by.at or ids.timestamp()
@@ -327,7 +315,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     return Kept(replaced=(old,))
 
 
-def _is_queued(memory: Memory, record: Record, session: str) -> bool:
+def _is_queued(memory: Memory, record: models.Record, session: str) -> bool:
     """Return True if this session has queued a record with the same words. Notes wait while the
     graph cannot be written. The place that was read in the transcript cannot be saved then, so each
     Stop reads them again.
