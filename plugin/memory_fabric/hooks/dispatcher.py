@@ -24,21 +24,6 @@ from memory_fabric.hooks.reply import (
     read_input,
     write_output,
 )
-from memory_fabric.hooks.table import (
-    AFTER_PROMPT_S,
-    AFTER_REPLY_S,
-    AFTER_REPLY_WORK_S,
-    EITHER,
-    EXCHANGES,
-    FORWARDS,
-    HANDLERS,
-    ON_TOOLS,
-    READS,
-    TELLERS,
-    WRITES,
-    Handle,
-    deadlines,
-)
 from memory_fabric.hooks.unfinished import Log, count_late, finish_late, leave, log_for, named
 from memory_fabric.ids import timestamp
 from memory_fabric.recall.request_context import RequestContext, visible_to
@@ -78,13 +63,12 @@ def main(left: "Left | None" = None) -> None:
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Run one event to the end and return what it would print. Never raises.
-
-    Meant for a process that is no hook: only `limit_of` limits the time, by the event's name.
+    """Run one event to the end and return what it would print. Never raises. Meant for a process
+    that is no hook: only `limit_of` limits the time, by the event's name.
     """
 
     def unlimited(event_name: str) -> Deadline:
-        entry = HANDLERS[event_name]
+        entry = table.HANDLERS[event_name]
         return Deadline(lock_s=entry.lock_s, hurried=entry.hurried)
 
     outcome = answer(data, environ, limit_of=limit_of or unlimited)
@@ -95,7 +79,7 @@ def run(
 def answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], Handle] | None = None,
+    load: Callable[[str], table.Handle] | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
@@ -105,7 +89,7 @@ def answer(
     `memory_type` is the class of its memory.
     """
     log = log_for(environ)
-    limit_of = limit_of or deadlines(environ, process_age_s(), time.process_time())
+    limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
     try:
         with answering(environ):
             return _answer(data, environ, load or table.load, limit_of, log, memory_type)
@@ -143,7 +127,7 @@ def _serve(environ: Mapping[str, str], left: "Left | None") -> None:
 def _answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], Handle],
+    load: Callable[[str], table.Handle],
     limit_of: Callable[[str], Deadline],
     log: Log,
     memory_type: type[Memory],
@@ -163,7 +147,7 @@ def _answer(
     limit = limit_of(event.name)
     with running(limit):
         late_notice = ""
-        if HANDLERS[event.name].repairs and settings.writes:
+        if table.HANDLERS[event.name].repairs and settings.writes:
             late_notice = finish_late(environ, limit, log, load)
         try:
             outcome = _handled(event, settings, limit, load, log, late_notice, memory_type)
@@ -180,9 +164,8 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Return the event with Claude Code's names; one of another client in vain has no name.
-
-    Raises BadInput for anything else without handlers.
+    """Return the event with Claude Code's names; one of another client in vain has no name. Raises
+    BadInput for anything else without handlers.
     """
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
@@ -192,7 +175,7 @@ def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
         from memory_fabric.clients import adapter  # late: for other clients only
 
         event = adapter.adapt(event, key)
-    if event.name and event.name not in HANDLERS:
+    if event.name and event.name not in table.HANDLERS:
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     return event
 
@@ -201,12 +184,12 @@ def _handled(
     event: Event,
     settings: Settings,
     limit: Deadline,
-    load: Callable[[str], Handle],
+    load: Callable[[str], table.Handle],
     log: Log,
     late_notice: str,
     memory_type: type[Memory],
 ) -> Outcome:
-    entry = HANDLERS[event.name]
+    entry = table.HANDLERS[event.name]
     memory = memory_type.open(settings, repair=entry.repairs)
     outcome = None
     try:
@@ -268,7 +251,7 @@ def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
     """Note the project of the session's folder for hooks/launch; none where nothing may be told."""
-    if not HANDLERS[event_name].notes_place:
+    if not table.HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store import launch_marks  # late: few events note it
 
@@ -279,19 +262,21 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
 def _names(event: Event, settings: Settings) -> list[str]:
     """Return the event's handlers that are switched on, and meant for its tool if it has one."""
     tool = tool_name(event)
-    is_limited = any(tool in tools for tools in ON_TOOLS.values())
-    unheard = TELLERS if event.name in settings.client.unheard else ()
+    is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
+    unheard = table.TELLERS if event.name in settings.client.unheard else ()
     on = {
-        READS: settings.reads,
-        WRITES: settings.writes,
-        EITHER: settings.reads or settings.writes,
-        FORWARDS: settings.writes and settings.forward_url,
+        table.READS: settings.reads,
+        table.WRITES: settings.writes,
+        table.EITHER: settings.reads or settings.writes,
+        table.FORWARDS: settings.writes and settings.forward_url,
     }
     names = []
-    for name, use in HANDLERS[event.name].handlers:
-        if name in unheard or (tool not in ON_TOOLS[name] if name in ON_TOOLS else is_limited):
+    for name, use in table.HANDLERS[event.name].handlers:
+        if name in unheard or (
+            tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
+        ):
             continue
-        if use == EXCHANGES:  # without a tie this stat is all that it costs
+        if use == table.EXCHANGES:  # without a tie this stat is all that it costs
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         if on[use]:
             names.append(name)
@@ -299,13 +284,17 @@ def _names(event: Event, settings: Settings) -> list[str]:
 
 
 def _replies(
-    event: Event, memory: Memory, names: Sequence[str], load: Callable[[str], Handle], log: Log
+    event: Event,
+    memory: Memory,
+    names: Sequence[str],
+    load: Callable[[str], table.Handle],
+    log: Log,
 ) -> list[Reply]:
     replies: list[Reply] = []
     late: list[str] = []
     visible = visible_to(memory, event.agent_type)
     context = RequestContext(visible, timestamp(), event.agent_type)
-    if HANDLERS[event.name].recalls:
+    if table.HANDLERS[event.name].recalls:
         from memory_fabric.recall.pipeline import Fabric  # late: the stages take time to import
 
         context = Fabric(visible, timestamp(), agent_type=event.agent_type)
@@ -340,8 +329,8 @@ def finish(outcome: Outcome, *, delivered: bool) -> None:
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit
-    limit.ends_s += AFTER_PROMPT_S if outcome.hurried else AFTER_REPLY_S
-    limit.work_ends_s += AFTER_REPLY_WORK_S
+    limit.ends_s += table.AFTER_PROMPT_S if outcome.hurried else table.AFTER_REPLY_S
+    limit.work_ends_s += table.AFTER_REPLY_WORK_S
     with answering(outcome.environ), running(limit):
         for task in tasks:
             try:
@@ -351,4 +340,4 @@ def finish(outcome: Outcome, *, delivered: bool) -> None:
             except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
                 outcome.log(f"after the reply: {named(error)}")
     if limit.postponed:
-        count_late(outcome.environ, outcome.event, limit.postponed, TELLERS)
+        count_late(outcome.environ, outcome.event, limit.postponed, table.TELLERS)

@@ -72,9 +72,8 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty.
-
-    What PreCompact prints is text: the client hands it to the summariser as it is.
+    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty. What
+    PreCompact prints is text: the client hands it to the summariser as it is.
     """
     if event_name == "PreCompact":
         return reply.plain.encode("utf-8")

@@ -65,7 +65,6 @@ def count_late(
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
     """Keep an event for a later one, which runs those of these handlers that store what was said.
-
     Returns the notice; '' if there are none, or nothing lasting was said.
     """
     writers = table.writers(event, names)
@@ -96,9 +95,8 @@ def finish_late(
     log: Log,
     load: Callable[[str], Handle] | None = None,
 ) -> str:
-    """Finish events that had no time to store what was said; return what the person is told.
-
-    Each leaves only when all of it is stored. Does nothing while another process does it.
+    """Finish events that had no time to store what was said; return what the person is told. Each
+    leaves only when all of it is stored. Does nothing while another process does it.
     """
     from memory_fabric.store.queues import late_events  # late: most events do not look
 

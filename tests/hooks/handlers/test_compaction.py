@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_on
-from memory_fabric.hooks.session.checkpoint import changed_files, open_items, read_files
+from memory_fabric.hooks.session.checkpoint import (
+    CHANGING_TOOLS,
+    READING_TOOLS,
+    open_items,
+    touched_files,
+)
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
@@ -208,8 +213,8 @@ def test_the_recorded_transcript_has_no_list_and_its_failed_tools_do_not_count()
     turns = read_on(str(EVENTS / "transcript.jsonl")).turns
 
     assert open_items(turns) is None
-    assert read_files(turns) == []
-    assert changed_files(turns) == []
+    assert touched_files(turns, READING_TOOLS) == []
+    assert touched_files(turns, CHANGING_TOOLS) == []
 
 
 class TestWorkInHand:
@@ -234,13 +239,21 @@ class TestWorkInHand:
         edit = ToolUse("a", "Edit", {"file_path": "/a.py"})
         failed = ToolResult("a", "no such file", is_error=True)
 
-        assert changed_files([Turn("1", "assistant", tools=(edit,))]) == ["/a.py"]
-        assert changed_files([Turn("1", "assistant", tools=(edit,), results=(failed,))]) == []
+        assert touched_files([Turn("1", "assistant", tools=(edit,))], CHANGING_TOOLS) == ["/a.py"]
+        assert (
+            touched_files(
+                [Turn("1", "assistant", tools=(edit,), results=(failed,))], CHANGING_TOOLS
+            )
+            == []
+        )
 
     def test_the_file_changed_last_is_the_last(self) -> None:
         tools = [ToolUse(p + str(n), "Edit", {"file_path": p}) for n, p in enumerate("aba")]
 
-        assert changed_files([Turn("1", "assistant", tools=tuple(tools))]) == ["b", "a"]
+        assert touched_files([Turn("1", "assistant", tools=tuple(tools))], CHANGING_TOOLS) == [
+            "b",
+            "a",
+        ]
 
     def test_a_list_of_another_shape_is_none(self) -> None:
         for todos in (None, "x", [1, {"content": 2}], [{"status": "pending"}]):

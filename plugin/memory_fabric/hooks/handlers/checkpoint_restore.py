@@ -57,10 +57,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's own records, the pinned ones, and the project's.
-
-    Decisions and constraints come first. Records that MEMORY.md showed when the session began are
-    left out, since the client keeps that file through a compaction.
+    """Return this session's own records, the pinned ones, and the project's. Decisions and
+    constraints come first. Records that MEMORY.md showed when the session began are left out, since
+    the client keeps that file through a compaction.
     """
     memory = context.memory
     sync.confirm_shown(memory)

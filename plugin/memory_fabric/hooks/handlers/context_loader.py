@@ -109,9 +109,7 @@ def _notes(
     event: Event, context: RequestContext, seen: Set[str]
 ) -> tuple[str, str, tuple[str, ...], str]:
     """Return the review debt, the protocol of notes, the ledger's names for both, and what the user
-    is asked.
-
-    A resumed or forked session has the protocol already.
+    is asked. A resumed or forked session has the protocol already.
     """
     settings = context.memory.settings
     from memory_fabric.capture.notes import debt, protocol  # late: not in a resumed session

@@ -39,7 +39,19 @@ def handle(event: Event, context: RequestContext) -> None:
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
         return
-    payload = _usable(kind, events.tool_input(event))
+    # The items that have the needed fields, as texts.
+    field, needed = LISTS[kind]
+    items = events.tool_input(event).get(field)
+    usable = []
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed):
+            lists = {name: item.get(name) for name in ("observations", "contents")}
+            texts = {
+                name: [t for t in values if isinstance(t, str)] if isinstance(values, list) else []
+                for name, values in lists.items()
+            }
+            usable.append({**item, **texts})
+    payload = {field: usable} if usable else {}
     if not payload or _is_known(context.memory, kind, payload):
         return
     by = context.by("mcp", event.session, "tool")
@@ -74,19 +86,3 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
         and observations_of[name].issuperset((*item["observations"], *item["contents"]))
         for item in items
     )
-
-
-def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the items of the call that have the needed fields, as texts; {} if there are none."""
-    field, needed = LISTS[kind]
-    items = asked.get(field)
-    usable = []
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed):
-            lists = {name: item.get(name) for name in ("observations", "contents")}
-            texts = {
-                name: [t for t in values if isinstance(t, str)] if isinstance(values, list) else []
-                for name, values in lists.items()
-            }
-            usable.append({**item, **texts})
-    return {field: usable} if usable else {}

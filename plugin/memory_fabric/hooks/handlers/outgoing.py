@@ -23,10 +23,8 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start the detached exchange after the reply was written, if it is due.
-
-    Fires when a session starts or ends and when a turn ends, if this home is tied to a log. Does
-    not reply.
+    """Start the detached exchange after the reply was written, if it is due. Fires when a session
+    starts or ends and when a turn ends, if this home is tied to a log. Does not reply.
     """
     from memory_fabric.sharing.team import ties  # late: not for a home without a tie
 

@@ -9,7 +9,13 @@ from memory_fabric.capture.notes import protocol
 from memory_fabric.clients.transcript import MAX_BYTES
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
-from memory_fabric.hooks.session.checkpoint import changed_files, checkpoint, open_items, read_files
+from memory_fabric.hooks.session.checkpoint import (
+    CHANGING_TOOLS,
+    READING_TOOLS,
+    checkpoint,
+    open_items,
+    touched_files,
+)
 from memory_fabric.hooks.session.follow_transcript import context_of, follow, reader_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import files
@@ -35,21 +41,16 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     start = max(0, files.size_of(path) - TAIL_BYTES)
     turns = read_on(path, start, "", MAX_BYTES, max_said=MAX_BYTES).turns
     database = context.memory.session_database()
+    inside = context.memory.settings.project_dir.rstrip(os.sep) + os.sep
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
         now=ids.timestamp(),  # after the transcript's new part was stored
-        changed=_near(changed_files(turns), context.memory.settings.project_dir),
-        read=_near(read_files(turns), context.memory.settings.project_dir),
+        changed=[path.removeprefix(inside) for path in touched_files(turns, CHANGING_TOOLS)],
+        read=[path.removeprefix(inside) for path in touched_files(turns, READING_TOOLS)],
         items=open_items(turns),
         before=sessions.load_checkpoint(database, event.session),
     )
     sessions.save_checkpoint(database, event.session, saved)
     is_told = protocol.is_told(context.memory.settings)
     return Reply(plain=protocol.SUMMARY_REQUEST) if is_told else None
-
-
-def _near(paths: list[str], folder: str) -> list[str]:
-    """Shorten paths in the project's folder to relative ones."""
-    inside = folder.rstrip(os.sep) + os.sep
-    return [path.removeprefix(inside) for path in paths]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from memory_fabric import ids, ingest_protocol
@@ -52,7 +51,22 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        body = _body(context, event, texts, mark)
+        # All messages may be too much: the oldest are left out.
+        project, domain = memory.project.name if memory.project else "", context.domain
+        body: dict[str, Any] = {
+            "session_summary": BETWEEN.join(texts),
+            "key_decisions": [],
+            "domain": domain.name if domain.isolated else SESSION,
+            "source_model": ingest_protocol.LEFT_OUT.source_model,
+            "confidence": ingest_protocol.LEFT_OUT.confidence,
+            "project": without_secrets(project),
+            "session_id": event.session[:200],
+            "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
+            "created_at": context.now,
+        }
+        while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
+            texts = texts[1:]
+            body["session_summary"] = BETWEEN.join(texts)
         news = _keep(memory, body, may_speak=may_speak) or news
     notice = notice_texts.problem(news, memory.settings)
     return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
@@ -74,27 +88,6 @@ def _messages(event: Event) -> tuple[list[str], str]:
 def _fit(text: str, max_chars: int) -> str:
     clean = without_secrets(without_injected(text[:MAX_READ_CHARS]))
     return cut(without_controls(clean).strip(), max_chars)
-
-
-def _body(context: RequestContext, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
-    """Return the request's body, without the oldest messages if all of them are too much."""
-    project = context.memory.project.name if context.memory.project else ""
-    domain = context.domain
-    body = {
-        "session_summary": BETWEEN.join(texts),
-        "key_decisions": [],
-        "domain": domain.name if domain.isolated else SESSION,
-        "source_model": ingest_protocol.LEFT_OUT.source_model,
-        "confidence": ingest_protocol.LEFT_OUT.confidence,
-        "project": without_secrets(project),
-        "session_id": event.session[:200],
-        "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
-        "created_at": context.now,
-    }
-    while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
-        texts = texts[1:]
-        body["session_summary"] = BETWEEN.join(texts)
-    return body
 
 
 def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:

@@ -15,9 +15,8 @@ HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def task_note(event: Event, context: RequestContext) -> None:
-    """Keep the task of a subagent, redacted, which SubagentStart does not contain.
-
-    Fires before each call of a tool, as PreToolUse. Does not reply.
+    """Keep the task of a subagent, redacted, which SubagentStart does not contain. Fires before
+    each call of a tool, as PreToolUse. Does not reply.
     """
     tool_input = events.tool_input(event)
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")

@@ -87,9 +87,8 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt that states a task, and the last shorter one that follows it up.
-
-    Nods, typed commands and messages of the client are neither.
+    """Return the last prompt that states a task, and the last shorter one that follows it up. Nods,
+    typed commands and messages of the client are neither.
     """
     requests = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
     requests = [
@@ -118,7 +117,6 @@ def block(
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text to inject after a compaction, and the ids of its records; '' if it is empty.
-
     `own` are records of this session, the most important first.
     """
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
@@ -198,50 +196,23 @@ DONE = frozenset(("completed", "deleted", "cancelled"))
 IN_PROGRESS = "in_progress"
 
 
-def changed_files(turns: Sequence[Turn]) -> list[str]:
-    """Return the files that the assistant wrote in these turns, the last one at the end."""
-    return _last_touched(turns, CHANGING_TOOLS)
-
-
-def read_files(turns: Sequence[Turn]) -> list[str]:
-    """Return the files that the assistant read in these turns, the last one at the end."""
-    return _last_touched(turns, READING_TOOLS)
-
-
 def failed_calls(turns: Sequence[Turn]) -> set[str]:
     """Return the ids of failed tool calls."""
     return {result.tool_use_id for turn in turns for result in turn.results if result.is_error}
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """Return the open items of the to-do list, those in progress first; None without a list.
-
-    A finished list is empty.
+    """Return the open items of the to-do list, those in progress first; None without a list. A
+    finished list is empty.
     """
-    items = _item_list(turns)
-    if items is None:
-        return None
-    open_ones = [(subject, status) for subject, status in items.values() if status not in DONE]
-    open_ones.sort(key=lambda item: item[1] != IN_PROGRESS)
-    return [
-        f"{subject} (in progress)" if status == IN_PROGRESS else subject
-        for subject, status in open_ones
-        if subject
-    ]
-
-
-def _item_list(turns: Sequence[Turn]) -> dict[str, tuple[str, str]] | None:
-    """Return the to-do list after these turns, as number to subject and status."""
+    # The list, as number to subject and status.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
             todos = tool.input.get("todos")
-            tables = (
-                [todo for todo in todos if isinstance(todo, dict)]
-                if isinstance(todos, list)
-                else []
-            )
+            todos = todos if isinstance(todos, list) else []
+            tables = [todo for todo in todos if isinstance(todo, dict)]
             items = {
                 str(place): (_text(todo, "content"), _text(todo, "status"))
                 for place, todo in enumerate(tables)
@@ -260,10 +231,21 @@ def _item_list(turns: Sequence[Turn]) -> dict[str, tuple[str, str]] | None:
                     _text(tool.input, "subject") or subject,
                     _text(tool.input, "status") or status,
                 )
-    return items
+    if items is None:
+        return None
+    open_ones = [(subject, status) for subject, status in items.values() if status not in DONE]
+    open_ones.sort(key=lambda item: item[1] != IN_PROGRESS)
+    return [
+        f"{subject} (in progress)" if status == IN_PROGRESS else subject
+        for subject, status in open_ones
+        if subject
+    ]
 
 
-def _last_touched(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
+def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
+    """Return the files that these tools wrote or read, the last one at the end. `tools` has the
+    field of each with the file, as CHANGING_TOOLS and READING_TOOLS.
+    """
     paths: dict[str, None] = {}
     for tool in _that_worked(turns):
         path = _text(tool.input, tools[tool.name]) if tool.name in tools else ""

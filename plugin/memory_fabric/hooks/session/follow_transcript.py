@@ -28,14 +28,7 @@ from memory_fabric.clients.transcript import (
 )
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
-from memory_fabric.hooks.session.turn_notes import (
-    OwnedTurn,
-    episode_text,
-    settle,
-    stored_prompt,
-    take,
-    with_owners,
-)
+from memory_fabric.hooks.session import turn_notes
 from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
@@ -73,9 +66,8 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Settle a prompt that was staged after its entry had been read.
-
-    An entry that another prompt has settled counts no more.
+    """Settle a prompt that was staged after its entry had been read. An entry that another prompt
+    has settled counts no more.
     """
     if not is_clients_own(context.memory.settings, path):
         return
@@ -85,7 +77,7 @@ def settle_late(context: RequestContext, session: str, path: str) -> None:
         return  # it stays staged
     read_on = reader_of(context.memory.settings.client)
     entries = read_on(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
-    settle(context, session, entries, again=True)
+    turn_notes.settle(context, session, entries, again=True)
 
 
 def follow(
@@ -174,14 +166,14 @@ def _step(
             notes["revived"] = True  # it was presumed ended, but was not
     _complain(memory, path, offset, reading, notes)
     if is_clients_own(memory.settings._replace(client=client), path):
-        settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
+        turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
         is_read = is_here and not reading.more
         if is_read and any(p.origin == STAGED for p in prompts.unanswered(database, session)):
             settle_late(context, session, path)
         if not offset:  # a fork's begins with copies
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
-            prompts.copy_typed(database, session, map(stored_prompt, typed))
-    take(context, session, [last], before=str(before.get("said", "")), into=kept)
+            prompts.copy_typed(database, session, map(turn_notes.stored_prompt, typed))
+    turn_notes.take(context, session, [last], before=str(before.get("said", "")), into=kept)
     if trust_for(memory.settings, "assistant") and reading.turns:
         caller, memory.settings = memory.settings, memory.settings._replace(client=client)
         try:
@@ -224,9 +216,8 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread, and the last reading made progress.
-
-    An incomplete last line is no progress; a shorter file is a different one.
+    """Return True if part of the transcript is unread, and the last reading made progress. An
+    incomplete last line is no progress; a shorter file is a different one.
     """
     offset = read_to(memory, session)
     try:
@@ -246,7 +237,7 @@ def _remember(
     """Return what became of the notes in these turns, and the session's notes after them."""
     memory = context.memory
     # It may have run in another domain before.
-    owned = with_owners(memory.whole.session_database(), reading.turns, session)
+    owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
     before = notes
@@ -277,10 +268,11 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     """
     # late: only if something was said
     from memory_fabric.capture.stated_causes import account
-    from memory_fabric.hooks.session.checkpoint import INTERRUPTED, changed_files
+    from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
     inside = folder.rstrip(os.sep) + os.sep
-    changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed_files(turns)]
+    changed = touched_files(turns, CHANGING_TOOLS)
+    changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed]
     files = dict.fromkeys(reversed((*notes.get("files", ()), *changed)))
     last_said = notes.get("said", "")
     for turn in reversed(turns):
@@ -295,10 +287,9 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": last_said}
 
 
-def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:
-    """Store the notes in the assistant's new turns, those of one turn of the user together.
-
-    What was written while the user had switched notes off is never kept.
+def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> list[Kept]:
+    """Store the notes in the assistant's new turns, those of one turn of the user together. What
+    was written while the user had switched notes off is never kept.
     """
     results: list[Kept] = []
     texts: list[str] = []
@@ -312,12 +303,12 @@ def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kep
         is_last = place + 1 == len(owned)
         if texts and (is_last or (turn.role == "user" and turn.text)):
             until = "" if is_last else turn.created_at
-            results += take(context, speaker, texts, until=until, at=at)
+            results += turn_notes.take(context, speaker, texts, until=until, at=at)
             texts = []
     return results
 
 
-def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None:
+def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> None:
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
@@ -335,7 +326,7 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
         }
         for turn, owner, is_new, _ in owned
         if is_new and turn.uuid and turn.created_at >= since
-        if (text := episode_text(turn.text))
+        if (text := turn_notes.episode_text(turn.text))
     ]
     if episodes:
         by = context.by("assistant", owned[-1].owner)

@@ -10,7 +10,7 @@ from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.notes import replaced
 from memory_fabric.capture.notes.protocol import is_told
 from memory_fabric.capture.notes.quotation import around
-from memory_fabric.capture.prompts import Statement, heard, stated
+from memory_fabric.capture.prompts import heard, stated
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.statement import CANDIDATE, STATED, statement
 from memory_fabric.client import CLAUDE_CODE
@@ -18,14 +18,7 @@ from memory_fabric.clients.transcript import before_prompt, is_clients_own
 from memory_fabric.config import trust_for
 from memory_fabric.events import Event
 from memory_fabric.ids import short_id
-from memory_fabric.models import (
-    PASTED,
-    PROMPT,
-    QUOTATION,
-    STAGED,
-    Hit,
-    Record,
-)
+from memory_fabric.models import PASTED, PROMPT, QUOTATION, STAGED, Hit, Record
 from memory_fabric.recall.floor import RARE, Part
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
@@ -172,32 +165,28 @@ def store_stated(
     trust = trust_for(context.memory.settings, "assistant" if staged else "user")
     new_records = []
     for said in stated(prompt):
-        record = _record_of(context, said, prompt, staged)
+        text = without_secrets(said.text)
+        record = statement(
+            text,
+            type=said.type,
+            why=without_secrets(said.why),
+            alternatives=said.instead_of,
+            known=KnownNames(context.memory, text),
+            base=STATED,
+        )
+        words = around(said.text, prompt)
+        # With no other words than its form's and "because" nothing turns it.
+        form, why = same_form(prompt), same_form(said.why)
+        _, text_in, text_after = form.partition(same_form(said.text))
+        is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)
+        is_all = is_all and len(text_after) - len(why) <= (MAX_BECAUSE_CHARS if why else 0)
+        lines = sum(map(bool, map(str.strip, prompt.splitlines())))
+        is_long = lines > MAX_TYPED_LINES or (not words and len(prompt) > MAX_TYPED_CHARS)
+        words = without_secrets(words or one_line(prompt))
+        quoted = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
+        record = record._replace(confidence=CANDIDATE) if is_long else record
+        evidence = {**record.evidence, **quoted, **({STAGED: staged} if staged else {})}
+        record = record._replace(scope=said.scope, evidence=evidence)
         stored, is_new = state(context.memory, record, context.by("prompt", session, trust))
         new_records += [stored] if stored is not None and is_new else []
     return new_records
-
-
-def _record_of(context: RequestContext, said: Statement, prompt: str, staged: str) -> Record:
-    text = without_secrets(said.text)
-    record = statement(
-        text,
-        type=said.type,
-        why=without_secrets(said.why),
-        alternatives=said.instead_of,
-        known=KnownNames(context.memory, text),
-        base=STATED,
-    )
-    words = around(said.text, prompt)
-    # With no other words than its form's and "because" nothing turns it.
-    form, why = same_form(prompt), same_form(said.why)
-    _, text_in, text_after = form.partition(same_form(said.text))
-    is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)
-    is_all = is_all and len(text_after) - len(why) <= (MAX_BECAUSE_CHARS if why else 0)
-    lines = sum(map(bool, map(str.strip, prompt.splitlines())))
-    is_long = lines > MAX_TYPED_LINES or (not words and len(prompt) > MAX_TYPED_CHARS)
-    words = without_secrets(words or one_line(prompt))
-    quoted = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
-    record = record._replace(confidence=CANDIDATE) if is_long else record
-    evidence = {**record.evidence, **quoted, **({STAGED: staged} if staged else {})}
-    return record._replace(scope=said.scope, evidence=evidence)

@@ -42,7 +42,6 @@ def judge(
     now: str,
 ) -> None:
     """Save what these turns, the new part of a session's transcript, made of what it was told.
-
     `rows` are those of `worth.to_judge`, `notes` those of the session from before these turns.
     """
     ids = sorted({id_ for _, id_, _ in rows})
@@ -83,9 +82,7 @@ def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
     """Return the first of these sentences, each with its stems, that has a decision's id or most of
-    its words; '' if none has.
-
-    `asked` are the stems of the prompt, which prove nothing.
+    its words; '' if none has. `asked` are the stems of the prompt, which prove nothing.
     """
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:

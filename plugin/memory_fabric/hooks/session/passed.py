@@ -11,13 +11,7 @@ from typing import NamedTuple
 from memory_fabric import deadline, events
 from memory_fabric.capture.command_output import is_no_failure, outcome, pasted_error
 from memory_fabric.client import CLAUDE_CODE
-from memory_fabric.clients.transcript import (
-    Reading,
-    ToolResult,
-    ToolUse,
-    paths_of_agents,
-    read_on,
-)
+from memory_fabric.clients.transcript import Reading, ToolResult, ToolUse, paths_of_agents, read_on
 from memory_fabric.config import Settings
 from memory_fabric.events import Event
 from memory_fabric.patterns import pattern

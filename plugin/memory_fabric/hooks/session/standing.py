@@ -121,7 +121,6 @@ class Standing:
 
 def _open(memory: Memory, sign: str) -> list[Record]:
     """Return the newest unanswered questions and current blockers, own (<>) or shared ones (=).
-
     Pinned records are left out, since they are listed anyway.
     """
     # As the index of open points has it; a `+` keeps that of others' records from being chosen.

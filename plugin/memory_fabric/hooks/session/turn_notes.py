@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memory_fabric import models
 from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes import keep as notes
 from memory_fabric.capture.notes import protocol
@@ -15,16 +16,6 @@ from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.statement import CANDIDATE, NOTE, USER_NOTE
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.config import is_checked, trust_for
-from memory_fabric.models import (
-    AGAIN,
-    BEFORE,
-    ERASED,
-    PROMPT,
-    QUOTATION,
-    STAGED,
-    Provenance,
-    Record,
-)
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import records
@@ -78,23 +69,18 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        _conclude(context, session, results)
-
-
-def _conclude(context: RequestContext, session: str, kept: list[Kept]) -> None:
-    """Save what the session's assistant, and later sessions, are to be told of the notes; leave of
-    them only what is new to this session.
-    """
-    database = context.memory.session_database()
-    new = sessions.add_feedback(database, session, protocol.parts_of(kept, session))
-    closed = [old.id for result in kept for old in result.replaced if old.trust == "user"]
-    if closed and not context.is_past:
-        sessions.note_closed(database, session, closed, context.now)
-    kept[:] = [
-        result
-        for result in kept
-        if result.record or new & {part[0] for part in protocol.parts_of([result], session)}
-    ]
+        # The session's assistant, and later sessions, are told of them; only what is new to this
+        # session is returned.
+        database = context.memory.session_database()
+        new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
+        closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
+        if closed and not context.is_past:
+            sessions.note_closed(database, session, closed, context.now)
+        results[:] = [
+            result
+            for result in results
+            if result.record or new & {part[0] for part in protocol.parts_of([result], session)}
+        ]
 
 
 def may_hold(text: str) -> bool:
@@ -141,11 +127,11 @@ def stored_prompt(entry: Turn) -> str:
 def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
     """Take the mark from the records of a staged prompt; give them the user's trust if typed."""
     memory = context.memory
-    staged = f"session = ? AND json_extract(body, '$.evidence.{STAGED}') = ?"
+    staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
     for record in marked:
-        by = Provenance("prompt", trust="user", session=record.session, domain=record.domain)
-        evidence = {key: value for key, value in record.evidence.items() if key != STAGED}
+        by = models.Provenance("prompt", trust="user", session=record.session, domain=record.domain)
+        evidence = {key: value for key, value in record.evidence.items() if key != models.STAGED}
         settled = record._replace(evidence=evidence)
         if is_typed:
             more = USER_NOTE - NOTE if notes.NOTED in evidence else 0.0
@@ -163,9 +149,8 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
 
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[Kept], before: str = ""
-) -> list[Record]:
+) -> list[models.Record]:
     """Store as candidates what the user said in this turn, unless the assistant noted anything.
-
     `before` is what the assistant had said last before the prompt. Returns the new candidates.
     """
     memory, database = context.memory, context.memory.session_database()
@@ -187,12 +172,12 @@ def end_turn(
             continue  # what it states was stored with the prompt
         earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
-            PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
-            BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
-            AGAIN: said_again(cue.sentence, earlier),
-            STAGED: prompt.at if is_staged else "",
+            models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
+            models.BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
+            models.AGAIN: said_again(cue.sentence, earlier),
+            models.STAGED: prompt.at if is_staged else "",
         }
-        record = Record(
+        record = models.Record(
             type=HEARD_TYPES[cue.kind],
             what=cue.sentence,
             confidence=CANDIDATE,
@@ -213,7 +198,7 @@ def last_said(memory: Memory, session: str) -> str:
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
 
 
-def noted_before(memory: Memory, sentence: str) -> Record | None:
+def noted_before(memory: Memory, sentence: str) -> models.Record | None:
     """Return the record with the user's trust that has this sentence as its quotation."""
     sentence_form = same_form(sentence)
     return next(
@@ -222,7 +207,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
             for record in matching(memory, sentence)
             if record.trust == "user"
             and record.status == "active"
-            and same_form(str(record.evidence.get(QUOTATION) or "")) == sentence_form
+            and same_form(str(record.evidence.get(models.QUOTATION) or "")) == sentence_form
         ),
         None,
     )
@@ -240,10 +225,8 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn, its session, and flags: new to memory, and of the current session.
-
-    A turn of another session may still be new: that one may have been interrupted before it was
-    read.
+    """A turn, its session, and flags: new to memory, and of the current session. A turn of another
+    session may still be new: that one may have been interrupted before it was read.
     """
 
     turn: Turn
@@ -302,7 +285,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
             same = (
                 one
                 for one, stored_text in stored_turns
-                if stored_text == text or ERASED in stored_text
+                if stored_text == text or models.ERASED in stored_text
             )
             keeper = next(same, "")
         keepers.append(keeper)
