@@ -119,14 +119,9 @@ def serve(
         Thread(target=show.open_page, args=(address,), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
-    _find_no_modules_here()
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers find no module of a standard name here
     server.run()
     return 0
-
-
-def _find_no_modules_here() -> None:
-    """Keep worker processes from a module of a standard name in the folder."""
-    os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
@@ -227,7 +222,7 @@ def _serve_team(
     show.line(f"The memory of the space {space}: {server.address}")
     show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
     _tell_how_to_stop(is_local=server.is_local)
-    _find_no_modules_here()
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers find no module of a standard name here
     server.run()
     return 0
 
