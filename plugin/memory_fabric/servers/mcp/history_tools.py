@@ -9,7 +9,6 @@ from memory_fabric import ids
 from memory_fabric.models import SHARED_LOG, Provenance, shown_type
 from memory_fabric.servers.mcp.jsonrpc import Outcome, within
 from memory_fabric.store.forget import plan
-from memory_fabric.store.forget.plan import Found
 from memory_fabric.store.history import trace
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line
@@ -25,35 +24,12 @@ KEPT = "Journals and backups keep copies; memory-fabric undo restores it."
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """Preview what would be forgotten, with a code; called with that code, forget exactly that."""
     what, code = arguments["what"], arguments.get("confirm", "")
-    if not code:
-        return Outcome((_preview(plan.find(memory, what)),))
-    matches = plan.confirmed(memory, what, code)
-    forgotten = plan.forget(memory, matches, said_by)
-    return Outcome(
-        (f"Forgotten: {forgotten}. {KEPT_OF_TURN if matches.turns else KEPT}",), changed=True
-    )
-
-
-def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Return the origin of an entity or record, its injections, and its changes, newest first."""
-    name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
-    origin = trace.why(memory, name)
-    changes = trace.history(memory, name, limit)
-    lines = [
-        *(_of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)),
-        *([f"It is gone: {_change_line(origin.deletion)}"] if origin.deletion else []),
-    ]
-    for injection in origin.injections[:MAX_INJECTIONS]:
-        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
-        session, day = _name(injection.session), injection.at[:10]
-        lines.append(f"given to session {session}{agent} by {injection.channel} on {day}")
-    if (more := len(origin.injections) - MAX_INJECTIONS) > 0:
-        lines.append(f"given {more} more times")
-    lines += [_change_line(change) for change in changes]
-    return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
-
-
-def _preview(found: Found) -> str:
+    if code:
+        matches = plan.confirmed(memory, what, code)
+        forgotten = plan.forget(memory, matches, said_by)
+        remark = KEPT_OF_TURN if matches.turns else KEPT
+        return Outcome((f"Forgotten: {forgotten}. {remark}",), changed=True)
+    found = plan.find(memory, what)
     lines = [
         f"- {shown_type(r.type)} {ids.short_id(r.id)} of {r.created_at[:10]}: {_short(r.what)}"
         for r in found.records
@@ -75,7 +51,26 @@ def _preview(found: Found) -> str:
     ]
     fitting = within(lines, "All of these would be forgotten.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
-    return f"{fitting}\n{confirm}"
+    return Outcome((f"{fitting}\n{confirm}",))
+
+
+def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+    """Return the origin of an entity or record, its injections, and its changes, newest first."""
+    name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
+    origin = trace.why(memory, name)
+    changes = trace.history(memory, name, limit)
+    lines = [
+        *(_of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)),
+        *([f"It is gone: {_change_line(origin.deletion)}"] if origin.deletion else []),
+    ]
+    for injection in origin.injections[:MAX_INJECTIONS]:
+        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
+        session, day = _name(injection.session), injection.at[:10]
+        lines.append(f"given to session {session}{agent} by {injection.channel} on {day}")
+    if (more := len(origin.injections) - MAX_INJECTIONS) > 0:
+        lines.append(f"given {more} more times")
+    lines += [_change_line(change) for change in changes]
+    return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
 
 
 def _of_record(origin: trace.RecordTrace) -> Iterator[str]:
