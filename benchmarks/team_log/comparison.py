@@ -62,14 +62,17 @@ def compare(
     """Compare machines that have exchanged everything."""
     with closing(server.superuser()) as connection:
         rows = connection.execute(
-            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%' "
+            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%', "
+            "CASE kind WHEN 'sealed' THEN author END "
             "FROM memory_fabric.operations WHERE kind <> 'purge'"
         ).fetchall()
     replaced = {id_ for row in rows for id_ in row[2]}
     missing = set(acknowledged) - {row[1] for row in rows} - replaced
     # Sent again after the server was set back, one may come after another that replaced it.
     current = [
-        (space, id_) for space, id_, _, no_head in rows if not no_head and id_ not in replaced
+        (space, id_, only)
+        for space, id_, _, no_head, only in rows
+        if not no_head and id_ not in replaced
     ]
     single = single_of(machines)
     views = [_view(machine, truth) for machine in machines]
@@ -92,10 +95,19 @@ def compare(
     )
 
 
-def _against_server(machine: Machine, current: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield what a machine has that the server has not, and the reverse."""
+def _against_server(
+    machine: Machine, current: Sequence[tuple[str, str, str | None]]
+) -> Iterator[str]:
+    """Yield what a machine has that the server has not, and the reverse.
+
+    What is sealed only the machines of its author keep.
+    """
     for tie in machine.ties:
-        there = {id_ for space, id_ in current if space == tie.space}
+        there = {
+            id_
+            for space, id_, only in current
+            if space == tie.space and only in (None, machine.member)
+        }
         here = set(machine.heads(tie.kind))
         for id_ in sorted(here ^ there):
             where = "here" if id_ in here else "on the server"
@@ -175,6 +187,9 @@ def _own_unlike(machines: Sequence[Machine]) -> Iterator[str]:
         if machine.key is None:
             continue
         private = {(id_, one.what, one.why) for id_, one in machine.records("user").items()}
+        # What one machine forgot of others, all of them forgot.
+        shown = machine.records().values()
+        private |= {(one.id, one.what, one.author) for one in shown if is_of_others(one)}
         name, first = seen.setdefault(machine.member, (machine.name, private))
         if private != first:
             yield f"{machine.name}: {private ^ first} differ from {name}"

@@ -85,6 +85,8 @@ class Rounds:
             self._graph_delete: 2,
             self._undo: 2,
             self._private: 2,
+            self._dismiss: 2,
+            self._rescope: 1,
         }
         self._exchanges: dict[Callable[[Machine], None], int] = {
             self._whole: 8,
@@ -175,6 +177,20 @@ class Rounds:
         record = self._own(machine)
         if record is not None:
             self._drop(machine, record)
+
+    def _dismiss(self, machine: Machine) -> None:
+        """Forget what another member said, here and on one's own other machines."""
+        record = self._some(machine, f"source = '{OTHERS}'")
+        if record is not None:
+            machine.memory.forget([record.id], USER)
+            self.truth.unwanted.setdefault(record.what, set()).add(machine.member)
+
+    def _rescope(self, machine: Machine) -> None:
+        """Keep for this machine what was for the team."""
+        record = self._own(machine)
+        if record is not None:
+            self._change(machine, record._replace(scope="local"), f"mine since {self._number}")
+            self.truth.forgotten.add(record.id)
 
     def _private(self, machine: Machine) -> None:
         """Say, change or forget a memory of scope user, which only Ann's machines exchange."""

@@ -45,7 +45,7 @@ def pull_and_erase(home: Home) -> inbox.Merged:
         operations,
         to,
         home.verified,
-        erase=lambda found: exchange.erase(home.memory, found, USER),
+        erase=lambda found: exchange.erase(home.memory, "project", found),
     )
 
 

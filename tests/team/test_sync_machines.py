@@ -9,9 +9,11 @@ import pytest
 
 from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team import keys
 from team.homes import SPACE, Home
-from team.postgres import ANN, SUPERUSER, Cluster
+from team.postgres import ANN, OWNER, SUPERUSER, Cluster
+from team.test_sync_purge import KAFKA, held, state
 
 OWN = f"~{ANN}"
 LIKING = "I prefer short commit messages in the imperative"
@@ -230,3 +232,94 @@ def test_leaving_with_me_ends_only_that(desk: Home, laptop: Home, dsn: dict[str,
     assert [found["space"] for found in desk.json("team", "sync")] == [SPACE]
     assert desk.texts("short commit messages") != []
     assert desk.run("team", "leave", "--me").status == 2
+
+
+def test_what_is_purged_on_one_machine_goes_from_the_other_without_a_question(
+    desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    desk.remember(KAFKA, "--type", "decision")
+    desk.remember("Please answer as if it was replayed", "--type", "preference", "--scope", "user")
+    state(desk, "Broker", "was replayed in May")
+    synced(desk, laptop, bob)
+    assert "replayed" in held(laptop) and "replayed" in held(bob)
+
+    done = desk.run("forget", "replayed", "--purge", "--all", "--yes")
+    assert done.status == 0, done.err
+    synced(desk, laptop, bob)
+
+    assert "replayed" not in held(desk) and "replayed" not in held(laptop)
+    assert "replayed" not in held(bob)
+    for home in (desk, laptop, bob):
+        assert home.notices == []
+        assert all(tie["demands"] == [] for tie in home.json("team", "status"))
+        assert all(found["sent"] == found["read"] == 0 for found in home.sync().values())
+
+
+def test_a_demand_is_settled_by_the_key_that_status_shows(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    id_ = desk.remember(KAFKA, "--type", "decision")
+    desk.sync()
+    with connect(dsn[OWNER]) as connection:
+        SharedLog(connection, SPACE).purge([f"r:{id_}"])
+    desk.sync()
+    [demand] = desk.json("team", "status")[0]["demands"]
+    assert "Kafka" in demand["text"]
+
+    done = desk.run("forget", demand["key"], "--purge", "--yes")
+    assert done.status == 0, done.err
+
+    assert desk.json("team", "status")[0]["demands"] == []
+    assert "replayed" not in held(desk)
+
+
+def test_what_is_forgotten_of_others_is_forgotten_on_both_machines_until_it_is_undone(
+    desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    id_ = bob.remember(KAFKA, "--type", "decision")
+    state(bob, "Broker", "has three nodes")
+    synced(bob, desk, laptop)
+    assert laptop.texts("Kafka") != [] and laptop.texts("Broker nodes") != []
+
+    desk.json("forget", id_, "--yes")
+    desk.json("forget", "Broker", "--yes")
+    synced(desk, laptop, bob)
+
+    assert laptop.texts("Kafka") == [] and laptop.texts("Broker nodes") == []
+    assert bob.texts("Kafka") != [] and bob.json("team", "status")[0]["unread"] == 0
+
+    assert desk.run("undo", "--yes").status == 0
+    assert desk.run("undo", "--yes").status == 0
+    synced(desk, laptop, bob)
+
+    assert laptop.texts("Kafka") == desk.texts("Kafka") != []
+    assert laptop.texts("Broker nodes") == desk.texts("Broker nodes") != []
+
+
+def test_entities_of_others_are_merged_and_named_on_both_machines(
+    desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    state(bob, "Postgres", "holds the orders")
+    state(bob, "PostgreSQL", "is version 15")
+    synced(bob, desk, laptop)
+
+    desk.json("merge", "PostgreSQL", "Postgres", "--yes")
+    desk.json("alias", "PostgreSQL", "elephant")
+    state(bob, "Postgres", "is backed up at night")
+    synced(desk, laptop, bob, desk, laptop)
+
+    for home in (desk, laptop):
+        graph = home.run("export").out
+        assert 'Postgres"' not in graph and graph.count('"entityType"') == 1, graph
+        assert all(text in graph for text in ("orders", "version 15", "at night"))
+        assert "elephant" in home.run("alias").out
+
+
+def synced(*homes: Home) -> None:
+    """Let each exchange twice, in turn."""
+    for home in (*homes, *homes):
+        assert all(not found["error"] for found in home.sync().values())

@@ -13,7 +13,7 @@ from memory_fabric import ids
 from memory_fabric.models import Provenance
 from memory_fabric.sharing.replica import heads, others, outbox, own, space, statements, wire
 from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.replica.wire import DISMISSAL, Position, TeamOperation
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 
@@ -40,6 +40,13 @@ class Merged(NamedTuple):
     erased: tuple[str, ...] = ()
 
 
+class _Read(NamedTuple):
+    """An operation as it came, and as proved to be this user's own, or None."""
+
+    came: TeamOperation
+    own: TeamOperation | None
+
+
 def merge(
     memory: Memory,
     database: Database,
@@ -59,10 +66,10 @@ def merge(
     `erase` raises.
     """
     memory = memory.whole
-    erased = _to_erase(database, operations, owner) if erase is not None else []
+    parts = [_Read(operation, _own(operation, verified)) for operation in operations]
+    erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
         erase(erased)
-    parts = [_Read(operation, _own(operation, verified)) for operation in operations]
     tie = space.tie(database)
     if tie is None:
         return Merged()
@@ -106,11 +113,20 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
     return merge(memory, database, readable, None, verified) if readable else Merged()
 
 
-def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: str) -> list[Head]:
-    """Return the stored statements of others that the demands among these operations erase."""
-    demands = [operation for operation in operations if operation.kind == wire.PURGE]
-    erased: dict[str, Head] = {}
-    rows = heads.of_keys(database.connection, [demand.key for demand in demands])
+def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
+    """Return the stored statements of others that the demands among these operations erase, and
+    those that this user purged on another machine.
+    """
+    demands = [part.came for part in parts if part.came.kind == wire.PURGE]
+    values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
+    purged = [str(value.get("of")) for value in values if value.get("purged") is True]
+    rows = heads.of_keys(database.connection, [*purged, *(demand.key for demand in demands)])
+    erased = {
+        head.op_id: head
+        for key in purged
+        for head in rows.get(key, ())
+        if head.is_own and head.value
+    }
     for demand in demands:
         register = rows.get(demand.key, [])
         if any(head.op_id == demand.op_id for head in register):
@@ -122,13 +138,6 @@ def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: st
         if demand.key.startswith(wire.key_of_record("")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
-
-
-class _Read(NamedTuple):
-    """An operation as it came, and as proved to be this user's own, or None."""
-
-    came: TeamOperation
-    own: TeamOperation | None
 
 
 class _Batch:
@@ -187,7 +196,10 @@ class _Batch:
 
     def _take(self, part: _Read) -> None:
         operation = part.own or part.came
-        if not _is_known(part.came) or (part.came.kind == wire.SEALED and part.own is None):
+        is_hidden = part.came.kind == wire.SEALED and part.own is None
+        if is_hidden and self._kind == "project" and part.came.author != self._tie.member:
+            return  # for another member's machines
+        if not _is_known(part.came) or is_hidden:
             self._keep_unread(part.came)
             return
         stored = self._ids.get(operation.op_id)
@@ -209,7 +221,7 @@ class _Batch:
             self._take_theirs(operation)
 
     def _take_theirs(self, operation: TeamOperation) -> None:
-        if self._kind == "user":
+        if self._kind == "user" or operation.kind == DISMISSAL:
             self._refuse(operation, "It has no proof, and this space is one user's own.")
             return
         value = self._value_of(operation, statements.fields)
@@ -321,7 +333,7 @@ class _Batch:
                 self._theirs[sibling.key] = None
                 self.erased[sibling.key] = None
         may = operation.author in (self._tie.member, self._owner)
-        if may and any(sibling.is_own for sibling in register):
+        if may and any(sibling.is_own and sibling.value for sibling in register):
             self._keep(stub._replace(state=heads.ASKED))
             self.asked += 1
 
@@ -357,16 +369,23 @@ class _Batch:
 
     def _show(self) -> None:
         """Bring records and graph to what the heads of the changed keys say."""
+        project = self._memory.project.name if self._memory.project else ""
         if self._theirs:
-            project = self._memory.project.name if self._memory.project else ""
             changed = {key: self._at(key) for key in self._theirs}
             others.show(self._c, changed, self._was, project, self._by)
+        again: dict[str, None] = {}
         for key, before in self._mine.items():
             register = self._own_at(key)
-            own.show(self._c, before, heads.current(register), self._by.at)
+            current = heads.current(register)
+            own.show(self._c, before, current, self._by.at)
             self.conflicts.discard(key)
-            if len({head.value for head in register}) > 1:
+            if any(head.kind == DISMISSAL for head in (before, current) if head):
+                values = [head.stated for head in (before, current) if head and head.value]
+                again |= dict.fromkeys(str(value["of"]) for value in values)
+            elif len({head.value for head in register}) > 1:
                 self.conflicts.add(key)
+        if again:
+            others.show(self._c, heads.of_keys(self._c, again), {}, project, self._by)
 
 
 def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:

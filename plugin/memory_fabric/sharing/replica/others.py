@@ -17,6 +17,7 @@ from memory_fabric.sharing.replica.heads import ANY_OF, Head
 from memory_fabric.store import records
 from memory_fabric.store.operations import others as others_effects
 from memory_fabric.store.operations import rows, tombstones
+from memory_fabric.text import name_key
 
 Said = dict[str, Any]
 
@@ -267,7 +268,10 @@ class _Graph:
     ) -> int | None:
         """Return the entity's row, added under the member's name if needed; None if forgotten."""
         if name not in self._entities:
-            self._entities[name] = rows.entity_id(self._c, name)
+            # After entities were merged here, by their names as aliases of this user's.
+            by_alias = "SELECT entity FROM aliases WHERE key = ?"
+            row = self._c.execute(by_alias, (name_key(name),)).fetchone()
+            self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)
         if self._entities[name] is None and not self._guard.refuse_entity(name):
             row = {"name": name, "type": kind, "domain": value["domain"], "record": ""}
             row |= {"said_by": author, "created_at": value["created_at"]}

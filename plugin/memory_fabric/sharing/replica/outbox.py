@@ -4,17 +4,25 @@ import itertools
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_fabric import ids
 from memory_fabric.models import Provenance
-from memory_fabric.sharing.replica import heads, others, space, wire
+from memory_fabric.sharing.replica import heads, others, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.own import Outgoing
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
+from memory_fabric.store.operations import tombstones
 
+# Statements of others whose tombstone is set, as (key, the tombstone's key and time).
+_FORGOTTEN = (
+    "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
+    "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "
+    "THEN 'e' || substr(t.id, 7) WHEN t.id LIKE 'observation:%' THEN 'o' || substr(t.id, 12) "
+    "ELSE 'r:' || t.id END AND h.state = ? GROUP BY h.key"
+)
 # The value of a head that no row has.
 _OUTDATED = "{}"
 # Rows in one transaction: a hook that writes at the same time waits for no more.
@@ -56,6 +64,9 @@ def settle_within(
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
+    # Who gives another's entity a name says that there is one.
+    named = "SELECT entity FROM aliases"
+    c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
     outgoing = Outgoing(memory.whole, kind)
     stated = [(row, *outgoing.of(c, row, key)) for row, key in due]
@@ -80,6 +91,36 @@ def settle_within(
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project, _by_others())
     return len(batch.made), len(due)
+
+
+def settle_dismissals(database: Database) -> None:
+    """Tell this user's other machines what was forgotten here of others, and what is no longer.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    c = database.connection
+    if not space.value(c, space.PROVED):
+        return
+    stated = [head for head in heads.where(c, "key BETWEEN 'd:' AND 'd;'") if head.is_own]
+    known = {head.stated["of"]: head for head in stated if head.value}
+    forgotten = {key: rest for key, *rest in c.execute(_FORGOTTEN, (heads.THEIRS,))}
+    new = forgotten.keys() - known.keys()
+    readmitted = [
+        head
+        for key, head in known.items()
+        if not head.stated.get("purged") and not tombstones.is_set(c, own.tombstone_of(key))
+    ]
+    tie = space.tie_of(c)
+    if tie is None or not (new or readmitted):
+        return
+    with database.transaction() as c:
+        batch = _Batch(c, tie)
+        for key in sorted(new):
+            number, at = forgotten[key]
+            batch.dismiss(key, {"key": number, "created_at": at})
+        for head in readmitted:
+            batch.state(wire.DISMISSAL, head.key, "", [head])
+        batch.store()
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
@@ -118,10 +159,11 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
         )
 
 
-def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
+def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
     """Have the server erase everything under these own keys; return the number of keys.
 
-    They are withdrawn, too, for the other machines of this user. A row that is still there, as
+    They are withdrawn, too, for the other machines of this user, which purge what was purged
+    `here`. A row that is still there, as
     without some words, is said again by `settle`. The demand comes first: other members erase by it
     what they hold. With any demand the server erases what this user replaced earlier; for that one
     is made in any case.
@@ -129,14 +171,16 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
     tie = space.tie_of(c)
     if tie is None:
         return 0
-    batch = _Batch(c, tie)
+    batch, number = _Batch(c, tie), 0
     for key, register in heads.of_keys(c, keys).items():
-        own = [head for head in register if head.is_own]
-        if own:
+        mine = [head for head in register if head.is_own]
+        if mine:
+            number += 1
+            if here and space.value(c, space.PROVED):
+                # First, so that these machines need not be asked about the demand.
+                batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
-            batch.state(own[0].kind, key, "", register)
-            heads.remove(c, [head.op_id for head in register if head.state == heads.ASKED])
-    number = len(batch.made) // 2
+            batch.state(mine[0].kind, key, "", register)
     batch.demand(REPLACED)
     batch.store()
     return number
@@ -153,6 +197,13 @@ class _Batch:
     def demand(self, key: str) -> None:
         """Demand that the server erases a key."""
         self.made.append(self._head(PURGE, key))
+
+    def dismiss(self, key: str, value: Mapping[str, object]) -> None:
+        """Tell this user's other machines to forget, or purge, what is said under a key."""
+        whole = {"of": key, **value}
+        name = wire.key_of(wire.DISMISSAL, whole)
+        register = heads.of_keys(self._c, [name]).get(name, ())
+        self.state(wire.DISMISSAL, name, heads.text_of(whole), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[Head]) -> None:
         """State a value, which replaces the heads that this user's machines made of a key."""
@@ -233,7 +284,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
             f"state {heads.ANY_OF} AND json_extract(nullif(value, ''), '$.domain') {heads.ANY_OF}",
             (json.dumps([heads.SENT, heads.MINE]), now),
         )
-        demand_purge(c, [head.key for head in sent])
+        demand_purge(c, [head.key for head in sent], here=False)
 
 
 def say_again(database: Database) -> None:

@@ -174,6 +174,12 @@ def _spellings(folder: str) -> list[str]:
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
 
+def tombstone_of(key: str) -> str:
+    """Return the id of the tombstone of what is said under a key."""
+    prefix, _, name = key.partition(":")
+    return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
+
+
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
     """Change the row of an own key to what its current head says, as an operation that is logged.
 
@@ -238,6 +244,27 @@ class _Stated:
     def withdraw_record(self) -> None:
         self._apply("forget", {"ids": [self.value["id"]]})
 
+    def dismiss(self) -> None:
+        """Forget what others say under a key, now and later."""
+        key = self.value["of"]
+        for head in heads.of_keys(self.c, [key]).get(key, ()):
+            said = head.stated or {}
+            if head.kind == wire.RECORD:
+                self._apply("forget", {"ids": [said.get("id", "")]})
+            elif head.kind == wire.ENTITY and said:
+                self._apply("forget", {"ids": [], "entityNames": [said["name"]]})
+            elif head.kind == wire.OBSERVATION and said:
+                texts = {"entityName": said["entity"], "observations": [said["text"]]}
+                self._apply("forget", {"ids": [], "deletions": [texts]})
+        buried = [tombstone_of(key), self.value.get("key", 0), self._by.at]
+        self._apply("tombstones", {"add": [buried], "remove": []})
+
+    def readmit(self) -> None:
+        """Let in again what was forgotten."""
+        id_ = (tombstone_of(self.value["of"]),)
+        buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
+        self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
+
     def say_entity(self) -> None:
         name, kind = self.value["name"], self.value["type"]
         self._create_entity(name, kind, observations=[])
@@ -246,9 +273,12 @@ class _Stated:
             "WHERE name = ? AND record = ''",
             (kind, self.value["domain"], self.value["created_at"], name),
         )
+        wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
+        for alias in sorted(wanted - {name}):
+            if rows.entity_id(self.c, alias) is not None:
+                self._apply("merge", {"into": name, "names": [alias]})
         entities = rows.entities(self.c, "e.name = ?", (name,))
         aliases = {alias for row in entities for _, alias in row["aliases"]}
-        wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for change, names in (("unalias", aliases - wanted), ("alias", wanted - aliases)):
             if names:
                 self._apply(change, {"entity": name, "aliases": sorted(names)})
@@ -309,4 +339,5 @@ _ACTIONS: dict[str, tuple[Callable[[_Stated], None], Callable[[_Stated], None]]]
     wire.ENTITY: (_Stated.say_entity, _Stated.withdraw_entity),
     wire.OBSERVATION: (_Stated.say_observation, _Stated.withdraw_observation),
     wire.RELATION: (_Stated.say_relation, _Stated.withdraw_relation),
+    wire.DISMISSAL: (_Stated.dismiss, _Stated.readmit),
 }

@@ -16,12 +16,14 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-_MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED)
+# Set if operations are proved to the user's other machines.
+PROVED = "team proved"
+_MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED)
 # Keys on which machines of this user differ; only those with several operations can be.
 _DIFFERING = (
-    "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') AND kind <> 'purge' AND key IN "
-    "(SELECT key FROM team_heads GROUP BY key HAVING count(*) > 1) "
-    "GROUP BY key HAVING count(DISTINCT value) > 1"
+    "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') "
+    "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
+    "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
 # The numbers of `Counts` that are those of rows in a state of the same name.
 _COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKED)

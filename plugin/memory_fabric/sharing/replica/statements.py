@@ -125,4 +125,5 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Fields | None]] = {
     wire.RELATION: lambda value: _row(
         value, **{name: _name(value.get(name)) for name in wire.NAMED_BY[wire.RELATION]}
     ),
+    wire.DISMISSAL: lambda value: dict(value) if isinstance(value.get("of"), str) else None,
 }

@@ -19,14 +19,17 @@ FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
 # An encrypted operation of a user's own machines, and the demand to erase what a key holds.
 SEALED, PURGE = "sealed", "purge"
-KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE)
+# What this user forgot of others' statements, or purged: sealed, for the user's own machines.
+DISMISSAL = "dismissal"
+KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
 # How the keys of each kind begin, and the fields of a value that name it.
-PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l"}
+PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l", DISMISSAL: "d"}
 NAMED_BY = {
     RECORD: ("id",),
     ENTITY: ("name",),
     OBSERVATION: ("entity", "text"),
     RELATION: ("from", "relationType", "to"),
+    DISMISSAL: ("of",),
 }
 # A payload has at most this many bytes, as JSON in UTF-8; the server refuses longer ones, too.
 MAX_PAYLOAD_BYTES = 256 << 10

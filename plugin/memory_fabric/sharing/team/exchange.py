@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from memory_fabric.models import OTHERS, Progress, Provenance
-from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
+from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.server import spaces
@@ -38,6 +38,10 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
+    proved = "1" if tie.me or tie.key == USER else ""
+    if space.value(database.connection, space.PROVED) != proved:
+        with database.transaction() as c:
+            space.note(c, space.PROVED, proved)
     return database
 
 
@@ -58,6 +62,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Exchange everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         reason = self.look()
+        outbox.settle_dismissals(self._database)
         if space.number_of(self._database, heads.UNREAD):
             inbox.read_again(self._memory, self._database, self._verified)
         first = self._pull(progress) if self._is_new() else Outcome()
@@ -199,7 +204,7 @@ class Exchange:
                 after if number == len(parts) else None,
                 self._verified,
                 owner=owner,
-                erase=partial(erase, self._memory, provenance=_BY_OTHERS),
+                erase=partial(erase, self._memory, self._tie.kind),
             )
             numbers = {name: getattr(merged, name) for name in _MERGED}
             total = total.plus(Outcome(**numbers))
@@ -225,7 +230,7 @@ class Exchange:
         """Return the operation as it is sent: sealed, proved or unchanged."""
         if self._key is None:
             return operation
-        if self._tie.key == USER:
+        if self._tie.key == USER or operation.kind == wire.DISMISSAL:
             return self._key.seal(operation, self._tie.space)
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
@@ -250,12 +255,13 @@ class Exchange:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None
 
 
-def erase(memory: Memory, stated: Sequence[Head], provenance: Provenance) -> int:
-    """Purge what others said and had erased in the log; return how many memories that were.
+def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
+    """Purge what others said and had erased in the log, or this user purged on another machine;
+    return how many memories that were.
 
     It is the same purge as that of this user's words: they go from this machine's journals, backups
-    and session notes, too. What this user said stays, whatever it holds. No tombstone stays, since
-    the author may say it again. Raises what `purge.purge` raises.
+    and session notes, too. Of others' words no tombstone stays, since the author may say it again.
+    `kind` is that of the database. Raises what `purge.purge` raises.
     """
     from memory_fabric.store.forget import purge  # rare, and it loads much
     from memory_fabric.store.forget.plan import Found, FoundText
@@ -264,16 +270,22 @@ def erase(memory: Memory, stated: Sequence[Head], provenance: Provenance) -> int
     for head in stated:
         value, author = head.stated, head.shown_author
         if head.kind == wire.RECORD:
-            stored = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
-            records += [record for record in stored if record.author == author]
+            stored = memory.find_records("id = ?", (value["id"],))
+            records += [
+                record
+                for record in stored
+                if (record.source != OTHERS if head.is_own else record.author == author)
+            ]
         # Only if the observation is shown as this member's, not as this user's or another's.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
+            kind,
             "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE e.name = ? AND o.text = ? AND o.source = ? AND o.agent = ?",
-            (value["entity"], value["text"], OTHERS, author),
+            "WHERE e.name = ? AND o.text = ? AND iif(?, o.source <> ?, o.source = ? "
+            "AND o.agent = ?)",
+            (value["entity"], value["text"], head.is_own, OTHERS, OTHERS, author),
         ):
-            observations.append(FoundText(value["entity"], value["text"], "project"))
+            observations.append(FoundText(value["entity"], value["text"], kind))
     erased = Found(
         ", ".join(head.key for head in stated),
         records=tuple(records),
@@ -281,13 +293,16 @@ def erase(memory: Memory, stated: Sequence[Head], provenance: Provenance) -> int
     )
     if erased:
         tombstones = "SELECT id, key, created_at FROM tombstones"
-        before = _rows(memory, tombstones)
-        purge.purge_exactly(memory, erased, provenance)
-        new = [list(row) for row in _rows(memory, tombstones) - before]
-        memory.write("tombstones", {"add": [], "remove": new}, provenance, store="project")
+        before = _rows(memory, kind, tombstones)
+        purge.purge_exactly(memory, erased, _BY_OTHERS)
+        mine = {own.tombstone_of(head.key) for head in stated if head.is_own}
+        new = [list(row) for row in _rows(memory, kind, tombstones) - before if row[0] not in mine]
+        memory.write("tombstones", {"add": [], "remove": new}, _BY_OTHERS, store=kind)
     return len(erased)
 
 
-def _rows(memory: Memory, query: str, values: Sequence[object] = ()) -> set[tuple[Any, ...]]:
-    database = memory.database("project", create=False)
+def _rows(
+    memory: Memory, kind: str, query: str, values: Sequence[object] = ()
+) -> set[tuple[Any, ...]]:
+    database = memory.database(kind, create=False)
     return set(database.rows(query, tuple(values))) if database is not None else set()

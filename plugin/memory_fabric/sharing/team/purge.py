@@ -30,6 +30,8 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     )
     heads.put(c, blank)
     outbox.demand_purge(c, [head.key for head in purged if head.is_own])
+    met = json.dumps([*keys, *(head.key for head in purged)])
+    c.execute(f"DELETE FROM team_heads WHERE state = 'asked' AND key {heads.ANY_OF}", (met,))
     return len(purged)
 
 

@@ -108,6 +108,8 @@ def find(
         problem = "A purge searches all domains, and only some can be read here."
         remedy = "Purge from a shell, outside of an isolated domain."
         raise BadInput("text", problem, remedy=remedy)
+    if plan.names_id(text.removeprefix("r:")):  # as team status shows it
+        text = text.removeprefix("r:")
     found = _by_id(memory, text) if plan.names_id(text) else None
     if found is None:
         found = _by_words(memory, text, exact=exact, inside=inside)

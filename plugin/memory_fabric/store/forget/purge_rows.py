@@ -34,7 +34,7 @@ KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:"
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Derived from another column, which is searched itself.
-DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")))
+DERIVED = frozenset((table, "key") for table in ("entities", "aliases", "records", "team_heads"))
 # For each kind of text beside memories: its table, the key of a row, and the columns that hold it.
 TEXTS = {
     "history": ("operations", "seq", "payload", "inverse"),
