@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -23,7 +24,6 @@ from typing import BinaryIO
 
 from memory_fabric.setup import packages
 from memory_fabric.setup.packages import MARKER
-from memory_fabric.store import files
 
 TOOL_TIMEOUT_S = 900
 # Variables that would select another Python.
@@ -106,7 +106,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             fetch(requirements, tools, prepare, scratch, python=python)
         if hasattr(os, "sync"):
             os.sync()  # after a power failure the marker must not exist without the packages
-        files.write_atomic(os.path.join(environment, MARKER), f"{base}\n".encode())
+        _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         _remove(environment)
         _record_error(data_dir, environment, str(error))
@@ -234,8 +234,17 @@ def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
     for file in PROJECT_SETTINGS if project else ():
         path = os.path.join(project, ".claude", file)
         try:
-            settings = files.read_bytes(path, MAX_SETTINGS_BYTES) or b"{}"
-            names.update(map(str, json.loads(settings).get("env", {})))
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            try:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise OSError(f"{path} is not a file")
+                names.update(
+                    map(str, json.loads(os.read(handle, MAX_SETTINGS_BYTES)).get("env", {}))
+                )
+            finally:
+                os.close(handle)
+        except FileNotFoundError:
+            continue
         except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             return set(environ)
     return names
@@ -275,6 +284,18 @@ def explained(printed: str) -> tuple[str, str]:
     return "The packages could not be installed.", ""
 
 
+def _write(path: str, text: str, *, beside: str) -> None:
+    """Replace a private file with a file written beside it. Raises OSError."""
+    beside = os.path.join(os.path.dirname(path), beside)
+    try:
+        with open(beside, "w", encoding="utf-8", opener=_private) as file:
+            file.write(text)
+        os.replace(beside, path)
+    except OSError:
+        packages.unlink(beside)
+        raise
+
+
 def _record_error(data_dir: str, environment: str, printed: str) -> None:
     reason, remedy = explained(printed)
     again = f"The next attempt is possible after {packages.BACK_OFF_S // 60} minutes;"
@@ -285,8 +306,9 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
         "reason": reason,
         "remedy": f"{remedy} {again} the installer's output is in {where}".lstrip(),
     }
+    path = packages.error_file(data_dir)
     try:
-        files.write_atomic(packages.error_file(data_dir), json.dumps(error).encode())
+        _write(path, json.dumps(error), beside=f"{os.path.basename(path)}.{os.getpid()}")
     except OSError:
         return  # a full disk: the next session tries again without the back-off
 
