@@ -58,6 +58,25 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     assert f"{name} was there already; its password stays" in again.out
 
 
+def test_what_is_adopted_is_ones_own_and_stays_when_its_author_withdraws_it(
+    ann: Home, bob: Home
+) -> None:
+    id_ = bob.remember("Never deploy on a Friday", "--type", "rule")
+    bob.sync()
+    ann.sync()
+    [theirs] = ann.recalled("deploy on a Friday")
+
+    adopted = ann.json("team", "adopt", id_[-8:])
+    bob.json("forget", id_, "--yes")
+    bob.sync()
+    ann.sync()
+
+    [mine] = ann.recalled("deploy on a Friday")
+    assert (theirs["metadata"]["trust"], mine["metadata"]["trust"]) == ("foreign", "user")
+    assert adopted["author"] == BOB and mine["metadata"]["record"] == adopted["id"]
+    assert ann.run("team", "adopt", id_).status == 3
+
+
 def test_a_wrong_host_is_answered_by_what_to_check(new: Home) -> None:
     done = new.run("team", "init", f"host={new.home} dbname=team user=olga", "--space", SPACE)
 
@@ -131,7 +150,7 @@ def test_another_host_needs_encryption_unless_said_on_purpose(new: Home) -> None
     assert done.status == 1 and "--insecure" in done.err
 
 
-@pytest.mark.parametrize("action", ["init", "join", "add", "remove", "leave"])
+@pytest.mark.parametrize("action", ["init", "join", "add", "remove", "adopt", "leave"])
 def test_a_model_in_the_client_cannot_begin_or_end_sharing(ann: Home, action: str) -> None:
     words = {"leave": ()}.get(action, ("postgresql://evil.example/x",))
 

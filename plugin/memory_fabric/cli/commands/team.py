@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from memory_fabric import ids
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AsJson, argument, flag, option
 from memory_fabric.cli.team_report import TieReport
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.models import OTHERS, Record
 from memory_fabric.sharing.replica import space as tied
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer
 from memory_fabric.sharing.team.ties import USER, Outcome, Tie
+from memory_fabric.store.history.resolve import id_part
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:  # it needs the driver, which is made importable later
 # Longer than a round of another process takes, unless it reads a whole log.
 WAIT_S = 30.0
 MAX_TEXT_CHARS = 100
+# Of an adopted record; the quotation and where it was said stay its author's.
+_ADOPTED = (
+    "type what why alternatives constraints tradeoffs entities outcome category domain".split()
+)
 _DSN = argument(..., "DSN", "As postgresql://ROLE@HOST/DATABASE, without a password.")
 _MEMBER = argument(..., "MEMBER", "A role of the server.")
 _SPACE = option(
@@ -265,6 +272,29 @@ def decline(
     )
 
 
+def adopt(
+    id_: str = argument(..., "ID", "The id of another member's record, or its end."),
+    as_json: AsJson = False,
+) -> int:
+    """Say as your own what another member said: from then on it holds as your words do."""
+    with _opened("adopt") as memory:
+        ending = f"%{id_part(id_)}"
+        theirs = memory.find_records("source = ? AND id LIKE ?", (OTHERS, ending))
+        if len(theirs) != 1:
+            text = f"{many(len(theirs), 'record')} of other members fit {id_!r}."
+            raise NotFound(id_, text, remedy="memory-fabric recall shows ids.")
+        said = {name: getattr(theirs[0], name) for name in _ADOPTED}
+        mine = memory.remember(Record(**said, confidence=1.0), environment.provenance())
+    if mine is None:
+        text = "You forgot this once. memory-fabric undo takes that back."
+        raise BadInput("ID", text, remedy="")
+    return _answer(
+        as_json,
+        {"id": mine.id, "of": theirs[0].id, "author": theirs[0].author},
+        f"{ids.short_id(mine.id)} is yours now: {_cut(mine.what)}",
+    )
+
+
 def leave(
     me: bool = flag("--me", "End only the exchange of your own memories."),
     keep: bool = flag("--keep", "Keep what other members said."),
@@ -301,7 +331,7 @@ def leave(
     )
 
 
-SUBCOMMANDS = (init, join, add, remove, members, status, sync, decline, leave)
+SUBCOMMANDS = (init, join, add, remove, members, status, sync, decline, adopt, leave)
 
 
 @contextmanager
