@@ -16,7 +16,7 @@ from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.sharing.replica import inbox
 from memory_fabric.store import conditions, scoped_memory
 from memory_fabric.store.forget import purge_rows
-from memory_fabric.store.history import undo
+from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations import others as others_effects
 
 Check = Callable[[Store], None]
@@ -185,8 +185,8 @@ LOCAL = {
         checks.a_purge_leaves_no_word,
     ),
     "steps of an undo": (
-        undo,
-        "_steps",
+        kinds,
+        "read_inverse",
         lambda *_: [],
         checks.undo_restores_what_was_replaced,
     ),
