@@ -12,7 +12,7 @@ from conformance.stores import PostgresStore, SqliteStore, Store
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.http import team_memory as writes
 from memory_fabric.servers.http import team_rows as rows
-from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_memory import ORIGIN, UNDOING, Statement, TeamMemory
 from memory_fabric.sharing.replica import inbox
 from memory_fabric.store import conditions, scoped_memory
 from memory_fabric.store.forget import purge_rows
@@ -133,7 +133,13 @@ def test_without_bounds_of_writes_a_domain_is_left(
 def test_without_what_was_replaced_undo_restores_nothing(
     postgres_store: PostgresStore, monkeypatch: Patch, check: Check
 ) -> None:
-    monkeypatch.setattr(writes, "_values_before", lambda *_: {})
+    append = writes.append
+
+    def withdraw(memory: TeamMemory, statements: list[Statement], origin: str = ORIGIN) -> None:
+        withdrawn = [statement._replace(value=None) for statement in statements]
+        append(memory, withdrawn if origin == UNDOING else statements, origin)
+
+    monkeypatch.setattr(writes, "append", withdraw)
 
     with pytest.raises(RED):
         check(postgres_store)
