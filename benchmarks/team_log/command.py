@@ -11,16 +11,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from processes import quantile
-from team_log import homes, kills, latency, rounds, shared_server, speed
+from team_log import git_rounds, homes, kills, latency, rounds, shared_server, speed
 from team_log.cluster import Server, server_of
 from team_log.comparison import Found
 from team_log.speed import DURABLE
 
 # Rounds with the same machines: what is read again after a move grows with them.
-SERIES = 500
+SERIES, GIT_SERIES = 500, 100
 
 
 class Line(NamedTuple):
@@ -36,12 +37,18 @@ Lines = list[Line]
 
 def random_rounds(options: argparse.Namespace) -> Lines:
     """Random rounds over five machines in one process, in series with new machines and seeds."""
-    return _in_series(rounds.run, options.rounds, options.seed)
+    return _in_series(partial(_with_server, rounds.run), options.rounds, options.seed)
+
+
+def rounds_by_git(options: argparse.Namespace) -> Lines:
+    """The same with five machines of one user and a git repository."""
+    return _in_series(git_rounds.run, options.rounds, options.seed, GIT_SERIES)
 
 
 def rounds_with_kills(options: argparse.Namespace) -> Lines:
     """Rounds in which processes and the server are killed, and the network is cut."""
-    return _in_series(kills.run, options.kills, options.seed, synchronous_commit="on")
+    run = partial(_with_server, kills.run, synchronous_commit="on")
+    return _in_series(run, options.kills, options.seed)
 
 
 def many_homes(options: argparse.Namespace) -> Lines:
@@ -121,14 +128,24 @@ def serving(options: argparse.Namespace) -> Lines:
     return lines
 
 
+def _with_server(
+    run: Callable[[str, Server, int, int], Found],
+    folder: str,
+    count: int,
+    seed: int,
+    **settings: str,
+) -> Found:
+    with server_of(rounds.MEMBERS, **settings) as server:
+        return run(folder, server, count, seed)
+
+
 def _in_series(
-    run: Callable[[str, Server, int, int], Found], count: int, seed: int, **settings: str
+    run: Callable[[str, int, int], Found], count: int, seed: int, series: int = SERIES
 ) -> Lines:
     began, found = time.perf_counter(), list[Found]()
-    for number, start in enumerate(range(0, count, SERIES)):
-        made = server_of(rounds.MEMBERS, **settings)
-        with tempfile.TemporaryDirectory() as folder, made as server:
-            one = run(folder, server, min(SERIES, count - start), seed + number)
+    for number, start in enumerate(range(0, count, series)):
+        with tempfile.TemporaryDirectory() as folder:
+            one = run(folder, min(series, count - start), seed + number)
         found.append(one)
         told = f"{one.rounds} rounds, {len(one.missing)} missing, {len(one.differing)} differ"
         print(f"seed {seed + number}: {told}", file=sys.stderr, flush=True)
@@ -155,6 +172,7 @@ def _of_rounds(found: Sequence[Found], spent_s: float) -> Lines:
 
 PARTS: Mapping[str, Callable[[argparse.Namespace], Lines]] = {
     "rounds": random_rounds,
+    "git": rounds_by_git,
     "kills": rounds_with_kills,
     "raw": raw_speed,
     "homes": many_homes,

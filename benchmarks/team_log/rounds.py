@@ -207,6 +207,7 @@ class Rounds:
             machine.memory.write("put_record", payload, USER, store="user")
         else:
             machine.memory.forget([record.id], USER)
+            self.truth.forgotten.add(record.id)
 
     def _undo(self, machine: Machine) -> None:
         """Say something and take it back at once."""
@@ -319,7 +320,7 @@ class Rounds:
             with closing(self._server.connect(OWNER)) as connection:
                 if any(
                     one.name == REMOVED and one.removed_at is None
-                    for one in spaces.members(connection, SPACE)
+                    for one in SharedLog(connection, SPACE).members()
                 ):
                     spaces.remove(connection, SPACE, REMOVED)
 

@@ -67,7 +67,7 @@ def test_a_role_that_does_not_exist_is_named_with_what_creates_it(
         spaces.add(open_connection(OWNER), space, "nobody-here")
 
     assert "--create-role" in refused.value.remedy
-    assert "nobody-here" not in [m.name for m in spaces.members(open_connection(ANN), space)]
+    assert "nobody-here" not in [m.name for m in SharedLog(open_connection(ANN), space).members()]
 
 
 def test_a_role_is_created_only_by_who_may_create_roles(
@@ -104,7 +104,7 @@ def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
 
     spaces.remove(open_connection(OWNER), space, ANN)
 
-    listed = {member.name: member for member in spaces.members(open_connection(BOB), space)}
+    listed = {member.name: member for member in SharedLog(open_connection(BOB), space).members()}
     assert texts(open_log(BOB).pull(START)[0]) == ["of ann"]
     assert listed[ANN].removed_at is not None
     assert listed[BOB].removed_at is None
@@ -135,7 +135,7 @@ def test_the_last_owner_stays(space: str, open_connection: OpenConnection) -> No
     spaces.remove(owner, space, OWNER)
 
     assert "another owner" in refused.value.remedy
-    assert [m.role for m in spaces.members(open_connection(ANN), space) if m.name == ANN] == [
+    assert [m.role for m in SharedLog(open_connection(ANN), space).members() if m.name == ANN] == [
         "owner"
     ]
 
@@ -150,7 +150,7 @@ def test_the_list_says_who_read_the_log_and_when(
 ) -> None:
     open_log(ANN).pull(START)
 
-    listed = {member.name: member for member in spaces.members(open_connection(BOB), space)}
+    listed = {member.name: member for member in SharedLog(open_connection(BOB), space).members()}
 
     assert listed[ANN].seen_at is not None
     assert listed[BOB].seen_at is None
@@ -166,7 +166,9 @@ def test_a_visit_is_noted_once_an_hour(
         with closing(postgres.connect(SUPERUSER, place.database)) as superuser:
             superuser.execute(statement, (minutes,))
         open_log(ANN).pull(START)
-        seen = [m.seen_at for m in spaces.members(open_connection(BOB), place.space) if m.seen_at]
+        seen = [
+            m.seen_at for m in SharedLog(open_connection(BOB), place.space).members() if m.seen_at
+        ]
         ages.append((datetime.now(UTC) - seen[0]).total_seconds())
 
     assert ages[0] > 49 * 60
@@ -183,7 +185,7 @@ def test_a_reader_that_stays_connected_notes_its_visits(
         superuser.execute("UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days'")
     reader.pull(START)
 
-    listed = {member.name: member for member in spaces.members(reader.connection, place.space)}
+    listed = {member.name: member for member in SharedLog(reader.connection, place.space).members()}
 
     seen_at = listed[ANN].seen_at
     assert seen_at is not None
@@ -194,4 +196,4 @@ def test_nobody_but_members_sees_the_list(space: str, open_connection: OpenConne
     spaces.add(open_connection(OWNER), space, EVE)
     spaces.remove(open_connection(OWNER), space, EVE)
 
-    assert spaces.members(open_connection(EVE), space) == []
+    assert SharedLog(open_connection(EVE), space).members() == []

@@ -30,7 +30,7 @@ _SHARED_MODULES = {
     "setup": "uninstall",
     "status": "doctor worth",
     "switches": "off on semantic completion",
-    "upkeep": "sync check repair backup queue",
+    "upkeep": "check repair backup queue",
 }
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
 # Names that Python keeps for itself.

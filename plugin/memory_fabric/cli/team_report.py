@@ -44,7 +44,7 @@ class TieReport:
         last, oldest = self.state.last_success, self.counts.oldest
         subject = "your own memories" if self.tie.key == USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
-        sentence = f"shared log: {subject} in {self.tie.space} as {self.tie.member}, {exchanged}"
+        sentence = f"shared log: {subject} in {self.tie.place}, {exchanged}"
         waits = self.counts.due + self.counts.waiting
         if waits:
             sentence += f"; {many(waits, 'change')} to send"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -19,6 +19,7 @@ from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.models import OTHERS, Record
 from memory_fabric.sharing.replica import space as tied
+from memory_fabric.sharing.replica.transport import SpaceState
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer
@@ -26,9 +27,6 @@ from memory_fabric.sharing.team.ties import USER, Outcome, Tie
 from memory_fabric.store.history.resolve import id_part
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
-
-if TYPE_CHECKING:  # it needs the driver, which is made importable later
-    from memory_fabric.sharing.server.log import SpaceState
 
 # Longer than a round of another process takes, unless it reads a whole log.
 WAIT_S = 30.0
@@ -207,11 +205,11 @@ def members(as_json: AsJson = False) -> int:
     """List the members of the space, and when each last read it."""
     with _opened() as memory:
         tie = _tie(memory)
-        from memory_fabric.sharing.server import spaces
+        from memory_fabric.sharing.server.log import SharedLog
         from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
         with joining.owning(memory, tie) as connection:
-            listed = spaces.members(connection, tie.space)
+            listed = SharedLog(connection, tie.space).members()
     if as_json:
         return show.json_out(
             [
@@ -237,7 +235,7 @@ def status(as_json: AsJson = False) -> int:
     """Show what is exchanged, what waits, who is behind, and what needs your decision."""
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
-        for tie in ties.joined_by(memory):
+        for tie in [tie for tie in ties.joined_by(memory) if not tie.via]:
             server = _ask_server(memory, tie)
             report = TieReport(memory, tie, datetime.now(UTC).timestamp())
             is_failing = is_failing or isinstance(server, FabricError)
@@ -304,7 +302,7 @@ def leave(
     """Untie this project from its space."""
     with _opened("leave") as memory:
         tie = ties.of(memory.settings.home, USER) if me else _tie(memory, reach=False)
-        if tie is None:
+        if tie is None or tie.via:
             raise BadInput("--me", "Your own memories are tied to no shared log.", remedy="")
         database = memory.database(tie.kind, create=False)
         counts = tied.counts(database) if database is not None else tied.Counts()
@@ -478,7 +476,7 @@ def _tie(memory: Memory, *, reach: bool = True) -> Tie:
     Raises NotFound, DriverMissing.
     """
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
-    if tie is None:
+    if tie is None or tie.via:
         raise NotFound(
             "tie",
             "This project is tied to no shared log.",

@@ -8,21 +8,16 @@ from typing import Any
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AsJson, argument, flag, option
-from memory_fabric.deadline import Deadline
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.health import work
-from memory_fabric.hooks import unfinished
 from memory_fabric.ids import short_id
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.sharing.git import adoption
 from memory_fabric.store import backup as backups
 from memory_fabric.store import graph, integrity
 from memory_fabric.store.database import mark_suspect
-from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import KINDS, Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import QueuedText
-from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
 from memory_fabric.text import cut, encodable, many, one_line
 
@@ -35,36 +30,6 @@ MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
 QUEUE_COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
 NOTHING_QUEUED = "The queue is empty."
-
-
-def sync(as_json: AsJson = False) -> int:
-    """Bring the queue, the journal and MEMORY.md up to date now.
-
-    Waiting changes are applied, and shared records of others are read. Hooks do the same at Stop.
-    If a receiver is configured, waiting items are forwarded (docs/forwarding.md). Exit code 1 if
-    any of this failed.
-    """
-    text = unfinished.finish_late(os.environ, Deadline(), show.warn)
-    if text and not as_json:
-        show.line(text)
-    with environment.open_memory() as memory:
-        drained = tiers.drain(memory)
-        memory.flush()
-        restored = tiers.restore_journals(memory)
-        listed = len(memory_md.shown_lines(resolve.memory_md_file(memory))) if memory.project else 0
-        text, forwarded, failed = work.forward(memory.settings)
-        failures = [*memory.failures, *failed]
-    if as_json:
-        counts = {"drained": drained, "restored": restored, "in_memory_md": listed}
-        show.json_out({**counts, "forwarded": forwarded, "failures": failures})
-    else:
-        show.line(f"{drained} waiting changes applied; {listed} memories are in MEMORY.md.")
-        if restored:
-            show.line(f"{restored} lost journal lines were written again.")
-        if text:
-            show.line(text)
-        show.warn_all(failures)
-    return 1 if failures else 0
 
 
 def check(

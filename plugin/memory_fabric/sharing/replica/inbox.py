@@ -374,10 +374,13 @@ class _Batch:
             changed = {key: self._at(key) for key in self._theirs}
             others.show(self._c, changed, self._was, project, self._by)
         again: dict[str, None] = {}
-        for key, before in self._mine.items():
-            register = self._own_at(key)
-            current = heads.current(register)
-            own.show(self._c, before, current, self._by.at)
+        registers = {key: self._own_at(key) for key in self._mine}
+        now = {key: heads.current(register) for key, register in registers.items()}
+        # What was withdrawn first: the name of a merged entity is then free for an alias.
+        for key in sorted(now, key=lambda key: bool((head := now[key]) and head.value)):
+            own.show(self._c, self._mine[key], now[key], self._by.at)
+        for key, register in registers.items():
+            before, current = self._mine[key], now[key]
             self.conflicts.discard(key)
             if any(head.kind == DISMISSAL for head in (before, current) if head):
                 values = [head.stated for head in (before, current) if head and head.value]

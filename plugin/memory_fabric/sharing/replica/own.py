@@ -52,7 +52,12 @@ _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
 # Where each kind of row of the graph is found by what names it, and the fields that are sent.
 _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = {
-    wire.ENTITY: (rows.entities, "e.name = ? AND e.record = '' AND e.said_by = ''", ("type",)),
+    # One that a record brought, with another name, is stated for that.
+    wire.ENTITY: (
+        rows.entities,
+        "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN (SELECT entity FROM aliases))",
+        ("type",),
+    ),
     wire.OBSERVATION: (
         rows.observations,
         f"e.name = ? AND o.text = ? AND o.record = '' AND o.source <> '{OTHERS}'",
@@ -269,8 +274,7 @@ class _Stated:
         name, kind = self.value["name"], self.value["type"]
         self._create_entity(name, kind, observations=[])
         self.c.execute(
-            "UPDATE entities SET type = ?, domain = ?, created_at = ? "
-            "WHERE name = ? AND record = ''",
+            "UPDATE entities SET type = ?, domain = ?, created_at = ? WHERE name = ?",
             (kind, self.value["domain"], self.value["created_at"], name),
         )
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
@@ -285,6 +289,12 @@ class _Stated:
 
     def withdraw_entity(self) -> None:
         self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
+        # One of which something is said here stays, and is said again.
+        self.c.execute(
+            "INSERT OR IGNORE INTO team_due SELECT 'entity', json_array(name) FROM entities "
+            "WHERE name = ?",
+            (self.value["name"],),
+        )
 
     def say_observation(self) -> None:
         name = self.value["entity"]

@@ -30,7 +30,8 @@ _COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKE
 # Rows that may travel, as (kind, key of `team_due`); `settle` looks at each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
-    "SELECT 'entity', json_array(name) FROM entities WHERE record = '' AND said_by = ''",
+    "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
+    "OR id IN (SELECT entity FROM aliases))",
     "SELECT 'observation', json_array(e.name, o.text) FROM observations AS o JOIN entities AS e "
     "ON e.id = o.entity WHERE o.record = '' AND o.source <> 'journal'",
     "SELECT 'relation', json_array(s.name, r.type, t.name) FROM relations AS r "

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import LiteralString, NamedTuple, TypeAlias
+from typing import LiteralString, TypeAlias
 
 import psycopg
 
 from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.transport import Horizon, Member, SpaceState
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.server import versions
 from memory_fabric.sharing.server.connect import Connection
@@ -61,6 +62,12 @@ PULL = """
     ) o
     WHERE bytes_before < %s ORDER BY o.tx, o.seq
 """
+MEMBERS = """
+    SELECT m.member, m.role, m.added_at, m.removed_at, s.seen_at
+    FROM memory_fabric.members m
+    LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
+    WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
+"""
 EPOCH = "SELECT epoch FROM memory_fabric.spaces WHERE space = %s"
 HOLDS = """
     SELECT 1 FROM memory_fabric.operations
@@ -97,30 +104,10 @@ HORIZON = """
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
-class Horizon(NamedTuple):
-    """The oldest running transaction of the server, whose end readers wait for.
-
-    `pid` is None for a prepared one; `age_s` is None where this role may not see it.
-    """
-
-    pid: int | None
-    user: str
-    application: str
-    age_s: float | None
-
-
-class SpaceState(NamedTuple):
-    """A space as the caller sees it; `role` is "owner" or "member", `members` their number."""
-
-    epoch: int
-    member: str
-    role: str
-    members: int
-    horizon_held_by: Horizon | None = None
-
-
 class SharedLog:
-    """The operations of one space over one connection."""
+    """The operations of one space over one connection; a `transport.Log`."""
+
+    at_once = PUSH_BATCH
 
     def __init__(
         self, connection: Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
@@ -148,6 +135,12 @@ class SharedLog:
                 remedy="Ask its owner to run `memory-fabric team init` once.",
             )
         return SpaceState(epoch, member, role, members, Horizon(*horizon) if horizon else None)
+
+    def members(self) -> list[Member]:
+        """Return the members of the space, removed ones last."""
+        with translated("Cannot list the members"):
+            rows = self.connection.execute(MEMBERS, (self.space,)).fetchall()
+        return [Member(*row) for row in rows]
 
     def push(
         self,

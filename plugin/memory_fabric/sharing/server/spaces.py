@@ -3,16 +3,15 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from typing import NamedTuple
 
 import psycopg
 from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.sharing.replica.transport import SpaceState
 from memory_fabric.sharing.server import versions
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.log import SharedLog, SpaceState
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
@@ -22,22 +21,6 @@ MAX_SPACE_CHARS = 200
 # PostgreSQL cuts longer names of roles.
 MAX_NAME_BYTES = 63
 PASSWORD_BYTES = 24
-MEMBERS = """
-    SELECT m.member, m.role, m.added_at, m.removed_at, s.seen_at
-    FROM memory_fabric.members m
-    LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
-    WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
-"""
-
-
-class Member(NamedTuple):
-    """A member of a space; `seen_at` is when he last read the log, to the hour."""
-
-    name: str
-    role: str
-    added_at: datetime
-    removed_at: datetime | None
-    seen_at: datetime | None
 
 
 def init(connection: Connection, space: str) -> SpaceState:
@@ -67,12 +50,6 @@ def init(connection: Connection, space: str) -> SpaceState:
             connection.execute("SELECT memory_fabric.renew()")
             connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
     return SharedLog(connection, space).state()
-
-
-def members(connection: Connection, space: str) -> list[Member]:
-    """Return the members of a space, removed ones last."""
-    with translated("Cannot list the members"):
-        return [Member(*row) for row in connection.execute(MEMBERS, (space,)).fetchall()]
 
 
 def add(

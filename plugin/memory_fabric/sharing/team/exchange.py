@@ -14,9 +14,8 @@ from typing import Any
 from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
+from memory_fabric.sharing.replica.transport import Log, SpaceState
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
-from memory_fabric.sharing.server import spaces
-from memory_fabric.sharing.server.log import SharedLog, SpaceState
 from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.errors import NoKey, ServerFull, ServerReadOnly, TeamError
 from memory_fabric.sharing.team.keys import MACHINE, Key
@@ -26,7 +25,7 @@ from memory_fabric.store.memory import Memory
 
 # Operations in one batch. What is read is merged in one transaction, for which hooks that write
 # wait; a machine that reads the whole log at first is seldom in a session.
-PUSH_AT_ONCE, PULL_AT_ONCE, PULL_AT_FIRST = 500, 500, 2000
+PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # The numbers of a merge that an outcome tells.
 _MERGED = ("applied", "conflicts", "asked", "unread")
 # What other members said and had erased in the log is purged in their name.
@@ -46,16 +45,17 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
 
 
 class Exchange:
-    """The exchange of one tie over an open connection to its space."""
+    """The exchange of one tie through the log of its space."""
 
-    def __init__(self, memory: Memory, tie: Tie, log: SharedLog, key: Key | None) -> None:
+    def __init__(self, memory: Memory, tie: Tie, log: Log, key: Key | None) -> None:
         """Tie the database, too. Raises TeamError, StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
         if (tie.me or tie.key == USER) and key is None:
+            command = "sync git URL" if tie.via else "team join DSN --me"
             raise NoKey(
                 "The key of your machines is missing here.",
-                remedy="Run memory-fabric team join DSN --me, and give its words.",
+                remedy=f"Run memory-fabric {command}, and give its words.",
             )
         self._database = tied_database(memory, tie)
 
@@ -115,7 +115,7 @@ class Exchange:
         log since then (seconds since 1970).
         """
         lists: dict[str, list[str]] = {"removed": [], "silent": []}
-        for member in spaces.members(self._log.connection, self._tie.space):
+        for member in self._log.members():
             if member.removed_at is not None:
                 lists["removed"].append(member.name)
             elif member.name != self._tie.member:
@@ -153,7 +153,7 @@ class Exchange:
     def _push(self, progress: Progress | None) -> Outcome:
         total = Outcome()
         todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
-        while operations := outbox.waiting(self._database, PUSH_AT_ONCE):
+        while operations := outbox.waiting(self._database, self._log.at_once):
             if operations[0].kind == PURGE:  # these come alone
                 self._log.purge([self._key_there(o.key) for o in operations])
                 outbox.acknowledge(self._database, [o.op_id for o in operations])
@@ -216,7 +216,7 @@ class Exchange:
         """Yield the operations in parts in which one owner of the space demands erasures."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
-        members = spaces.members(self._log.connection, self._tie.space) if purges else []
+        members = self._log.members() if purges else []
         owners = {member.name for member in members if member.role == "owner"}
         for place, author in purges:
             if author in owners and author != owner:
@@ -230,14 +230,15 @@ class Exchange:
         """Return the operation as it is sent: sealed, proved or unchanged."""
         if self._key is None:
             return operation
-        if self._tie.key == USER or operation.kind == wire.DISMISSAL:
+        is_inside = operation.kind == wire.DISMISSAL and not self._tie.via
+        if self._tie.is_sealed or is_inside:
             return self._key.seal(operation, self._tie.space)
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
         """Return the operations without those of machines, purges with the keys of this machine."""
         memories = [o for o in operations if not o.key.startswith(MACHINE)]
-        if self._tie.key != USER or not any(o.kind == PURGE for o in memories):
+        if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
         rows = self._database.rows("SELECT DISTINCT key FROM team_heads")
         local_keys = {self._key_there(key): key for (key,) in rows}
@@ -247,7 +248,7 @@ class Exchange:
 
     def _key_there(self, key: str) -> str:
         """Return the key under which the server has what this machine has under `key`."""
-        if self._tie.key == USER and self._key is not None:
+        if self._tie.is_sealed and self._key is not None:
             return self._key.sealed_key(key)
         return key
 

@@ -54,7 +54,9 @@ def _follow(settings: Callable[[], Settings]) -> None:
     try:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
-            joined = ties.joined_by(memory) if sync.may_exchange(memory.settings) else ()
+            may = sync.may_exchange(memory.settings)
+            # A host of git is not asked every two seconds: that is left to the hooks' process.
+            joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
             for tie in joined:

@@ -8,10 +8,11 @@ from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.sharing.replica import outbox
+from memory_fabric.sharing.replica.transport import SpaceState
 from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.sharing.server import spaces, versions
 from memory_fabric.sharing.server.connect import Connection, checked, connect
-from memory_fabric.sharing.server.log import SharedLog, SpaceState
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team import driver, keys, ties
 from memory_fabric.sharing.team.errors import NotAllowed, NotAMember
@@ -76,6 +77,12 @@ def join(
     project, default = _project(memory)
     home = memory.settings.home
     before = ties.of(home, project) or Tie(project)
+    if before.via:
+        raise BadInput(
+            "project",
+            f"This project is exchanged through {before.dsn} already.",
+            remedy="Run memory-fabric sync git leave first; what was said here stays.",
+        )
     key = own = None
     is_new = False
     with _connection(memory, dsn, insecure, name) as connection:

@@ -70,6 +70,24 @@ class Key:
         hidden = self._cipher().encrypt(nonce, _canonical(inside), _place(outer, space))
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
 
+    def hide(self, text: str, space: str) -> str:
+        """Return a text encrypted for a space, of which nobody else learns more than its length."""
+        nonce = os.urandom(NONCE_BYTES)
+        hidden = self._cipher().encrypt(nonce, text.encode(), _canonical(["line", space]))
+        return base64.b64encode(nonce + hidden).decode()
+
+    def shown(self, hidden: str, space: str) -> str | None:
+        """Return the text that was hidden with this key for this space; None for anything else."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            raw = base64.b64decode(hidden, validate=True)
+            nonce, rest = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+            plain: bytes = self._cipher().decrypt(nonce, rest, _canonical(["line", space]))
+            return plain.decode()
+        except (InvalidTag, ValueError):
+            return None
+
     def sealed_key(self, key: str) -> str:
         """Return the key under which the server has a sealed operation of this key."""
         return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"

@@ -107,6 +107,11 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     from memory_fabric.sharing.team.exchange import Exchange
 
     key = keys.read(memory.settings.home) if tie.me else None
+    if tie.via and key is not None:
+        from memory_fabric.sharing.remote.joining import log_of
+
+        yield Exchange(memory, tie, log_of(memory, tie, key), key)
+        return
     connection = connect(tie.dsn, insecure=tie.insecure)
     with translated(f"Cannot exchange with {tie.space}"), connection:
         yield Exchange(memory, tie, SharedLog(connection, tie.space), key)
@@ -115,17 +120,17 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
     """Note a success, and leave notices of what the user must know. Raises OSError."""
     ties.succeeded(memory.settings.home, tie.key, time.time())
-    name = tie.space
+    name = tie.name
     notable = (
         (
             outcome.again,
-            f"the shared log of {name} is not as it was: {outcome.again}. Everything of this "
+            f"{name} is not as it was: {outcome.again}. Everything of this "
             "machine was sent again and everything was read again; nothing is lost here.",
         ),
         (
             outcome.refused,
-            f"the shared log of {name} refuses {many(outcome.refused, 'change')} for good; "
-            "memory-fabric team status says why.",
+            f"{name} refuses {many(outcome.refused, 'change')} for good; "
+            f"{tie.command} status says why.",
         ),
         (
             outcome.conflicts,
@@ -135,7 +140,7 @@ def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
         (
             outcome.asked,
             f"{many(outcome.asked, 'demand')} to erase what you said came from {name}; nothing "
-            "was erased. memory-fabric team status shows what to do.",
+            f"was erased. {tie.command} status shows what to do.",
         ),
     )
     for happened, text in notable:
@@ -158,7 +163,7 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
         ties.update_state(home, tie.key, told=cause)
         _leave_notice(
             home,
-            f"the shared log of {tie.space} is not exchanged: {error} What was said here waits.",
+            f"{tie.name} is not exchanged: {error} What was said here waits.",
         )
 
 

@@ -25,6 +25,8 @@ from memory_fabric.store.memory import Memory
 
 # Stands in place of a project's id in the tie of the user's own memories.
 USER = "user"
+# By which a tie is exchanged, if not by a PostgreSQL.
+GIT = "git"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
 # Uses of a tie that exclude each other: the exchange, and following it all the time.
 SYNC, FOLLOW = "sync", "follow"
@@ -50,7 +52,7 @@ class Tie(NamedTuple):
     `key` is a project's id or USER. `me`: operations are proved to be this user's own with the key
     of the user's machines. `owner` is the DSN by which `team init` made the space, `packages` the
     folder in which the driver was when the tie was made. Without a `member` nothing is exchanged:
-    the space was made here, and not joined.
+    the space was made here, and not joined. With `via` GIT, `dsn` is the address of a repository.
     """
 
     key: str
@@ -61,6 +63,29 @@ class Tie(NamedTuple):
     me: bool = False
     owner: str = ""
     packages: str = ""
+    via: str = ""
+
+    @property
+    def name(self) -> str:
+        """The log as messages name it."""
+        if not self.via:
+            return f"the shared log of {self.space}"
+        return f"the sync of {'your own memories' if self.key == USER else self.space} by git"
+
+    @property
+    def place(self) -> str:
+        """The address as status shows it: the repository, or the space and one's name there."""
+        return self.dsn if self.via else f"{self.space} as {self.member}"
+
+    @property
+    def is_sealed(self) -> bool:
+        """True if its operations are sealed one by one; in a repository whole lines are."""
+        return self.key == USER and not self.via
+
+    @property
+    def command(self) -> str:
+        """The command that shows, and ends, the tie."""
+        return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
     def kind(self) -> str:

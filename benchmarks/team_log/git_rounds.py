@@ -1,0 +1,325 @@
+"""Random rounds over five machines of one user and a git repository.
+
+Writes are those of `rounds`, with merges, aliases and changes of scope. An exchange ends before or
+after any of its git processes, or its git is killed at any moment; the repository is set back,
+rewritten, deleted, and written to by somebody else. At the end all machines must hold the same rows
+of every kind, and all that was said and not forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from memory_fabric.capture import edit as editing
+from memory_fabric.capture.edit import Edit
+from memory_fabric.errors import FabricError
+from memory_fabric.models import Record
+from memory_fabric.sharing.remote import clone as cloning
+from memory_fabric.sharing.remote.clone import Clone
+from memory_fabric.sharing.remote.joining import OWN, log_of
+from memory_fabric.sharing.remote.log import ME
+from memory_fabric.sharing.replica.own import EVIDENCE
+from memory_fabric.sharing.team.errors import NotAllowed, Passing
+from memory_fabric.sharing.team.exchange import Exchange
+from memory_fabric.sharing.team.keys import Key
+from memory_fabric.sharing.team.ties import GIT, USER, Outcome, Tie
+from memory_fabric.store import records
+from memory_fabric.store.history import merge, undo
+from team_log.cluster import SPACE
+from team_log.comparison import Found, Truth
+from team_log.machines import Interrupted, Machine, Steps
+from team_log.rounds import DAY_S, NAMES, TOOL, Rounds
+from team_log.rounds import USER as BY_USER
+
+# How far the clock of each machine is off.
+CLOCKS = {"laptop": 0.0, "desktop": -DAY_S, "tablet": DAY_S, "server": 0.0, "old": 0.0}
+# An exchange has some ten processes of git for each of its two ties.
+STEPS = 24
+KILLED_WITHIN_S = 0.03
+# Passes of all machines at the end, until nothing is exchanged any more.
+PASSES = 12
+# Fields of a record that are this machine's own.
+LOCAL = ("session", "agent", "origin", "evidence")
+GRAPH = {
+    "entities": "SELECT name, type, domain FROM entities",
+    "aliases": "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity",
+    "observations": "SELECT e.name, o.text, o.trust, o.source, o.domain, o.created_at "
+    "FROM observations AS o JOIN entities AS e ON e.id = o.entity WHERE o.record = ''",
+    "relations": "SELECT s.name, r.type, t.name, r.domain FROM relations AS r JOIN entities AS s "
+    "ON s.id = r.source JOIN entities AS t ON t.id = r.target WHERE r.record = ''",
+}
+
+
+class GitMachine(Machine):
+    """A machine of the user, tied to a repository."""
+
+    def __init__(self, folder: str, name: str, key: Key, shift_s: float, url: str) -> None:
+        super().__init__(folder, name, ME, key, shift_s)
+        self.ties = [Tie("project", url, SPACE, ME, me=True, via=GIT)]
+        self.ties += [Tie(USER, url, OWN, ME, me=True, via=GIT)]
+
+    def exchange(self, _connection: object, steps: Steps) -> Outcome:
+        """Exchange both ties; each process of git is two steps. Raises TeamError, Interrupted."""
+        total, run = Outcome(), Clone._run
+
+        def stepping(clone: Clone, *words: str, **more: Any) -> Any:
+            steps.step()
+            process = run(clone, *words, **more)
+            steps.step()
+            return process
+
+        assert self.key is not None
+        with mock.patch.object(Clone, "_run", stepping):
+            for tie in self.ties:
+                log = log_of(self.memory, tie, self.key)
+                total = total.plus(Exchange(self.memory, tie, log, self.key).run())
+        return total
+
+    def rows(self) -> dict[str, list[str]]:
+        """Return all rows that travel, by kind."""
+        found: dict[str, list[str]] = {}
+        for kind in ("project", "user"):
+            found[f"operations of {kind}"] = sorted(map(str, self.heads(kind).items()))
+            for name, query in GRAPH.items():
+                found[f"{name} of {kind}"] = sorted(map(str, self.database(kind).rows(query)))
+            stored = records.find(self.database(kind).connection, "status = 'active'", ())
+            found[f"records of {kind}"] = sorted(
+                json.dumps(
+                    {n: v for n, v in records.as_object(one).items() if n not in LOCAL}
+                    | {n: v for n, v in one.evidence.items() if n in EVIDENCE},
+                    sort_keys=True,
+                )
+                for one, _ in stored
+            )
+        return found
+
+
+class GitRounds(Rounds):
+    """Five machines and their repository; `run` lets them work."""
+
+    def __init__(self, folder: str, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._repository = os.path.join(folder, "private.git")
+        key = Key(self._random.randbytes(32))
+        self._make()
+        self.machines = [
+            GitMachine(folder, name, key, shift_s, self._repository)
+            for name, shift_s in CLOCKS.items()
+        ]
+        self.counts: Counter[str] = Counter()
+        self.truth = Truth()
+        self._late = None
+        self._number = 0
+        self._saved: Mapping[str, str] = {}
+        self._writes = {
+            self._say: 8,
+            self._edit: 5,
+            self._close: 2,
+            self._forget: 3,
+            self._graph: 6,
+            self._graph_delete: 2,
+            self._undo: 2,
+            self._private: 3,
+            self._merge: 2,
+            self._alias: 2,
+            self._rescope: 2,
+        }
+        self._exchanges = {
+            self._whole: 8,
+            self._interrupted: 8,
+            self._killed: 4,
+            self._opposites: 2,
+            self._compact: 1,
+            self._foreign: 1,
+            self._clone_lost: 1,
+        }
+        self._server_events = (self._save, self._set_back, self._rewritten, self._made_again)
+
+    def settle(self) -> Found:
+        """Let everybody exchange until nothing is left, and compare."""
+        for _ in range(PASSES):
+            outcomes = []
+            for machine in self.machines:
+                with machine.clock():
+                    outcomes.append(machine.exchange(None, Steps()))  # type: ignore[arg-type]
+            if not any(outcome.sent or outcome.read for outcome in outcomes):
+                break
+            self.counts["passes at the end"] += 1
+        views = [machine.rows() for machine in self.machines]  # type: ignore[attr-defined]
+        differing = []
+        for machine, view in zip(self.machines, views, strict=True):
+            for kind, rows in view.items():
+                for row in sorted(set(rows) ^ set(views[0][kind])):
+                    where = machine.name if row in rows else self.machines[0].name
+                    differing.append(f"{machine.name}: {kind}, only on {where}: {row}")
+        said = {text for id_, text in self.truth.texts.items() if id_ not in self.truth.forgotten}
+        first = self.machines[0]
+        there = {one.what for scope in ("team", "user") for one in first.records(scope).values()}
+        return Found(
+            rounds=self._number,
+            counts=dict(sorted(self.counts.items())),
+            acknowledged=len(self.truth.texts),
+            on_server=sum(first.database(kind).row("SELECT count(*) FROM team_heads WHERE "
+                "state IN ('sent', 'mine')")[0] for kind in ("project", "user")),  # type: ignore[index]
+            records=len(there),
+            missing=tuple(sorted(said - there)),
+            differing=tuple(differing),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Close all machines."""
+        for machine in self.machines:
+            machine.close()
+
+    # Writes.
+
+    def _undo(self, machine: Machine) -> None:
+        """Say something and take it back, unless a change from a clock ahead is the last one."""
+        text = f"Never use port {self._number}"
+        stored = machine.memory.remember(Record("decision", text, confidence=0.9), BY_USER)
+        assert stored is not None
+        last = undo.last(machine.memory)
+        if stored.id in str(last):
+            undo.undo(machine.memory, [last], BY_USER)
+            self.truth.forgotten.add(stored.id)
+
+    def _merge(self, machine: Machine) -> None:
+        """Merge two entities that this machine knows."""
+        into, other = self._random.sample(NAMES, 2)
+        with self._unfit("merges"):
+            merge.merge(machine.memory, merge.plan(machine.memory, into, [other]), TOOL)
+
+    def _alias(self, machine: Machine) -> None:
+        """Give an entity another name."""
+        with self._unfit("aliases"):
+            name = f"alias-{self._random.randrange(30)}"
+            merge.add_aliases(machine.memory, self._random.choice(NAMES), [name], TOOL)
+
+    def _rescope(self, machine: Machine) -> None:
+        """Make a memory of the project one of the user's own."""
+        record = self._own(machine)
+        if record is not None:
+            with self._unfit("changes of scope"):
+                editing.change(machine.memory, record.id, Edit(scope="user"), (), BY_USER)
+
+    @contextmanager
+    def _unfit(self, what: str) -> Iterator[None]:
+        """Go on where a name is unknown or taken."""
+        try:
+            yield
+            self.counts[what] += 1
+        except FabricError:
+            self.counts[f"{what} that did not fit"] += 1
+
+    # Exchanges.
+
+    def _killed(self, machine: Machine) -> None:
+        """Kill the processes of git that take longer than some milliseconds."""
+        limit_s = self._random.uniform(0.001, KILLED_WITHIN_S)
+        with mock.patch.object(cloning, "LIMIT_S", limit_s):
+            self._exchange(machine, Steps())
+        if self._random.random() < 0.5:
+            machine.restart()
+
+    def _compact(self, machine: Machine) -> None:
+        """Put all files of this machine into one, and drop what was replaced."""
+        self._exchange(machine, Steps())
+        assert machine.key is not None
+        with (
+            mock.patch("memory_fabric.sharing.remote.log.OLD_AFTER_S", -2 * DAY_S),
+            mock.patch("memory_fabric.sharing.remote.log.OLD_FILES", 1),
+            self._expected(machine),
+        ):
+            for tie in machine.ties:
+                log = log_of(machine.memory, tie, machine.key)
+                log.state()
+                self.counts["lines dropped"] += log.compact()
+
+    def _clone_lost(self, machine: Machine) -> None:
+        """Delete the local copy of the repository."""
+        for tie in machine.ties:
+            Clone(machine.memory.settings.home, tie.key, tie.dsn, "").remove()
+        self._exchange(machine, Steps())
+
+    def _foreign(self, machine: Machine) -> None:
+        """Somebody else writes lines, and deletes one of a machine's files."""
+        for branch, commit in self._branches().items():
+            paths = self._git("ls-tree", "-r", "--name-only", commit).split()
+            gone = f"D {self._random.choice(paths)}\n" if self._random.random() < 0.5 else ""
+            self._git("fast-import", "--quiet", stdin=(
+                f"commit refs/heads/{branch}\ncommitter eve <> 1 +0000\ndata 0\n"
+                f"from refs/heads/{branch}^0\n{gone}"
+                f"M 100644 inline ops/eve/{self._number:06d}.jsonl\ndata 4\neve\n\n"
+            ))  # fmt: skip
+        self._exchange(machine, Steps())
+
+    def _exchange(self, machine: Machine, steps: Steps) -> None:
+        with self._expected(machine):
+            machine.exchange(None, steps)  # type: ignore[arg-type]
+            self.counts["exchanges that went through"] += 1
+
+    @contextmanager
+    def _expected(self, machine: Machine) -> Iterator[None]:
+        try:
+            yield
+        except (Interrupted, Passing, NotAllowed) as error:
+            self.counts[f"ended by {type(error).__name__}"] += 1
+
+    # The repository.
+
+    def _make(self) -> None:
+        subprocess.run(["git", "init", "--quiet", "--bare", self._repository], check=True)
+
+    def _git(self, *words: str, stdin: str = "") -> str:
+        command = ["git", "-C", self._repository, *words]
+        done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=True)
+        return done.stdout.decode()
+
+    def _branches(self) -> dict[str, str]:
+        form = "--format=%(refname:lstrip=2) %(objectname)"
+        listed = self._git("for-each-ref", form, "refs/heads/memory-fabric")
+        return dict(line.split() for line in listed.splitlines())
+
+    def _save(self) -> None:
+        self._saved = self._branches()
+        for commit in self._saved.values():
+            self._git("update-ref", f"refs/saved/{commit}", commit)
+        self.counts["repository saved"] += 1
+
+    def _set_back(self) -> None:
+        for branch, commit in self._saved.items():
+            self._git("update-ref", f"refs/heads/{branch}", commit)
+            self.counts["repository set back"] += 1
+
+    def _rewritten(self) -> None:
+        """Squash every branch, as a host's page or a person may."""
+        for branch, commit in self._branches().items():
+            who = ("-c", "user.name=eve", "-c", "user.email=eve@example.org")
+            tree = self._git("rev-parse", f"{commit}^{{tree}}").strip()
+            anew = self._git(*who, "commit-tree", "-m", "squashed", tree).strip()
+            self._git("update-ref", f"refs/heads/{branch}", anew)
+            self.counts["repository rewritten"] += 1
+
+    def _made_again(self) -> None:
+        """Delete the repository, and make an empty one."""
+        subprocess.run(["rm", "-rf", self._repository], check=True)
+        self._make()
+        self._saved = {}
+        self.counts["repository made again"] += 1
+
+
+def run(folder: str, rounds: int, seed: int) -> Found:
+    """Run random rounds."""
+    made = GitRounds(os.path.realpath(folder), seed)
+    try:
+        return made.run(rounds)
+    finally:
+        made.close()

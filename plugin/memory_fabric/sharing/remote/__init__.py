@@ -1,0 +1,1 @@
+"""A log in the files of a git repository, for the machines of one user."""

@@ -1,0 +1,324 @@
+"""The git processes of a sync: a bare, shallow clone of one branch, in the memory home.
+
+The clone is a copy. If anything is wrong with it, as after a process was killed, it is thrown away
+and made again from the repository. Credentials are git's own; nothing here ever asks for one.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from memory_fabric.config import environment
+from memory_fabric.redaction.redact import redact
+from memory_fabric.sharing.team.errors import (
+    BadAddress,
+    DsnHoldsPassword,
+    LoginFailed,
+    NoAnswer,
+    NotAllowed,
+    Passing,
+    ServerFull,
+    ServerReadOnly,
+    TeamError,
+    TooSlow,
+)
+from memory_fabric.store import files
+from memory_fabric.text import cut, one_line
+
+FOLDER = os.path.join("team", "git")
+# The names of our branches begin so; no other branch is ever read or written.
+BRANCHES = "memory-fabric/"
+TIP, NEXT, PUSHED, READ = (f"refs/heads/{name}" for name in ("tip", "next", "pushed", "read"))
+# One process of git, which may have to send or fetch everything.
+LIMIT_S = 240.0
+MAX_REASON_CHARS = 300
+# Schemes of an address; without one it is a path, or ssh's HOST:PATH.
+SCHEMES = ("https", "http", "ssh", "file")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ANOTHER_WAY = (
+    "Keep it in git's credential helper (git config --global credential.helper, then one git "
+    "ls-remote URL in a terminal), or use an address of ssh."
+)
+# Variables of git that belong to the user's way to a server; others describe another repository.
+_KEPT = tuple(
+    f"GIT_{name}" for name in "SSH SSL PROXY HTTP EXEC_PATH CONFIG_GLOBAL CONFIG_SYSTEM".split()
+)
+# No question, on a terminal or in a window.
+_UNASKED = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
+    "LC_ALL": "C",
+}
+_OPTIONS = ("core.hooksPath=" + os.devnull, "core.fsmonitor=false", "gc.autoDetach=false")
+_MOVED = re.compile(
+    r"\[rejected\]|\[remote rejected\].*(lock|ref|exists|updat|old value)|stale info"
+)
+_NO_BRANCH = "couldn't find remote ref"
+_BROKEN = re.compile(
+    r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
+)
+# What git says, the error that it is, and the remedy; the first that fits counts.
+_FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
+    (
+        r"Host key verification failed",
+        LoginFailed,
+        "Connect once with ssh in a terminal, and compare the key that the host shows.",
+    ),
+    (
+        r"Permission denied \(|Authentication failed|could not read (User|Pass)|prompts disabled|"
+        r"error: 40[13]|invalid credentials",
+        LoginFailed,
+        "git asks for a password here and nobody is asked. `git ls-remote URL` must work in a "
+        "terminal without a question: use git's credential helper, or ssh with an agent.",
+    ),
+    (
+        r"Permission denied|insufficient permission|unable to create temporary|[Rr]ead-only",
+        ServerReadOnly,
+        "The next synchronisation tries again.",
+    ),
+    (r"No space left|[Qq]uota", ServerFull, "Make room there; the next synchronisation goes on."),
+    (
+        r"protected|hook declined|deny|denied|not allowed|\[remote rejected\]",
+        NotAllowed,
+        f"Allow pushes, forced ones too, to the branches {BRANCHES}*, or use another repository.",
+    ),
+    (
+        r"not appear to be a git repo|[Nn]ot found|does not exist|No such file|not a git repo",
+        BadAddress,
+        "Make an empty private repository there first (git init --bare, or on the host's page), "
+        "and check the address.",
+    ),
+)
+
+
+class Damaged(Passing):
+    """The clone could not be used; it was deleted, and is made again."""
+
+
+def checked(url: str) -> str:
+    """Return an address that git may be given. Raises BadAddress, DsnHoldsPassword."""
+    path = os.path.expanduser(url)
+    if os.path.isdir(path):
+        return os.path.realpath(path)
+    scheme, _, rest = url.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    if rest and at and (":" in user or redact(user) != user):
+        raise DsnHoldsPassword(
+            "The address holds a password, which process lists and files would show.",
+            remedy=f"Take it out. {_ANOTHER_WAY}",
+        )
+    host = urlsplit(url).hostname if rest else ""
+    is_known = scheme in SCHEMES if rest else ":" in url.partition("/")[0] and "::" not in url
+    is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
+    if not is_known or is_odd or (scheme == "http" and host not in LOOPBACK):
+        raise BadAddress(
+            f"{cut(one_line(url), MAX_REASON_CHARS)} is no address of a git repository.",
+            remedy="Use https://HOST/PATH, HOST:PATH or ssh://HOST/PATH, or the path of a bare "
+            "repository that is there.",
+        )
+    return url
+
+
+class Clone:
+    """The clone of one branch. Methods raise TeamError if the repository does not answer."""
+
+    def __init__(self, home: str, name: str, url: str, branch: str) -> None:
+        """Use the clone `name` of a home; `url` was checked."""
+        self.folder = os.path.join(home, FOLDER, f"{name}.git")
+        self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
+        self._files: dict[str, dict[str, str]] = {"": {}}
+        self._environ = _environ()
+        if "GIT_SSH" not in self._environ and not os.path.isabs(url):
+            set_by_user = self._run("config", "--get", "core.sshCommand", folder="").stdout
+            ssh = self._environ.get("GIT_SSH_COMMAND") or set_by_user.decode().strip() or "ssh"
+            self._environ["GIT_SSH_COMMAND"] = f"{ssh} -oBatchMode=yes -oConnectTimeout=15"
+
+    def fetch(self) -> str:
+        """Return the id of the newest commit; empty if there is no such branch."""
+        try:
+            return self._fetched()
+        except Damaged:  # and deleted: from the beginning
+            return self._fetched()
+
+    def remove(self) -> None:
+        """Delete the clone; nothing that the repository has is lost."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._files = {"": {}}
+
+    def files(self, commit: str) -> Mapping[str, str]:
+        """Return the ids of the contents of a commit's files, by path. Raises Damaged."""
+        if commit not in self._files:
+            listed = self._git("ls-tree", "-r", "-z", commit).split(b"\0")
+            pairs = (entry.decode("utf-8", "replace").split("\t") for entry in listed if entry)
+            self._files[commit] = {path: about.split()[2] for about, path in pairs}
+        return self._files[commit]
+
+    def contents(self, blobs: Iterable[str]) -> list[bytes]:
+        """Return contents by their ids. Raises Damaged."""
+        wanted = list(blobs)
+        output = self._git("cat-file", "--batch", stdin="".join(f"{b}\n" for b in wanted).encode())
+        found, place = [], 0
+        for _ in wanted:
+            head, _, _ = output[place : place + 200].partition(b"\n")
+            if not head.split()[-1:] or not head.split()[-1].isdigit():
+                raise self._damaged(head)
+            begin = place + len(head) + 1
+            place = begin + int(head.split()[-1]) + 1
+            found.append(output[begin : place - 1])
+        return found
+
+    def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
+        """Return a new commit of changed files, empty ones left out: after `parent`, or without
+        one and with the `kept` files, by id. Raises Damaged.
+        """
+        parts = [b"commit " + NEXT.encode(), b"mark :1"]
+        parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
+        parts += [f"from {parent}".encode()] if parent else []
+        parts += [] if parent else [f"M 100644 {kept[path]} {path}".encode() for path in kept]
+        for path, content in changed.items():
+            if content:
+                parts += [f"M 100644 inline {path}".encode(), f"data {len(content)}".encode()]
+                parts += [content]
+            elif parent:
+                parts += [f"D {path}".encode()]
+        parts += [b"get-mark :1", b"done", b""]
+        output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
+        self.mark("", NEXT)  # the caller marks it
+        return output.decode().strip()
+
+    def push(self, commit: str, expected: str) -> bool:
+        """Make a commit the newest one; return False if another than `expected` is it by now."""
+        lease = f"--force-with-lease={self.branch}:{expected}"
+        refs = f"{commit}:{self.branch}"
+        process = self._run("push", "--porcelain", "--no-verify", lease, "origin", refs)
+        if process.returncode == 0:
+            return True
+        said = (process.stdout + process.stderr).decode("utf-8", "replace")
+        if _MOVED.search(said):
+            return False
+        raise self._failure("Cannot write", said)
+
+    def mark(self, commit: str, *names: str) -> None:
+        """Remember a commit under names of ours, so that git keeps it; empty for none.
+
+        Raises Damaged.
+        """
+        word = f"update {{}} {commit}" if commit else "delete {}"
+        lines = [word.format(name) for name in names if self.marked(name) != commit]
+        if lines:
+            self._git("update-ref", "--stdin", stdin="".join(f"{o}\n" for o in lines).encode())
+
+    def marked(self, name: str) -> str:
+        """Return the commit of this name; empty if there is none. Raises Damaged."""
+        # Most are files of their own, and a process costs far more than to read one.
+        commit = files.read_text(os.path.join(self.folder, name)) or ""
+        if not commit and os.path.exists(os.path.join(self.folder, "packed-refs")):
+            commit = self._git("for-each-ref", "--format=%(objectname)", name).decode()
+        return commit.strip()
+
+    def has(self, commit: str) -> bool:
+        """Return True if the clone has a commit with its files."""
+        if commit in self._files:
+            return True
+        process = self._run("cat-file", "-e", f"{commit}^{{tree}}")
+        return process.returncode == 0
+
+    def erase(self) -> None:
+        """Delete contents that no commit of a name refers to. Raises Damaged."""
+        self._git("gc", "--quiet", "--prune=now")
+
+    def _fetched(self) -> str:
+        self._make()
+        refs = f"+{self.branch}:{TIP}"
+        options = ("--quiet", "--no-tags", "--no-auto-gc", "--depth=1")
+        process = self._run("fetch", *options, "origin", refs)
+        said = process.stderr.decode("utf-8", "replace")
+        if process.returncode and _NO_BRANCH not in said:
+            if _BROKEN.search(said):
+                raise self._damaged(process.stderr)
+            raise self._failure("Cannot read", said)
+        if process.returncode:
+            self.mark("", TIP)
+            return ""
+        tip = self.marked(TIP)
+        self.files(tip)  # a clone that lacks parts of it is found here
+        return tip
+
+    def _make(self) -> None:
+        """Make the clone if there is none, or it is of another repository."""
+        noted = os.path.join(self.folder, "description")
+        if files.read_text(noted) == self.url:
+            return
+        self.remove()
+        beside = self.folder + ".new"
+        shutil.rmtree(beside, ignore_errors=True)
+        files.make_folder(os.path.dirname(self.folder))
+        self._git("init", "--quiet", "--bare", beside, folder="")
+        self._git("config", "remote.origin.url", self.url, folder=beside)
+        files.write_atomic(os.path.join(beside, "description"), self.url.encode())
+        os.rename(beside, self.folder)
+
+    def _git(self, *words: str, stdin: bytes = b"", folder: str | None = None) -> bytes:
+        """Return the output of a git process that uses no network. Raises Damaged."""
+        process = self._run(*words, stdin=stdin, folder=folder)
+        if process.returncode:
+            raise self._damaged(process.stderr)
+        return process.stdout
+
+    def _damaged(self, said: bytes) -> Damaged:
+        self.remove()
+        reason = cut(one_line(said.decode("utf-8", "replace")), MAX_REASON_CHARS)
+        text = f"The local copy of {self.url} could not be used: {reason}"
+        return Damaged(text, remedy="It was deleted; the next synchronisation makes it again.")
+
+    def _run(
+        self, *words: str, stdin: bytes = b"", folder: str | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        git = shutil.which("git")
+        if git is None:
+            raise BadAddress("git is not installed here.", remedy="Install git.")
+        place = self.folder if folder is None else folder
+        command = [git, *(f"--git-dir={place}" for _ in range(bool(place)))]
+        command += [part for option in _OPTIONS for part in ("-c", option)]
+        try:
+            return subprocess.run(
+                [*command, *words],
+                input=stdin,
+                capture_output=True,
+                env=self._environ,
+                timeout=LIMIT_S,
+                check=False,
+                start_new_session=True,  # without a terminal that ssh could ask on
+            )
+        except subprocess.TimeoutExpired:
+            raise TooSlow(
+                f"git took more than {LIMIT_S:.0f} s with {self.url}.",
+                remedy="The next synchronisation goes on.",
+            ) from None
+
+    def _failure(self, doing: str, said: str) -> TeamError:
+        """Return the error that the words of git mean; what is not known may pass by itself."""
+        lines = (line.strip() for line in said.splitlines())
+        reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)
+        text = f"{doing} {self.url}: {reason or 'git says nothing'}"
+        for pattern, kind, remedy in _FAILURES:
+            if re.search(pattern, said):
+                return kind(text, remedy=remedy.replace("URL", self.url))
+        return NoAnswer(text, remedy="The next synchronisation tries again.")
+
+
+def _environ() -> dict[str, str]:
+    """Return the environment of git: the user's own, without another repository or a question."""
+    own = {
+        name: value
+        for name, value in environment().items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT)
+    }
+    return own | _UNASKED

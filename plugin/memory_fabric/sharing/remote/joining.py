@@ -1,0 +1,137 @@
+"""Ties of this machine to a git repository: made, and opened for an exchange."""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import NamedTuple
+
+from memory_fabric.errors import BadInput
+from memory_fabric.sharing.remote.clone import Clone, checked
+from memory_fabric.sharing.remote.log import ME, GitLog
+from memory_fabric.sharing.team import driver, keys, ties
+from memory_fabric.sharing.team.exchange import tied_database
+from memory_fabric.sharing.team.keys import Key
+from memory_fabric.sharing.team.ties import GIT, USER, Tie
+from memory_fabric.store import files
+from memory_fabric.store import log as home_log
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity
+
+# Longer than a round of another process takes.
+LOCK_WAIT_S = 30.0
+# The space, and the branch, of the user's own memories. Names of other branches are digests.
+OWN = "own"
+NAME_CHARS = 16
+
+
+class Joined(NamedTuple):
+    """The ties that were made, the user's first, and the key; `is_first`: no machine was there."""
+
+    made: tuple[Tie, ...]
+    key: Key
+    is_first: bool
+
+
+def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
+    """Return the log of a tie. Raises OSError."""
+    home = memory.settings.home
+    branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
+    clone = Clone(home, tie.key, tie.dsn, branch)
+    return GitLog(clone, tie.space, key, ties.origin(home), partial(home_log.add, home))
+
+
+def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
+    """Tie the user, and this project if no team shares it, to a git repository.
+
+    `space` is the name of the project among the user's machines; empty for that of its own git
+    remote, else of its folder. `words` asks for the words of the key. Raises TeamError, BadInput,
+    StoreUnavailable, OSError.
+    """
+    driver.reach(memory.settings)
+    home, url = memory.settings.home, checked(url)
+    own = Tie(USER, url, OWN, ME, me=True, via=GIT, packages=driver.folder_in_use(memory.settings))
+    _expect_free(ties.of(home, USER), own)
+    made = [own]
+    project = memory.project if memory.mirror is None else None
+    before = ties.of(home, project.id) if project else None
+    if project and (before is None or before.via == GIT or not before.member):
+        made.append(own._replace(key=project.id, space=space or name_of(project.root)))
+        _expect_free(before, made[-1])
+    with ExitStack() as locks:
+        for tie in made:
+            path = ties.lock_path(home, tie.key, ties.SYNC)
+            locks.enter_context(files.Locked(path, LOCK_WAIT_S))
+        key, is_first = _key(memory, own, words)
+        for tie in made:
+            log = log_of(memory, tie, key)
+            log.state()
+            log.push([key.announcement(tie.space, ties.origin(home))])
+        lines = _sample(Clone(home, own.key, url, OWN)) if is_first else []
+        if not all(key.shown(line, OWN) for line in lines):
+            path = os.path.join(home, keys.NAME)
+            raise BadInput(
+                "--words",
+                "Another machine of yours made a key at the same moment.",
+                remedy=f"Move {path} away and run this again with its words.",
+            )
+        for tie in made:
+            tied_database(memory, tie)
+            ties.save(home, tie)
+    return Joined(tuple(made), key, is_first)
+
+
+def name_of(root: str) -> str:
+    """Return the name of a project that it has on all machines: HOST/PATH of its git remote, else
+    that of its folder.
+    """
+    known = identity.identify(os.path.realpath(root))
+    remotes = (claim.removeprefix("remote:") for claim in known.claims)
+    return next((name for name in remotes if ":" not in name), known.name)
+
+
+def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]:
+    """Return the key of the user's machines, and True if the repository has none of them yet."""
+    home = memory.settings.home
+    clone = Clone(home, own.key, own.dsn, OWN)
+    clone.remove()
+    lines = _sample(clone)
+    key, stated = keys.read(home), ""
+    if key is None and not lines:
+        key = keys.create(home)
+    elif key is None:
+        stated = words()
+        key = Key(keys.secret_of(stated))
+    assert key is not None
+    if lines and not any(key.shown(line, OWN) for line in lines):
+        raise BadInput(
+            "--words",
+            f"This key (mark {key.mark}) is not the one of the machines that use {own.dsn}.",
+            remedy="Give the words that memory-fabric sync git printed on the first of them; a "
+            f"file {keys.NAME} in the home of this machine has to be moved away first.",
+        )
+    if stated:
+        keys.take(home, stated)
+    return key, not lines
+
+
+def _sample(clone: Clone) -> list[str]:
+    """Return a line of each file."""
+    blobs = clone.files(clone.fetch()).values()
+    firsts = (content.partition(b"\n")[0] for content in clone.contents(blobs))
+    return [line.decode("ascii", "replace") for line in firsts]
+
+
+def _expect_free(before: Tie | None, tie: Tie) -> None:
+    """Raise BadInput if the user's memories or the project are exchanged elsewhere."""
+    if before is None or not before.member:
+        return
+    if (before.via, before.dsn, before.space) != (tie.via, tie.dsn, tie.space):
+        leave = "sync git leave" if before.via == GIT else "team leave --me"
+        subject = "Your own memories are" if tie.key == USER else "This project is"
+        raise BadInput(
+            "sync",
+            f"{subject} exchanged through {before.dsn if before.via == GIT else before.space} "
+            f"already{f' as {before.space}' if before.via == GIT and tie.key != USER else ''}.",
+            remedy=f"Run memory-fabric {leave} first; what was said here stays.",
+        )

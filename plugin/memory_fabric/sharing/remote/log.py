@@ -1,0 +1,362 @@
+"""A log in the files of a git branch: `ops/MACHINE/DAY.jsonl`, of which a machine writes only its
+own.
+
+    push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and again
+    pull ── fetch ──▶ lines that the commit read last has not ──▶ operations
+
+Each line is one operation, encrypted whole with the key of the user's machines; nothing else is
+taken from the repository. No two machines change one file, so a commit on the newest one is all the
+merging there is. What vanished without a successor means that the repository was set back.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.sharing.remote.clone import PUSHED, READ, Clone
+from memory_fabric.sharing.replica import outbox, wire
+from memory_fabric.sharing.replica.transport import Member, SpaceState
+from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
+from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
+from memory_fabric.sharing.team.keys import Key
+
+# The user among his own machines.
+ME = "me"
+EPOCH = 1
+# Attempts to be the first whose commit follows the newest one, and the longest wait between two.
+TRIES, WAIT_S = 12, 0.5
+# Hosts refuse large files.
+MAX_FILE_BYTES = 8 << 20
+# Days older than this become one file as soon as they are that many.
+OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
+UNTIL = "until-"
+# Files whose contents are read together.
+SOME = 50
+
+
+class Lines(NamedTuple):
+    """The operations of a commit's files: their ids by path, and the ids of those that another
+    replaces or a demand erased.
+    """
+
+    ids: Mapping[str, Mapping[str, TeamOperation]]
+    replaced: frozenset[str]
+    erased: frozenset[str]
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All ids of which the files tell what became of them."""
+        return self.replaced.union(self.erased, *self.ids.values())
+
+
+class GitLog:
+    """The operations of one space in one clone; a `transport.Log`.
+
+    `tell` is given a sentence about lines that were refused.
+    """
+
+    # What one commit takes.
+    at_once = 5000
+
+    def __init__(
+        self, clone: Clone, space: str, key: Key, origin: str, tell: Callable[[str], object]
+    ) -> None:
+        self._clone, self._space, self._key, self._tell = clone, space, key, tell
+        self._folder = f"ops/{origin}/"
+        self._origin = origin
+        self._tip = ""
+        # False if it is not known what the repository had before.
+        self._is_compared = False
+        self._reading: tuple[tuple[str, str], Iterator[TeamOperation]] | None = None
+        self._refused = 0
+        # A demand to erase was read.
+        self._is_purged = False
+
+    def state(self) -> SpaceState:
+        """Return the state of the branch; `members` are the machines that wrote there."""
+        self._tip = self._clone.fetch()
+        machines = {path.split("/")[1] for path in self._clone.files(self._tip) if "/" in path}
+        return SpaceState(EPOCH, ME, "owner", len(machines))
+
+    def members(self) -> Sequence[Member]:
+        """Return nobody: a branch has only machines of one user."""
+        return ()
+
+    def holds(self, position: Position) -> bool:
+        """Return False if a line that was read or pushed here vanished without a successor."""
+        # Else the clone is new, and `has` looks for what was sent.
+        self._is_compared = bool(position.last) and self._clone.has(position.last)
+        before = position.last if self._is_compared else ""
+        pushed = self._clone.marked(PUSHED)
+        return not (self._lost(before, self._tip) or self._lost(pushed, self._tip, self._folder))
+
+    def has(self, op_ids: Collection[str]) -> set[str]:
+        """Return which of these operations the files hold, or tell the end of."""
+        return set(op_ids) if self._is_compared else set(op_ids) & self._lines(self._tip).known
+
+    def push(
+        self,
+        operations: Sequence[TeamOperation],
+        refused: Callable[[str, str], object] | None = None,
+    ) -> list[str]:
+        """Append operations to this machine's file of today."""
+        lines: dict[str, bytes] = {}
+        for operation in operations:
+            try:
+                lines[operation.op_id] = self._line(operation)
+            except (ValueError, TypeError, RecursionError) as error:
+                if refused is not None:
+                    refused(operation.op_id, str(error))
+        since = min((o.made_at[:10] for o in operations), default="")
+
+        def changed() -> dict[str, bytes]:
+            files = self._clone.files(self._tip)
+            recent = [path for path in files if _day(path) >= since]
+            there = set[str]().union(*self._ids(recent).values())
+            return self._appended([line for id_, line in lines.items() if id_ not in there])
+
+        self._write(changed)
+        return list(lines)
+
+    def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
+        """Return operations of lines that the commit read last has not, in any order."""
+        ends = (position.last, self._tip)
+        at_end = Position(EPOCH, 1, 0, self._tip)
+        if self._reading is None or self._reading[0] != ends:
+            if position == at_end:
+                if self._is_purged:
+                    self._clone.erase()
+                self._is_purged = False
+                return [], position
+            before = position.last if self._clone.has(position.last) else ""
+            self._reading, self._refused = (ends, self._added(before, self._tip)), 0
+        operations = list(islice(self._reading[1], limit))
+        if len(operations) == limit:
+            return operations, position
+        self._reading = None
+        if self._refused:
+            self._tell(
+                f"{self._refused} lines in {self._clone.url} are damaged, or not written with the "
+                "key of your machines; they were refused, and change nothing."
+            )
+        if self._is_purged:
+            self._rewrite(lambda lines: self._without(lines, lines.erased))
+        self._clone.mark(ends[1], READ)
+        self._clone.mark(self._tip, PUSHED)
+        return operations, at_end
+
+    def purge(self, keys: Collection[str]) -> int:
+        """Erase this machine's lines under these keys and what it replaced, and have the others
+        erase theirs; the branch begins anew without a history.
+        """
+        wanted = set(keys) - {outbox.REPLACED}
+        number = 0
+
+        def changed(lines: Lines) -> dict[str, bytes]:
+            nonlocal number
+            said: dict[str, list[str]] = {}
+            for operations in lines.ids.values():
+                for operation in operations.values():
+                    if operation.key in wanted and operation.value is not None:
+                        said.setdefault(operation.key, []).append(operation.op_id)
+            erased = {id_ for op_ids in said.values() for id_ in op_ids} - lines.erased
+            number = len(erased)
+            files = self._without(lines, lines.erased | lines.replaced | erased)
+            demands = [
+                TeamOperation(
+                    ids.new_id(), self._origin, PURGE, key, None, tuple(op_ids),
+                    made_at=ids.timestamp(),
+                )
+                for key, op_ids in said.items()
+                if not lines.erased.issuperset(op_ids)
+            ]  # fmt: skip
+            return self._appended([self._line(demand) for demand in demands], files)
+
+        self._rewrite(changed)
+        return number
+
+    def compact(self) -> int:
+        """Put this machine's old days into one file, without what was replaced."""
+        before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
+        own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
+        old = [path for path in own if _day(path) < before]
+        if sum(UNTIL not in path for path in old) < OLD_FILES:
+            return 0
+        dropped = 0
+
+        def changed(lines: Lines) -> dict[str, bytes]:
+            nonlocal dropped
+            files = dict.fromkeys(old, b"")
+            kept = self._without(lines, lines.erased | lines.replaced, all_of=old)
+            dropped = sum(len(lines.ids[path]) for path in old) - sum(
+                content.count(b"\n") for content in kept.values()
+            )
+            stem = f"{self._folder}{UNTIL}{max(map(_day, old))}"
+            return _added_to(files, stem, b"".join(kept.values()).splitlines(keepends=True))
+
+        self._rewrite(changed)
+        return dropped
+
+    def _lost(self, before: str, after: str, folder: str = "") -> bool:
+        """Return True if a line of an earlier commit is gone, and nothing says why."""
+        gone: dict[str, TeamOperation] = {}
+        for path, old, new in self._changes(before, after):
+            kept = set(new)
+            if not path.startswith(folder):
+                continue
+            for operation in map(self._read, (line for line in old if line not in kept)):
+                if operation is not None:
+                    gone[operation.op_id] = operation
+        if not gone:
+            return False
+        replaced = {id_ for operation in gone.values() for id_ in operation.base}
+        return bool(gone.keys() - replaced - self._lines(after).known)
+
+    def _changes(
+        self, before: str, after: str
+    ) -> Iterator[tuple[str, Sequence[bytes], Sequence[bytes]]]:
+        """Yield changed files, the oldest day first: path, lines before, lines now."""
+        old, new = self._clone.files(before), self._clone.files(after)
+        paths = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
+        for path in sorted(paths, key=lambda path: (_day(path), path)):
+            blobs = [files[path] for files in (old, new) if path in files]
+            contents = [content.splitlines() for content in self._clone.contents(blobs)]
+            yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
+
+    def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
+        """Yield the operations of lines that were added; others are counted."""
+        for _, old, new in self._changes(before, after):
+            known = set(old)
+            for line in new:
+                if line in known or not line.strip():
+                    continue
+                operation = self._read(line)
+                if operation is None:
+                    self._refused += 1
+                elif operation.kind == PURGE:
+                    self._is_purged = True
+                    yield operation._replace(base=())
+                else:
+                    yield operation
+
+    def _lines(self, commit: str) -> Lines:
+        """Return all operations of a commit."""
+        read = self._ids(self._clone.files(commit), commit)
+        operations = [one for by_id in read.values() for one in by_id.values()]
+        return Lines(
+            read,
+            frozenset(id_ for one in operations if one.kind != PURGE for id_ in one.base),
+            frozenset(id_ for one in operations if one.kind == PURGE for id_ in one.base),
+        )
+
+    def _ids(
+        self, paths: Collection[str], commit: str | None = None
+    ) -> dict[str, dict[str, TeamOperation]]:
+        """Return the operations of some files of a commit, else the newest one, by id."""
+        files = self._clone.files(self._tip if commit is None else commit)
+        wanted, found = list(paths), dict[str, dict[str, TeamOperation]]()
+        for start in range(0, len(wanted), SOME):
+            some = wanted[start : start + SOME]
+            contents = self._clone.contents(files[path] for path in some)
+            for path, content in zip(some, contents, strict=True):
+                read = filter(None, map(self._read, content.splitlines()))
+                found[path] = {operation.op_id: operation for operation in read}
+        return found
+
+    def _without(
+        self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
+    ) -> dict[str, bytes]:
+        """Return this machine's files that hold unwanted operations, without these.
+
+        Of the files in `all_of`, all of them.
+        """
+        changed: dict[str, bytes] = {}
+        for path, operations in lines.ids.items():
+            if not path.startswith(self._folder):
+                continue
+            if path in all_of or not operations.keys().isdisjoint(unwanted):
+                kept = (o for o in operations.values() if o.op_id not in unwanted)
+                changed[path] = b"".join(map(self._line, kept))
+        return changed
+
+    def _appended(
+        self, lines: Sequence[bytes], files: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        """Return changed files with lines added to this machine's file of today."""
+        changed = dict(files or {})
+        if not lines:
+            return changed
+        stem = self._folder + time.strftime("%Y-%m-%d", time.gmtime())
+        there = self._clone.files(self._tip)
+        paths = [path for path in there if path.startswith(stem) and path not in changed]
+        contents = self._clone.contents(there[path] for path in paths)
+        changed |= dict(zip(paths, contents, strict=True))
+        return _added_to(changed, stem, lines)
+
+    def _write(self, changed: Callable[[], Mapping[str, bytes]], *, anew: bool = False) -> None:
+        """Commit changed files on the newest commit, or `anew` without a history."""
+        for attempt in range(TRIES):
+            files = changed()
+            before = self._clone.files(self._tip)
+            if not any(content or path in before for path, content in files.items()):
+                return
+            kept = {path: blob for path, blob in before.items() if path not in files}
+            commit = self._clone.commit("" if anew else self._tip, files, kept)
+            if self._clone.push(commit, self._tip):
+                self._tip = commit
+                self._clone.mark(commit, PUSHED)
+                return
+            time.sleep(random.uniform(0, min(WAIT_S, 0.02 * 2**attempt)))
+            newest = self._clone.fetch()
+            if self._lost(self._tip, newest):
+                text = f"{self._clone.url} was set back meanwhile."
+                raise NoAnswer(text, remedy="The next synchronisation sends everything again.")
+            self._tip = newest
+        text = f"Other machines wrote to {self._clone.url} {TRIES} times before this one could."
+        raise TooSlow(text, remedy="The next synchronisation tries again.")
+
+    def _rewrite(self, changed: Callable[[Lines], Mapping[str, bytes]]) -> None:
+        """Commit changed files without a history, or with it where the repository insists."""
+
+        def files() -> Mapping[str, bytes]:
+            return changed(self._lines(self._tip))
+
+        try:
+            self._write(files, anew=True)
+        except NotAllowed:
+            self._write(files)
+
+    def _line(self, operation: TeamOperation) -> bytes:
+        """Return an operation as a line. Raises ValueError if its payload is too long."""
+        o = operation
+        whole = [o.op_id, o.origin, o.kind, o.made_at, wire.encode(o)]
+        return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"
+
+    def _read(self, line: bytes) -> TeamOperation | None:
+        """Return the operation of a line; None if it is not one of this user's machines."""
+        text = self._key.shown(line.decode("ascii", "replace"), self._space)
+        try:
+            op_id, origin, kind, made_at, payload = json.loads(text or "")
+        except ValueError:
+            return None
+        return wire.decode(op_id, origin, ME, kind, payload, made_at)
+
+
+def _day(path: str) -> str:
+    """Return the day of a file, its last one if it has several."""
+    return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
+
+
+def _added_to(files: Mapping[str, bytes], stem: str, lines: Sequence[bytes]) -> dict[str, bytes]:
+    """Return files with lines added to the last one of this stem that has room, or to new ones."""
+    added = {path: bytearray(content) for path, content in files.items()}
+    number = 0
+    for line in lines:
+        while len(added.get(f"{stem}.{number:03d}.jsonl", b"")) > MAX_FILE_BYTES:
+            number += 1
+        added.setdefault(f"{stem}.{number:03d}.jsonl", bytearray()).extend(line)
+    return {path: bytes(content) for path, content in added.items()}

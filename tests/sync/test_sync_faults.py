@@ -1,0 +1,346 @@
+"""Faults of repository, network and process: told once, nothing lost, taken up by the next."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.sharing.remote.clone import FOLDER, Clone, checked
+from memory_fabric.sharing.replica import space
+from memory_fabric.sharing.team import keys, ties
+from memory_fabric.sharing.team.errors import BadAddress, DsnHoldsPassword
+from sync.repositories import BRANCH, Machine, Repository, pair
+from thorough import examples
+
+KILLS = examples(12, 5)
+
+
+def errors(machine: Machine) -> list[str]:
+    """The errors of an exchange now."""
+    done = machine.run("sync", "now", "--json")
+    return [found["error"] for found in done.json["exchanged"] if found["error"]]
+
+
+def notices_of(machine: Machine, words: str) -> list[str]:
+    """The notices with these words."""
+    return [notice for notice in machine.notices if words in notice]
+
+
+def test_the_hooks_process_exchanges_and_no_hook_waits_for_it(
+    desk: Machine, laptop: Machine
+) -> None:
+    desk.say("Said on the desk")
+    assert desk.event("Stop").status == 0
+    assert desk.work() == 0
+
+    assert laptop.work() == 0
+
+    assert laptop.decisions() == ["Said on the desk"]
+
+
+def test_without_the_repository_everything_waits_and_a_notice_comes_once(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    away = repository.path.with_suffix(".away")
+    repository.path.rename(away)
+    desk.say(*(f"Said offline on day {day}" for day in range(7)))
+
+    for _ in range(2):
+        assert desk.work() == 1
+        desk.release()
+    assert len(notices_of(desk, "your own memories by git is not exchanged")) == 1
+    assert len(notices_of(desk, "shop by git is not exchanged")) == 1
+    assert "empty private repository" in desk.run("sync", "git", "status").out
+    checks = {check["name"]: check for check in desk.run("doctor", "--json").json}
+    assert checks["shared log"]["state"] == "warning" and checks["shared log"]["remedy"]
+
+    away.rename(repository.path)
+    desk.now()
+    laptop.now()
+    assert len(laptop.decisions()) == 7 and laptop.decisions() == desk.decisions()
+
+
+@pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])
+def test_a_repository_that_lost_something_is_filled_again_and_told_once(
+    tmp_path: Path, repository: Repository, loss: str
+) -> None:
+    desk, laptop = pair(tmp_path, repository)
+    desk.say("Before, from the desk")
+    desk.now()
+    laptop.now()
+    before = repository.branches()
+    for number in range(3):
+        desk.say(f"Desk {number}")
+        laptop.say(f"Laptop {number}")
+        for machine in (desk, laptop):
+            machine.now()
+    desk.now()
+    expected = desk.decisions()
+    if loss == "made again":
+        shutil.rmtree(repository.path)
+        Repository(tmp_path)
+    else:
+        repository.set(before if loss == "set back" else {})
+
+    again = [[found["again"] for found in one.now()] for one in (desk, laptop, desk, laptop)]
+
+    assert "set back" in again[0][1] and again[2:] == [["", ""], ["", ""]]
+    assert len(expected) == 7 and desk.decisions() == laptop.decisions() == expected
+    assert len(notices_of(desk, "shop by git is not as it was")) == 1
+    third = Machine(tmp_path, "third")
+    key = keys.read(str(desk.home))
+    assert key is not None
+    third.tied(repository, key.words)
+    assert third.decisions() == expected
+
+
+def test_history_that_somebody_rewrote_without_a_loss_is_no_fault(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    desk.say("Said before")
+    desk.now()
+    laptop.now()
+    for branch, commit in repository.branches().items():
+        tree = repository.git("rev-parse", f"{commit}^{{tree}}")
+        names = ("-c", "user.name=eve", "-c", "user.email=eve@example.org")
+        anew = repository.git(*names, "commit-tree", "-m", "squashed", tree)
+        repository.git("update-ref", f"refs/heads/{branch}", anew)
+    laptop.say("Said after")
+
+    found = [*laptop.now(), *desk.now()]
+
+    assert [one["again"] for one in found] == [""] * 4
+    assert desk.decisions() == laptop.decisions() == ["Said after", "Said before"]
+
+
+def test_lines_of_somebody_else_and_damaged_ones_are_refused_and_told_once(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    desk.say("Said on the desk")
+    desk.now()
+    forged = keys.Key(bytes(range(32))).hide('["x", "y", "record", "", "{}"]', "own")
+    repository.write("ops/eve/2026-01-01.000.jsonl", f"{forged}\nno line of ours\n\0\n")
+    repository.write("README.md", "a file that is not ours\n")
+
+    for _ in range(2):
+        laptop.now()
+
+    [notice] = notices_of(laptop, "refused")
+    assert notice.startswith("4 lines") and "change nothing" in notice
+    assert laptop.decisions() == ["Said on the desk"]
+
+
+def test_a_line_that_was_damaged_comes_back_from_a_machine_that_has_it(
+    tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    desk.say("Said on the desk")
+    desk.now()
+    laptop.now()
+    [branch] = [name for name in repository.branches() if name != BRANCH]
+    for path in repository.files(branch):
+        content = repository.git("show", f"{branch}:{path}")
+        repository.write(path, content.replace("A", "B") + "\n", branch)
+
+    laptop.now()
+
+    key = keys.read(str(desk.home))
+    assert key is not None
+    third = Machine(tmp_path, "third")
+    third.tied(repository, key.words)
+    assert third.decisions() == ["Said on the desk"]
+
+
+def test_a_purge_leaves_no_line_of_the_words_on_either_machine_nor_a_history(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    [id_] = desk.say("Invoices come from Zanzibar")
+    desk.now()
+    laptop.now()
+    laptop.json("edit", id_, "--why", "since Zanzibar sends them")
+    laptop.now()
+    desk.now()
+    [branch] = [name for name in repository.branches() if name != BRANCH]
+    sizes = {
+        path: len(repository.git("show", f"{branch}:{path}")) for path in repository.files(branch)
+    }
+
+    desk.json("forget", "Zanzibar", "--purge", "--yes")
+    desk.now()
+    laptop.now()
+
+    assert desk.decisions() == laptop.decisions() == []
+    assert repository.git("rev-list", "--count", branch) == "1"
+    left = {
+        path: len(repository.git("show", f"{branch}:{path}")) for path in repository.files(branch)
+    }
+    assert len(sizes) == 2 and sum(left.values()) < sum(sizes.values())
+    assert desk.now()[1]["again"] == laptop.now()[1]["again"] == ""
+
+
+def test_where_forced_pushes_are_refused_a_purge_still_takes_the_lines_away(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    repository.git("config", "receive.denyNonFastForwards", "true")
+    desk.say("Invoices come from Zanzibar")
+    desk.now()
+    laptop.now()
+
+    desk.json("forget", "Zanzibar", "--purge", "--yes")
+
+    assert [found["error"] for found in (*desk.now(), *laptop.now())] == [""] * 4
+    [branch] = [name for name in repository.branches() if name != BRANCH]
+    assert int(repository.git("rev-list", "--count", branch)) > 1
+    assert desk.decisions() == laptop.decisions() == []
+
+
+def test_old_days_become_one_file_without_what_was_replaced(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    [id_] = desk.say("Said a year ago")
+    desk.now()
+    laptop.now()
+    [branch] = [name for name in repository.branches() if name != BRANCH]
+    origin = ties.origin(str(desk.home))
+    [today] = [path for path in repository.files(branch) if path.startswith(f"ops/{origin}/")]
+    line = repository.git("show", f"{branch}:{today}")
+    for day in range(1, 31):  # as many days as a month has, each with lines of this machine
+        repository.write(f"ops/{origin}/2025-01-{day:02d}.000.jsonl", line + "\n", branch)
+    desk.json("edit", id_, "--why", "because")
+    ties.update_state(str(desk.home), desk.project_id, asked_at=0.0)
+
+    desk.now()
+
+    own = [path for path in repository.files(branch) if path.startswith(f"ops/{origin}/")]
+    assert len(own) == 2 and f"ops/{origin}/until-2025-01-30.000.jsonl" in own
+    assert [found["again"] for found in (*desk.now(), *laptop.now())] == [""] * 4
+    assert laptop.decisions() == desk.decisions() == ["Said a year ago"]
+
+
+def test_machines_that_push_at_once_all_get_through(tmp_path: Path, repository: Repository) -> None:
+    machines = [*pair(tmp_path, repository), Machine(tmp_path, "third")]
+    key = keys.read(str(machines[0].home))
+    assert key is not None
+    machines[2].tied(repository, key.words)
+    for machine in machines:
+        machine.say(*(f"Said on {machine.home} {number}" for number in range(5)))
+
+    workers = [machine.worker() for machine in machines]
+
+    assert [worker.wait(120) for worker in workers] == [0, 0, 0]
+    for machine in machines:
+        machine.now()
+    assert len(machines[0].decisions()) == 15
+    assert len({tuple(machine.decisions()) for machine in machines}) == 1
+
+
+def test_a_process_that_is_killed_at_any_moment_is_taken_up_by_the_next(
+    desk: Machine, laptop: Machine
+) -> None:
+    began_s = time.monotonic()
+    assert desk.work() == 0
+    usual_s = time.monotonic() - began_s
+    chance = random.Random(20)
+
+    for number in range(KILLS):
+        desk.say(*(f"Desk in round {number}: {part}" for part in range(3)))
+        laptop.say(f"Laptop in round {number}")
+        for worker in (desk.worker(), laptop.worker()):
+            try:
+                worker.wait(chance.uniform(0, usual_s))
+            except subprocess.TimeoutExpired:
+                worker.send_signal(signal.SIGKILL)
+                worker.wait()
+
+    for machine in (desk, laptop, desk):
+        machine.release()
+        machine.now()
+    assert len(desk.decisions()) == 4 * KILLS
+    assert desk.decisions() == laptop.decisions()
+    for machine in (desk, laptop):
+        with machine.opened() as memory:
+            database = memory.database("project", create=False)
+            assert database is not None
+            counts = space.counts(database)
+        assert (counts.waiting, counts.due, counts.refused, counts.unread) == (0, 0, 0, 0)
+        assert machine.run("check").status == 0
+
+
+def test_a_local_copy_that_is_damaged_is_made_again(desk: Machine, laptop: Machine) -> None:
+    desk.say("Said before")
+    desk.now()
+    folder = Path(desk.home) / FOLDER
+    for clone in folder.iterdir():
+        for pack in (clone / "objects").rglob("*"):
+            if pack.is_file():
+                pack.unlink()
+        (clone / "shallow.lock").touch()
+    desk.say("Said after")
+
+    assert errors(desk) == []
+
+    laptop.now()
+    assert laptop.decisions() == ["Said after", "Said before"]
+
+
+def test_two_homes_with_one_origin_as_after_a_copy_still_hear_each_other(
+    desk: Machine, laptop: Machine
+) -> None:
+    origin = (Path(desk.home) / "team" / "origin").read_text("utf-8")
+    (Path(laptop.home) / "team" / "origin").write_text(origin, "utf-8")
+    desk.say("Said on the desk")
+    laptop.say("Said on its copy")
+
+    for machine in (desk, laptop, desk):
+        machine.now()
+
+    assert desk.decisions() == laptop.decisions() == ["Said on its copy", "Said on the desk"]
+
+
+def test_an_address_with_a_password_or_another_program_is_refused() -> None:
+    token = "glpat-" + "x7Kq2mVw9TzR4nLb8PyA"
+    for url in ("https://me:secret@git.example.org/m.git", f"https://{token}@git.example.org/m"):
+        with pytest.raises(DsnHoldsPassword, match="credential helper") as refused:
+            checked(url)
+        assert "secret" not in str(refused.value) and token not in str(refused.value)
+    for url in ("ext::sh -c date", "-oProxyCommand=date", "http://git.example.org/m", "/nowhere"):
+        with pytest.raises(BadAddress, match="is no address"):
+            checked(url)
+    for url in ("git@git.example.org:me/m.git", "https://me@git.example.org/m.git", "ssh://h/m"):
+        assert checked(url) == url
+
+
+def test_a_host_that_refuses_the_login_is_told_with_the_remedy(tmp_path: Path) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'me@host: Permission denied (publickey).' >&2\nexit 255\n")
+    ssh.chmod(0o700)
+    machine = Machine(tmp_path, "desk")
+
+    done = machine.run("sync", "git", "me@git.example.org:m.git", GIT_SSH_COMMAND=str(ssh))
+
+    assert done.status == 1 and "Permission denied" in done.err and "git ls-remote" in done.err
+    assert not (machine.home / "team.json").exists()
+
+
+def test_git_asks_nobody_and_looks_at_no_other_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Repository
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    asked = tmp_path / "asked"
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" "$GIT_TERMINAL_PROMPT" > {asked}\nexit 1\n')
+    ssh.chmod(0o700)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(ssh))
+
+    assert Clone(str(tmp_path / "home"), "user", repository.url, "own").fetch() == ""
+    with pytest.raises(Exception, match="Cannot read"):
+        Clone(str(tmp_path / "home"), "user", "me@git.example.org:m.git", "own").fetch()
+
+    assert "-oBatchMode=yes" in asked.read_text() and asked.read_text().endswith("\n0\n")
+    assert not os.path.exists(tmp_path / "elsewhere")

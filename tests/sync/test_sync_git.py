@@ -1,0 +1,168 @@
+"""One user's machines exchange through a git repository: what arrives, as whose, and what shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory_fabric.models import Entity, Provenance, Record
+from memory_fabric.sharing.team import keys
+from sync.repositories import Machine, Repository
+
+LIKING = "I prefer short commit messages in the imperative"
+KAFKA = "The order events use Kafka"
+
+
+def test_what_one_machine_says_the_other_knows_as_its_own(desk: Machine, laptop: Machine) -> None:
+    desk.remember(LIKING, "--type", "preference", "--scope", "user")
+    desk.remember(KAFKA, "--type", "decision", "--why", "it keeps their order")
+
+    desk.now()
+    laptop.now()
+
+    [liking] = laptop.recalled("short commit messages")
+    [kafka] = laptop.recalled("order events Kafka")
+    assert {found["metadata"]["trust"] for found in (liking, kafka)} == {"user"}
+    assert "keeps their order" in str(kafka)
+
+
+def test_the_repository_shows_no_word_no_key_and_no_project(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    id_ = desk.remember(KAFKA, "--type", "decision")
+    desk.now()
+    laptop.now()
+
+    content = repository.everything()
+
+    for shown in (b"Kafka", b"shop", b"decision", b"record", id_.encode(), b"machine:"):
+        assert shown not in content
+    assert len(repository.branches()) == 2
+    assert all(path.startswith("ops/") for path in repository.files())
+    assert len({path.split("/")[1] for path in repository.files()}) == 2
+
+
+def test_changes_of_either_machine_arrive_on_the_other(desk: Machine, laptop: Machine) -> None:
+    id_ = desk.remember(KAFKA, "--type", "decision")
+    other = desk.remember("Payments are idempotent", "--type", "decision")
+    desk.now()
+    laptop.now()
+
+    laptop.json("edit", id_, "--text", "The order events use Kafka with five brokers")
+    laptop.json("forget", other, "--yes")
+    laptop.now()
+    desk.now()
+    assert desk.decisions() == ["The order events use Kafka with five brokers"]
+
+    laptop.json("undo", "--last")
+    laptop.now()
+    desk.now()
+    assert len(desk.decisions()) == 2 and desk.decisions() == laptop.decisions()
+
+
+def test_aliases_merges_and_notes_of_the_graph_arrive(desk: Machine, laptop: Machine) -> None:
+    entities = [
+        {"name": name, "entityType": "service", "observations": [f"{name} listens on 80"]}
+        for name in ("Ledger", "Ledgr")
+    ]
+    with desk.opened() as memory:
+        by = Provenance("mcp", trust="tool")
+        memory.write("create_entities", {"entities": entities}, by, store="project")
+    desk.now()
+    laptop.now()
+
+    desk.json("merge", "Ledger", "Ledgr", "--yes")
+    desk.json("alias", "Ledger", "the book")
+    desk.now()
+    laptop.now()
+
+    assert rows_of(laptop) == rows_of(desk)
+    assert "the book" in str(rows_of(laptop))
+
+
+def test_another_name_of_an_entity_that_a_record_brought_arrives(
+    desk: Machine, laptop: Machine
+) -> None:
+    fact = Record("decision", "Its events are in Kafka", entities=(Entity("Ledger", "service"),))
+    with desk.opened() as memory:
+        memory.remember(fact, Provenance("cli", trust="user"))
+    desk.now()
+    laptop.now()
+
+    desk.json("alias", "Ledger", "the book")
+    desk.now()
+    laptop.now()
+
+    assert ("Ledger", "the book") in rows_of(laptop)["aliases"]
+    assert rows_of(laptop) == rows_of(desk)
+
+
+def test_an_entity_that_one_machine_deletes_stays_if_the_other_says_something_of_it(
+    desk: Machine, laptop: Machine
+) -> None:
+    by = Provenance("mcp", trust="tool")
+    entity = {"name": "Ledger", "entityType": "service", "observations": []}
+    added = {"entityName": "Ledger", "contents": ["Ledger listens on 80"]}
+    with desk.opened() as memory:
+        memory.write("create_entities", {"entities": [entity]}, by, store="project")
+    desk.now()
+    laptop.now()
+    with desk.opened() as memory:
+        memory.write("delete_entities", {"entityNames": ["Ledger"]}, by, store="project")
+    with laptop.opened() as memory:
+        memory.write("add_observations", {"observations": [added]}, by, store="project")
+
+    for machine in (desk, laptop, desk, laptop):
+        machine.now()
+
+    assert rows_of(laptop) == rows_of(desk)
+    assert rows_of(desk)["observations"] == [("Ledger", "Ledger listens on 80")]
+
+
+def rows_of(machine: Machine) -> dict[str, list[tuple[object, ...]]]:
+    """The graph's rows of a machine, without numbers that mean nothing elsewhere."""
+    queries = {
+        "entities": "SELECT name, type FROM entities ORDER BY name",
+        "aliases": "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e "
+        "ON e.id = a.entity ORDER BY 1, 2",
+        "observations": "SELECT e.name, o.text FROM observations AS o JOIN entities AS e "
+        "ON e.id = o.entity ORDER BY 1, 2",
+    }
+    with machine.opened() as memory:
+        database = memory.database("project", create=False)
+        assert database is not None
+        return {name: list(database.rows(query)) for name, query in queries.items()}
+
+
+def test_the_first_machine_prints_words_and_the_second_needs_them(
+    tmp_path: Path, repository: Repository
+) -> None:
+    desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
+    done = desk.run("sync", "git", repository.url)
+    key = keys.read(str(desk.home))
+    assert key is not None and key.words in done.out
+
+    asked = laptop.run("sync", "git", repository.url)
+    assert asked.status == 2 and "--words" in asked.err
+    of_another = keys.Key(bytes(range(32))).words
+    wrong = laptop.run("sync", "git", repository.url, "--words", of_another)
+    assert wrong.status == 2 and "is not the one of the machines" in wrong.err
+    assert not (laptop.home / "team-key").exists() and not (laptop.home / "team.json").exists()
+    given = laptop.run("sync", "git", repository.url, "--words", "-", stdin=key.words)
+
+    assert given.status == 0, given.err
+    assert key.words not in given.out
+
+
+def test_a_machine_with_a_history_sends_it_and_gets_the_others(
+    tmp_path: Path, repository: Repository
+) -> None:
+    desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
+    desk.say("Said on the desk before")
+    laptop.say("Said on the laptop before")
+
+    words = desk.tied(repository)["words"]
+    laptop.tied(repository, words)
+    desk.now()
+
+    assert desk.decisions() == laptop.decisions()
+    assert desk.decisions() == ["Said on the desk before", "Said on the laptop before"]
