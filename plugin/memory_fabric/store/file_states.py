@@ -137,7 +137,7 @@ def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
     """Return the states of the files that these texts name; paths count from root or `folder`."""
     states: dict[str, FileState] = {}
-    for path in _paths_in(texts):
+    for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
             state = _state(root, os.path.join(base, path))
             if state is not None:
@@ -187,7 +187,7 @@ def _texts(what: str, why: str, body: str) -> list[str]:
     return [what, why, str(evidence.get(_WHEN) or ""), *paths]
 
 
-def _paths_in(texts: Iterable[str]) -> list[str]:
+def paths_in(texts: Iterable[str]) -> list[str]:
     """Return the words that look like paths: with a slash or a dot inside, or in backquotes."""
     paths: dict[str, None] = {}
     for text in texts:

@@ -7,7 +7,7 @@ import typer
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AsJson, Step, argument, flag, option
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import (
     BEFORE,
@@ -24,6 +24,7 @@ from memory_fabric.models import (
 from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.render import changed_files
 from memory_fabric.store.history import candidates as store
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
 NOTHING = (
@@ -174,6 +175,12 @@ def _lines_of(candidate: Record) -> list[str]:
 
 
 def review(
+    base: str = argument("", "[BASE]", "With --branch: the branch that this one goes into."),
+    branch: bool = flag(
+        "--branch",
+        "Show instead, in Markdown, what this branch adds to the records that the project shares "
+        "by git, what it contradicts and what it may make stale.",
+    ),
     holds: list[str] | None = option(
         None,
         "ID",
@@ -210,7 +217,11 @@ def review(
     """
     from memory_fabric.capture import edit  # not needed for --help
 
+    if base and not branch:
+        raise BadInput("BASE", f"{base} says nothing without --branch.", remedy="Add --branch.")
     with environment.open_memory(step=step) as memory:
+        if branch:
+            return _show_branch(memory, base, as_json)
         if holds or keep or replace or drop:
             memory.batch, by = step or new_id(), environment.provenance()
             names = (holds or []) + (drop or [])
@@ -253,6 +264,18 @@ def review(
         )
     _show_due(items, limit, step)
     show.warn_all(failures)
+    return 0
+
+
+def _show_branch(memory: Memory, base: str, as_json: bool) -> int:
+    from memory_fabric.cli import branch_report  # only for this option
+
+    if memory.project is None:
+        raise NotFound("project", "This folder has no project whose records could be shared.")
+    report = branch_report.of_branch(memory.project, base)
+    if as_json:
+        return show.json_out(branch_report.as_json(report))
+    show.lines(branch_report.markdown(report))
     return 0
 
 

@@ -64,11 +64,16 @@ def stamp(path: str) -> str:
 def read(path: str) -> Read | None:
     """Read the claims of a file; None if it is missing or no regular file. Raises OSError."""
     end = read_end(path)
-    if end is None:
-        return None
+    return None if end is None else Read(*claims_in(end[0]), end[1])
+
+
+def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
+    """Return the claims of a file's content in the order of their last lines, and the number of
+    unreadable lines.
+    """
     last: dict[str, Claim] = {}
     unreadable = 0
-    for line in end[0].decode("utf-8", "replace").split("\n"):
+    for line in content.decode("utf-8", "replace").split("\n"):
         line = line.strip("\ufeff \t\r")
         claim = _claim_in(line) if line else None
         if claim is not None:
@@ -76,7 +81,7 @@ def read(path: str) -> Read | None:
             last[claim.id] = claim
         elif line:
             unreadable += 1
-    return Read(tuple(last.values()), unreadable, end[1])
+    return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:

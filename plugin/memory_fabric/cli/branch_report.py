@@ -1,0 +1,181 @@
+"""What a branch changes in the records that a project shares by git, for `review --branch`.
+
+Both sides are read as claims of whoever committed them. No memory is asked or changed, so it is the
+same on a build server.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric.capture.contradiction import contradicted
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import short_id
+from memory_fabric.models import Project, Record, shown_type
+from memory_fabric.sharing.git import claims_read, location
+from memory_fabric.store import records
+from memory_fabric.store.file_states import paths_in
+from memory_fabric.text import cut, many, one_line
+
+# Where a branch usually begins, the first that there is.
+BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
+GIT_S = 30
+MAX_TEXT_CHARS, MAX_FILES = 300, 3
+# Characters that mean something in Markdown; a name after @ would call somebody.
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+class BranchReport(NamedTuple):
+    """The records of a branch compared with those where it began.
+
+    `changed` and `withdrawn` records are as they were, `contradictions` pairs of one that the
+    branch states and one from before, `stale` ones from before with files that the branch changes.
+    """
+
+    base: str
+    added: tuple[Record, ...]
+    changed: tuple[tuple[Record, Record], ...]
+    withdrawn: tuple[Record, ...]
+    contradictions: tuple[tuple[Record, Record], ...]
+    stale: tuple[tuple[Record, tuple[str, ...]], ...]
+    unreadable: int
+
+
+def of_branch(project: Project, base: str) -> BranchReport:
+    """Return what HEAD changes since it left `base`, by default the usual branch.
+
+    Raises BadInput if git cannot tell.
+    """
+    places = [base] if base else BASES
+    begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
+    commit = next((found.decode().strip() for found in begun if found), "")
+    if not commit:
+        raise BadInput(
+            "BASE",
+            f"git knows no commit that {' or '.join(places)} and this branch have in common.",
+            remedy="Name the branch that this one goes into, and fetch its history "
+            "(actions/checkout needs fetch-depth: 0).",
+        )
+    path = os.path.relpath(location.shared_file(project), project.root).replace(os.sep, "/")
+    before, _ = _records(_git(project, "show", f"{commit}:./{path}"))
+    now, unreadable = _records(_git(project, "show", f"HEAD:./{path}"))
+    listed = _git(project, "diff", "--name-only", "-z", "--relative", commit, "HEAD")
+    files = [name for name in listed.decode("utf-8", "replace").split("\0") if name]
+    added = [record for id_, record in now.items() if id_ not in before]
+    both = [(before[id_], record) for id_, record in now.items() if id_ in before]
+    changed = [(old, new) for old, new in both if old != new]
+    valid = [old for old, new in both if not (new.superseded_by or new.valid_to)]
+    stated = [*added, *(new for _, new in changed if not (new.superseded_by or new.valid_to))]
+    named = [(old, _named(old, files)) for old in valid if old not in stated]
+    return BranchReport(
+        base or commit[:12],
+        tuple(added),
+        tuple(changed),
+        tuple(record for id_, record in before.items() if id_ not in now),
+        tuple((new, old) for new in stated for old in contradicted(new, valid)),
+        tuple((old, paths) for old, paths in named if paths),
+        unreadable,
+    )
+
+
+def markdown(report: BranchReport) -> Iterator[str]:
+    """Yield the report in lines of Markdown."""
+    yield f"## Memory: what this branch changes since {_plain(report.base)}"
+    by_id = {record.id: record for record in report.added}
+    closed = [(old, new) for old, new in report.changed if new.superseded_by != old.superseded_by]
+    replaced = [(old, by_id.get(new.superseded_by)) for old, new in closed]
+    parts: Sequence[tuple[str, Sequence[str]]] = (
+        ("Adds", [_said(record) for record in report.added]),
+        (
+            "Contradicts",
+            [f"{_said(new)}\n  - against {_said(old)}" for new, old in report.contradictions],
+        ),
+        (
+            "Replaces",
+            [_said(old) + (f"\n  - by {_said(new)}" if new else "") for old, new in replaced],
+        ),
+        (
+            "Changes",
+            [
+                f"{_said(new)}\n  - before: {_said(old)}"
+                for old, new in report.changed
+                if new.superseded_by == old.superseded_by
+            ],
+        ),
+        ("Takes away", [_said(record) for record in report.withdrawn]),
+        (
+            "May make stale, since it changes files that they name",
+            [
+                f"{_said(record)}\n  - {', '.join(map(_plain, paths[:MAX_FILES]))}"
+                for record, paths in report.stale
+            ],
+        ),
+    )
+    for title, items in parts:
+        if items:
+            yield f"\n### {title}\n"
+            yield from (f"- {item}" for item in items)
+    if not any(items for _, items in parts):
+        yield "\nNothing."
+    if report.unreadable:
+        yield f"\n{many(report.unreadable, 'line')} of the file cannot be read."
+
+
+def as_json(report: BranchReport) -> dict[str, Any]:
+    """Return the report as JSON: records by what the branch does to them."""
+    shown = records.as_object
+    return {
+        "base": report.base,
+        "added": [shown(record) for record in report.added],
+        "changed": [{"before": shown(old), "now": shown(new)} for old, new in report.changed],
+        "withdrawn": [shown(record) for record in report.withdrawn],
+        "contradictions": [
+            {"stated": shown(new), "against": shown(old)} for new, old in report.contradictions
+        ],
+        "stale": [{"record": shown(old), "files": list(paths)} for old, paths in report.stale],
+        "unreadable": report.unreadable,
+    }
+
+
+def _git(project: Project, *words: str) -> bytes:
+    """Return the output of git in the project; empty if it fails, as for a file that is not there.
+
+    With fsmonitor off, git runs no program of the repository. Raises BadInput without git.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
+    command = [git, "-c", "core.fsmonitor=false", *words]
+    done = subprocess.run(
+        command, cwd=project.root, capture_output=True, timeout=GIT_S, check=False
+    )
+    return done.stdout if done.returncode == 0 else b""
+
+
+def _records(content: bytes) -> tuple[dict[str, Record], int]:
+    """Return the records of a file by their ids, and the number of unreadable lines."""
+    claims, unreadable = claims_read.claims_in(content)
+    found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
+    return found, unreadable
+
+
+def _named(record: Record, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the files, of these, that a record names."""
+    named = {path.strip("/") for path in paths_in([record.what, record.why])}
+    return tuple(f for f in files if any(f == path or f.endswith(f"/{path}") for path in named))
+
+
+def _said(record: Record) -> str:
+    who = f", {_plain(record.author)}" if record.author else ""
+    why = f" because {_plain(record.why)}" if record.why else ""
+    about = f"({shown_type(record.type)} {short_id(record.id)}{who})"
+    return f"{_plain(record.what)}{why} {about}"
+
+
+def _plain(text: str) -> str:
+    """Return a text of others as it may stand in Markdown: no markup, and nobody is called."""
+    marked = _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS))
+    return marked.replace("@", "@ ")
