@@ -15,9 +15,7 @@ BYTES = 64
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Take a free lock of an open file; False if another has it. Raises OSError where there are
-    none.
-    """
+    """Take a file's lock; False if another process has it. Raises OSError where there are none."""
     try:
         _take(handle, shared)
     except (BlockingIOError, PermissionError):  # both mean another holder

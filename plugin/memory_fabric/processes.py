@@ -23,9 +23,7 @@ _started: list[int] = []
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process that outlives this one, its streams lead nowhere; return its id. Raises
-    OSError.
-    """
+    """Start a process without streams that outlives this one; return its id. Raises OSError."""
     if system == "posix":
         spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]

@@ -264,7 +264,6 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 
 
 def _time_limit(seconds: float) -> AbstractContextManager[None]:
-
     def late() -> None:
         raise TimeoutError(f"no complete answer within {seconds:.0f} s")
 

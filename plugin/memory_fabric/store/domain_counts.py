@@ -44,9 +44,8 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
             for domain, number in database.rows(by_domain):
                 counts.setdefault(domain, [0] * len(TABLES))[place] += number
         crossings += database.rows(f"SELECT count(*) {_ACROSS}")[0][0]
-        oldest = (
-            f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?"
-        )
+        fields = "s.name, s.domain, r.type, t.name, t.domain"
+        oldest = f"SELECT {fields} {_ACROSS} ORDER BY r.id LIMIT ?"
         rows = database.rows(oldest, (max_shown - len(first),))
         first += [CrossDomainRelation._make((*row, database.kind)) for row in rows]
     return DomainCounts(

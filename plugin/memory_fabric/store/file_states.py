@@ -45,7 +45,7 @@ class FileState(NamedTuple):
 
 def update(memory: BaseMemory) -> int:
     """Read the files of new, reworded or confirmed records; return how many. Raises
-    StoreUnavailable.
+    StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -196,11 +196,8 @@ def paths_in(texts: Iterable[str]) -> list[str]:
             head, colon, tail = word.partition(":")  # before the number of a line
             path = head if colon and tail[:1].isdigit() else word
             is_plain = not any(part in path for part in ("\0", "\n", "://"))
-            if (
-                is_plain
-                and 2 < len(path) <= MAX_PATH_CHARS
-                and ("/" in path or "." in path[1:] or path.endswith("file"))
-            ):
+            fits = is_plain and 2 < len(path) <= MAX_PATH_CHARS
+            if fits and ("/" in path or "." in path[1:] or path.endswith("file")):
                 paths.setdefault(path)
     return list(paths)[:MAX_CANDIDATES]
 

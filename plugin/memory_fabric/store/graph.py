@@ -132,8 +132,8 @@ def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
     """Return relations with either end of exactly these names, oldest first. With a time `at` (ISO
-    8601, or NOW), only those that a record then stated; with `only`, those that meet a condition on
-    `r`.
+    8601, or NOW), only those stated by then, without those of which all records had ended; with
+    `only`, those that meet a condition on `r`.
     """
     return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 

@@ -92,7 +92,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next session, or the next in `place`. Raises OSError, TimeoutError."""
+    """Save a notice for the next event, or start in `place`. Raises OSError, TimeoutError."""
     # late: slow to import, and only needed with a notice
     from memory_fabric.redaction.redact import redact
 

@@ -163,10 +163,9 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
     """Have the server erase everything under these own keys; return the number of keys.
 
     They are withdrawn, too, for the other machines of this user, which purge what was purged
-    `here`. A row that is still there, as
-    without some words, is said again by `settle`. The demand comes first: other members erase by it
-    what they hold. With any demand the server erases what this user replaced earlier; for that one
-    is made in any case.
+    `here`. A row that is still there, as without some words, is said again by `settle`. The demand
+    comes first: other members erase by it what they hold. With any demand the server erases what
+    this user replaced earlier; for that one is made in any case.
     """
     tie = space.tie_of(c)
     if tie is None:

@@ -15,8 +15,6 @@ MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
 # seen, without the mark of a machine; with such a mark; a click on an option that the assistant
 # wrote.
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
-
-
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 
 

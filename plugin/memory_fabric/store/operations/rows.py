@@ -62,9 +62,8 @@ def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
 def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of entities, the oldest first, by each of these name keys that has any."""
     names: dict[str, list[str]] = {}
-    for key, name in _among(
-        c, "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id", keys
-    ):
+    query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
+    for key, name in _among(c, query, keys):
         names.setdefault(key, []).append(name)
     return names
 

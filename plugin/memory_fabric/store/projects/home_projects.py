@@ -62,8 +62,9 @@ class ShownMemory(Memory):
         """Return None: views are made as usual. Raises StoreUnavailable for an old release."""
         for database in self.databases():
             if database.is_copy:
-                problem, remedy = "an older release.", "Start a session in its project once."
-                raise StoreUnavailable(database.path, f"This memory is of {problem}", remedy=remedy)
+                remedy = "Start a session in its project once."
+                problem = "This memory is of an older release."
+                raise StoreUnavailable(database.path, problem, remedy=remedy)
         return None
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:

@@ -97,9 +97,8 @@ def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
     head = header(home, folder)
     if head is not None:
         key = signing.key_of(home)
-        files.append_lines(
-            os.path.join(folder, NAME), [{"mac": _mark(head, line, key)} for line in lines]
-        )
+        marks = [{"mac": _mark(head, line, key)} for line in lines]
+        files.append_lines(os.path.join(folder, NAME), marks)
 
 
 def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:

@@ -279,9 +279,8 @@ def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) ->
     if {*now.asked} - {*known.asked}:
         text = question(now, found, first_claimed(home, now, found))
     elif missing:
-        text = (
-            f"This folder was {folder_in(missing[0])}: it is still that project, with its memory."
-        )
+        moved_from = folder_in(missing[0])
+        text = f"This folder was {moved_from}: it is still that project, with its memory."
     else:
         return
     log.add(home, text, place=place_owner(now, found))

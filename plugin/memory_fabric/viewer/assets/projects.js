@@ -5,8 +5,9 @@ const MANY_PROJECTS = 9;
 /**
  * The one statement of the project in use: its id, or "" for the project that is served. It stands
  * in the address (`project=ID`), and every request carries it (`ofProject`). `list` holds the
- * projects as the server listed them, `proposals` the candidates of all of them, `served` the id of the one without `project=`. A page that
- * holds its memory itself, as a file does, has no server to ask (`asks`).
+ * projects as the server listed them, `proposals` the candidates of all of them, `served` the id of
+ * the one without `project=`. A page that holds its memory itself, as a file does, has no server to
+ * ask (`asks`).
  */
 const current = { project: "", list: [], proposals: [], served: "", asks: false };
 
