@@ -122,12 +122,14 @@ _NONE = Deadline()
 class time_limit:
     """A `with` block of at most `after_s` seconds; then `on_timeout` is called.
 
-    An error that it raises ends the block; with `call_again` it is called once more. Only the main
-    thread of a POSIX system can be interrupted; elsewhere there is no limit.
+    An error that it raises ends the block, also where it ends a query in it, which SQLite reports
+    as another error; with `call_again` it is called once more. Only the main thread of a POSIX
+    system can be interrupted; elsewhere there is no limit.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
         self._after_s, self._on_timeout = after_s, on_timeout
+        self._raised: BaseException | None = None
 
     def __enter__(self) -> None:
         import signal  # late, as below: no hook needs a timer
@@ -136,15 +138,24 @@ class time_limit:
         can_interrupt = threading.current_thread() is threading.main_thread()
         self._is_set = can_interrupt and hasattr(signal, "setitimer")
         if self._is_set:
-            self._before = signal.signal(signal.SIGALRM, lambda *_: self._on_timeout())
+            self._before = signal.signal(signal.SIGALRM, self._end)
             call_again(self._after_s)
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         import signal
 
         if self._is_set:
             call_again(0)
             signal.signal(signal.SIGALRM, self._before)
+        if error is not None and self._raised is not None and error is not self._raised:
+            raise self._raised from error
+
+    def _end(self, *_: object) -> None:
+        try:
+            self._on_timeout()
+        except BaseException as error:
+            self._raised = error
+            raise
 
 
 def call_again(after_s: float) -> None:

@@ -246,6 +246,14 @@ def test_a_time_limit_ends_also_what_goes_on_after_errors(memory: Memory) -> Non
             return
 
 
+def test_a_time_limit_ends_a_query_as_it_ends_all_else(memory: Memory) -> None:
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+    with pytest.raises(TooLong), limited(memory, 0.1):
+        database(memory).rows(endless)
+    with pytest.raises(TooLong), limited(memory, 0.1):
+        database(memory).connection.execute(endless).fetchall()
+
+
 def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     world: World, memory: Memory
 ) -> None:
