@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.health import tiers as status
 from memory_fabric.sharing.git import location
 from memory_fabric.store import backup, database, files, graph, repair
@@ -91,6 +92,23 @@ def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
     memory = world.memory(repair=True)
     assert entities(memory) == ["one", "two", "three"]
     assert os.path.basename(first) in memory.messages[0]
+
+
+def test_nothing_is_rebuilt_without_backups_that_cannot_be_listed(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = closed(memory)
+    backup.create(str(path))
+    folder = Path(files.backups_of(str(path)))
+    hidden = folder.rename(folder.with_name("hidden"))
+    folder.symlink_to(folder)
+    damage(path)
+    with pytest.raises(StoreUnavailable, match="could not be rebuilt"):
+        repair.rebuild(str(path), "project", memory.journal_of("project"))
+    folder.unlink()
+    hidden.rename(folder)
+    db, _ = repair.rebuild(str(path), "project", memory.journal_of("project"))
+    assert names(graph.read_graph(db).entities) == ["api"]
 
 
 def test_what_no_journal_had_yet_is_read_out_of_the_damaged_file(world: World) -> None:

@@ -39,9 +39,12 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
 
 
 def list_backups(path: str) -> list[str]:
-    """Return the paths of all backups of a database, newest first."""
+    """Return the paths of all backups of a database, newest first. Raises OSError."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
-    names = files.names_in(folder)[::-1]
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except FileNotFoundError:
+        return []
     mine = (name for name in names if name.startswith(f"{stem}-") and name.endswith(SUFFIX))
     return [os.path.join(folder, name) for name in mine]
 
