@@ -122,6 +122,18 @@ def test_what_is_undone_already_is_skipped_and_said(memory: Memory) -> None:
     assert (again.by, again.because) == ("", "it is undone already")
 
 
+def test_an_undo_of_a_memory_that_is_gone_waits_and_says_so(memory: Memory) -> None:
+    create(memory, entity("one", "a"))
+    memory.flush()
+    last = undo.last(memory)
+    Path(database(memory).path).unlink()
+
+    (done,) = undo.undo(memory, [last], BY)
+
+    assert done.because == "it waits in the queue"
+    assert [line["kind"] for line in journal.queued(memory.queue_folder("project"))[0]] == ["undo"]
+
+
 def test_all_changes_of_a_session_go_newest_first_in_both_databases(memory: Memory) -> None:
     other = TOOL._replace(session="other")
     create(memory, entity("ours", "a"), store="project")

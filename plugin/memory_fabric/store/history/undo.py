@@ -15,8 +15,6 @@ from memory_fabric.store.memory import Memory
 
 # Excludes operations without a visible effect, and operations that cannot be undone.
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
-
-
 _UNDO_OF = (
     "SELECT id FROM operations WHERE kind = 'undo' "
     "AND json_extract(payload, '$.operation') = ? ORDER BY seq DESC LIMIT 1"
@@ -87,8 +85,9 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        database = memory.database(change.store, create=False)
-        newest = database.row(_UNDO_OF, (change.id,)) if database and not because else None
+        # What waits in the queue may have no database that can be opened.
+        database = None if because else memory.database(change.store, create=False)
+        newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))
     memory.flush()
     return results
