@@ -13,7 +13,7 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import backup, graph, journal, log, repair
+from memory_fabric.store import backup, files, graph, journal, log, repair
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
@@ -395,6 +395,25 @@ def test_a_backup_that_cannot_be_deleted_stops_a_purge_until_it_can_be(world: Wo
         purging.purge(memory, found, BY)
     assert str(old) in str(raised.value)
     old.rmdir()
+
+    assert purging.resume(memory, BY) is not None
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+def test_a_purge_that_stops_at_one_backup_has_erased_those_before_it(world: World) -> None:
+    filled(world, PLAIN)
+    memory = world.memory()
+    create(memory, entity("Ann"), store="user")
+    found = purging.find(memory, PLAIN)
+    copies = Path(files.backups_of(memory.path_of("project")))
+    of_user = Path(files.backups_of(memory.path_of("user")))
+    of_user.symlink_to(of_user)
+
+    with pytest.raises(StoreUnavailable, match="Repeat the command"):
+        purging.purge(memory, found, BY)
+    assert [copy for copy in copies.iterdir() if PLAIN.encode() in copy.read_bytes()] == []
+    of_user.unlink()
 
     assert purging.resume(memory, BY) is not None
     memory.close()

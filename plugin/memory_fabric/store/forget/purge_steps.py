@@ -128,8 +128,9 @@ def erase(
 
 def renew_backups(where: Sequence[Location]) -> list[str]:
     """Make one new backup of each database and delete all older copies."""
-    fresh = [backup.create(location.path) for location in where]
+    fresh = []
     for location in where:
+        fresh.append(backup.create(location.path))
         folder = files.backups_of(location.path)
         stem = os.path.splitext(os.path.basename(location.path))[0] + "-"
         old = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(stem)]
