@@ -93,6 +93,7 @@ def test_no_item_is_cut_by_the_end_of_a_sheet_and_all_are_printed(open_page: Ope
     for number in range(300):
         made.record(f"Decision {number}: " + "words " * 30, days=number / 10)
     page = open_page(made.made(), "#/knowledge")
+    expect(page.locator(".known > li")).to_have_count(300)
 
     page.emulate_media(media="print")
 
@@ -106,6 +107,40 @@ def test_no_item_is_cut_by_the_end_of_a_sheet_and_all_are_printed(open_page: Ope
     heights = page.locator(".known > li").evaluate_all("all => all.map((li) => li.offsetHeight)")
     assert len(heights) == 300 and min(heights) > 20
     assert len(page.pdf(format="A4")) > 20_000
+
+
+def test_of_many_the_first_can_be_read_at_once_and_paper_has_all(open_page: Opener) -> None:
+    made = Pictured()
+    for number in range(300):
+        made.record(f"Decision {number}", days=number / 10)
+        made.record(f"Rule {number}", "constraint", days=number / 10)
+    page = open_page(made.made(), "#/timeline")
+
+    counts = page.evaluate(
+        """() => {
+            const lists = document.getElementsByClassName("known");
+            const rows = () => [...lists].map((list) => list.childElementCount);
+            location.hash = "#/knowledge";
+            dispatchEvent(new Event("hashchange"));
+            const first = rows();
+            dispatchEvent(new Event("beforeprint"));
+            return [first, rows()];
+        }"""
+    )
+
+    assert counts == [[40, 40], [300, 300]]
+
+
+def test_the_rest_follows_by_itself_in_the_order_of_time(open_page: Opener) -> None:
+    made = Pictured()
+    for number in range(300):
+        made.record(f"Decision {number}", days=number / 10)
+
+    page = open_page(made.made(), "#/knowledge")
+
+    expect(page.locator(".known > li")).to_have_count(300)
+    assert chapters(page)["Decisions"] == [f"Decision {number}" for number in range(300)]
+    assert page.locator(".known").evaluate("list => list.style.minHeight") == ""
 
 
 def test_without_records_it_says_what_to_do(open_page: Opener) -> None:

@@ -60,9 +60,24 @@ def test_numbered_lists_and_blocks_of_code_keep_their_form(open_page: Opener) ->
     expect(code).to_have_text("make **all**\n  deploy", use_inner_text=True)
 
 
+def test_a_list_keeps_the_number_that_it_begins_with(open_page: Opener) -> None:
+    page = shown(open_page, "1. build\n\n2. push\n\nLater:\n7) tag")
+
+    numbers = words_of(page).locator("ol").evaluate_all("all => all.map((ol) => ol.start)")
+    assert numbers == [1, 2, 7]
+
+
+def test_a_heading_keeps_the_signs_at_its_end(open_page: Opener) -> None:
+    page = shown(open_page, "# Port it to C#\nby June")
+
+    expect(words_of(page).locator("strong")).to_have_text("Port it to C#")
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "> 90 % of the lines are covered",
+        ">= 3.11 is the least Python",
         "Run src/**/*.py and tests/**/*.py",
         "__init__ and snake_case_names stay",
         "2 * 3 * 4 is 24",

@@ -8,8 +8,16 @@ const CHAPTERS = [
   ["fixes", "Fixes", ["solution"]],
   ["open", "Open points", ["question", "blocker", "problem"]],
 ];
+// So many rows of each chapter are there at once; the others follow, a few at a time, so that the
+// page can be used meanwhile. A list without all of its rows has the height that they will take.
+const FIRST_ROWS = 40;
+const ROWS_AT_ONCE = 200;
+const BETWEEN_MS = 40;
+const ROW_REM = 5;
+const toCome = { lists: [], timer: 0 };
 
 function showKnowledge(place) {
+  toCome.lists = [];
   const standing = kept.records.filter((r) => !isOver(r) && r.type !== "session");
   const chapters = chaptersOf(standing);
   const project = short(memory.project, 60) || "this memory";
@@ -28,7 +36,30 @@ function showKnowledge(place) {
   );
   ready();
   if (place.name) byId(`chapter-${place.name}`)?.scrollIntoView();
+  clearTimeout(toCome.timer);
+  toCome.timer = setTimeout(writeOn, BETWEEN_MS);
 }
+
+function writeOn() {
+  writeRows(ROWS_AT_ONCE);
+  if (toCome.lists.length) toCome.timer = setTimeout(writeOn, BETWEEN_MS);
+}
+
+/** Write the next rows that are to come, at most so many; none into a view that has gone. */
+function writeRows(most) {
+  toCome.lists = toCome.lists.filter(({ list }) => list.isConnected);
+  while (most > 0 && toCome.lists.length) {
+    const { list, records } = toCome.lists[0];
+    const some = records.splice(0, most);
+    list.append(...some.map(knownRow));
+    most -= some.length;
+    if (records.length) continue;
+    list.style.removeProperty("min-height");
+    toCome.lists.shift();
+  }
+}
+
+addEventListener("beforeprint", () => writeRows(Infinity));
 
 /** The records of each chapter that has some; other kinds stand in the last. */
 function chaptersOf(records) {
@@ -55,11 +86,16 @@ function printButton(records) {
 }
 
 function chapterOf({ key, title, records }) {
+  const list = el("ul", { class: "known" }, records.slice(0, FIRST_ROWS).map(knownRow));
+  if (records.length > FIRST_ROWS) {
+    list.style.minHeight = `${records.length * ROW_REM}rem`;
+    toCome.lists.push({ list, records: records.slice(FIRST_ROWS) });
+  }
   return el(
     "section",
     { "aria-labelledby": `chapter-${key}` },
     el("h2", { id: `chapter-${key}` }, title),
-    el("ul", { class: "known" }, records.map(knownRow)),
+    list,
   );
 }
 

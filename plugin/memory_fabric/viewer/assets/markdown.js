@@ -16,7 +16,8 @@ const INLINE = new RegExp(
 // What comes behind so many spans of a line is shown as it is.
 const MOST_SPANS = 400;
 const FENCE = /^\s{0,3}(?:```|~~~)/;
-const HEADING = /^#{1,6}\s+(.+?)[\s#]*$/;
+const HEADING = /^#{1,6}\s+(\S.*)$/;
+const QUOTED = /^\s{0,3}>(?![\s=]*\d)\s?/; // not "> 90 %"
 const BULLET = /^(\s*)[-*+]\s+(\S.*)$/;
 const NUMBER = /^(\s*)\d{1,3}[.)]\s+(\S.*)$/;
 
@@ -63,9 +64,10 @@ function fenced(lines) {
   return el("pre", {}, el("code", {}, inside.join("\n")));
 }
 
-/** Items of one kind; what is indented below an item goes on with it. */
+/** Items of one kind, numbered as the first one is; what is indented below an item goes on with it. */
 function listed(lines, words) {
   const kind = BULLET.test(lines[0]) ? BULLET : NUMBER;
+  const start = kind === NUMBER && parseInt(lines[0], 10);
   const items = [];
   while (lines.length) {
     const [, indent, rest] = kind.exec(lines[0]) ?? [];
@@ -75,7 +77,7 @@ function listed(lines, words) {
     lines.shift();
   }
   const item = ({ deep, text }) => el("li", { class: deep && "deep" }, inline(text, words));
-  return el(kind === BULLET ? "ul" : "ol", {}, items.map(item));
+  return el(kind === BULLET ? "ul" : "ol", { start }, items.map(item));
 }
 
 /** The lines up to an empty one or another block; a heading is a line in bold. */
@@ -84,7 +86,7 @@ function paragraph(lines, words) {
   const goesOn = (line) => line.trim() && ![FENCE, BULLET, NUMBER, HEADING].some((b) => b.test(line));
   const [, heading] = HEADING.exec(mine[0]) ?? [];
   while (!heading && lines.length && goesOn(lines[0])) mine.push(lines.shift());
-  const text = mine.map((line) => line.replace(/^\s{0,3}>\s?/, "")).join("\n");
+  const text = mine.map((line) => line.replace(QUOTED, "")).join("\n");
   if (!text.trim()) return null;
   return el("p", {}, heading ? el("strong", {}, inline(heading, words)) : inline(text, words));
 }
