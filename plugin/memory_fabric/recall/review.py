@@ -97,13 +97,14 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     return first
 
 
-def brought(memory: Memory, name: str = "") -> list[Due]:
+def brought(memory: Memory, name: str | None = None) -> list[Due]:
     """Return what programs and colleagues, or the one of a name, stated and nobody confirmed."""
     own = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
     waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
-    return [one for one in waiting if not name or one.source.lower() == name.lower()]
+    # An empty name, as of an unset variable, is nobody's.
+    return [w for w in waiting if name is None or (name and w.source.lower() == name.lower())]
 
 
 def proposals(settings: Settings) -> list[tuple[Project, Record]]:

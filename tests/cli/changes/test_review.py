@@ -184,6 +184,17 @@ def test_a_rule_that_names_what_nobody_typed_waits_until_the_user_agrees(
     assert "tell" in shell.run("rules").out
 
 
+def test_an_empty_name_is_nobodys_and_decides_on_nothing(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    waits.bring(shell)
+    before = due(shell)
+
+    dropped, held = shell.run("review", "--drop", ""), shell.run("review", "--holds", "")
+
+    assert (dropped.status, held.status) == (2, 3)
+    assert due(shell) == before != []
+
+
 def test_what_a_colleague_brought_waits_until_it_is_confirmed_or_dropped(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)

@@ -288,7 +288,9 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         show.line(f"{NAMES[item.kind]}{age}: {DECISIONS[item.kind]}", style="bold")
         for record in (item.record, *item.others):
             head, *more = _lines_of(record)
-            by = record.author if item.kind == reviewing.SHARED else f"the {record.trust}"
+            by = f"the {record.trust}"
+            if item.kind == reviewing.SHARED:
+                by = record.author or "somebody"
             about = f"{shown_type(record.type)}, {record.scope}, by {by}, "
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
             if record.why:
