@@ -26,7 +26,7 @@ MANY = 600
 UNDELAYED = """
 import sys
 from memory_fabric.cli import main, show
-show.DELAY_S = 0.0
+show.DELAY_S = show.PATIENCE_S = 0.0
 sys.exit(main.main(sys.argv[1:]))
 """
 
@@ -148,3 +148,12 @@ def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:
 
     assert backup.is_sound(copy)
     assert told and told[-1][0] == told[-1][1]
+
+
+def test_what_takes_long_is_said_before_the_answer_and_not_in_its_first_line(shell: Shell) -> None:
+    status, screen = finish(start_undelayed(shell, "status"))
+
+    assert status == 0
+    erased = "\r\x1b[K"
+    before = screen[: screen.index("memory-fabric 0.")].rpartition(erased)[2]
+    assert "Reading" not in before

@@ -272,7 +272,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """Say in a terminal what takes longer than PATIENCE_S, until it is done."""
+    """Say in a terminal what takes longer than PATIENCE_S, until it is done; print nothing else."""
     told = threading.Event()
 
     def tell() -> None:
@@ -288,5 +288,7 @@ def patience(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        if timer.ident:
+            timer.join()
         if told.is_set():
             sys.stderr.write("\r\x1b[K")

@@ -16,10 +16,9 @@ from memory_fabric.text import many
 WEEK_S = 7 * 24 * 3600.0
 
 
-def lines(memory: Memory, now_s: float) -> list[str]:
-    """Return the lines of `status`, without asking the server; none without a tie."""
-    reports = [TieReport(memory, tie, now_s) for tie in ties.joined_by(memory)]
-    return [line for report in reports for line in (report.headline, *report.trouble_lines)]
+def reports(memory: Memory, now_s: float) -> list["TieReport"]:
+    """Return the state of each tie, without asking the server; none without a tie."""
+    return [TieReport(memory, tie, now_s) for tie in ties.joined_by(memory)]
 
 
 class TieReport:

@@ -23,7 +23,6 @@ from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.models import shown_type
 from memory_fabric.sharing.git import location, shared_journal
-from memory_fabric.sharing.team import ties
 from memory_fabric.store import counts
 from memory_fabric.store.counts import Share, Summary, WorthOfWeek
 from memory_fabric.store.memory import Memory
@@ -50,9 +49,12 @@ def status(as_json: AsJson = False) -> int:
     number of sentences that could not be parsed.
     Exit code 1 only if the graph is unavailable.
     """
-    with show.patience("Reading the memory"), environment.open_memory() as memory:
+    with environment.open_memory() as memory:
         now_s = time.time()
-        tiers = health.tiers(memory, now_s)
+        with show.patience("Reading the memory"):
+            tiers = health.tiers(memory, now_s)
+            reports = team_report.reports(memory, now_s)
+            sessions = past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
         if as_json:
             settings = memory.settings
             show.json_out(
@@ -67,11 +69,8 @@ def status(as_json: AsJson = False) -> int:
                     "intake": work.ingested(memory)._asdict(),
                     "unread_sentences": counts.unread(memory),
                     "forwarding": work.forwarding_as_json(settings),
-                    "transcripts": work.transcripts_as_json(_transcripts(memory, now_s), now_s),
-                    "team": [
-                        team_report.TieReport(memory, tie, now_s).as_json()
-                        for tie in ties.joined_by(memory)
-                    ],
+                    "transcripts": work.transcripts_as_json(sessions, now_s),
+                    "team": [report.as_json() for report in reports],
                     "hooks": work.answers_as_json(settings.home),
                     "out_of_time": work.late(memory),
                     "not_told": sum(work.late(memory, TELLERS).values()),
@@ -80,11 +79,17 @@ def status(as_json: AsJson = False) -> int:
                 }
             )
         else:
-            _show_status(memory, tiers, now_s)
+            _show_status(memory, tiers, reports, sessions, now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
 
 
-def _show_status(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
+def _show_status(
+    memory: Memory,
+    tiers: Sequence[Tier],
+    reports: Sequence[team_report.TieReport],
+    sessions: Sequence[past_sessions.Session],
+    now_s: float,
+) -> None:
     settings, project = memory.settings, memory.project
     name = f"{project.name} ({project.id})" if project else "none"
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
@@ -121,8 +126,8 @@ def _show_status(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
             "logs/memory-fabric.log has the details."
         )
     show.lines(work.forwarding_lines(settings, now_s))
-    show.lines(team_report.lines(memory, now_s))
-    show.lines(work.transcript_lines(_transcripts(memory, now_s), now_s))
+    show.lines(line for report in reports for line in (report.headline, *report.trouble_lines))
+    show.lines(work.transcript_lines(sessions, now_s))
     show.lines(filter(None, (work.answers_line(settings.home),)))
     show.lines(work.late_lines(memory, TELLERS), "yellow")
     show.warn_all(settings.complaints)
@@ -131,10 +136,6 @@ def _show_status(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
         show.line("No backup yet; at most one a day is made, at the end of a session.", "dim")
     else:
         show.line(f"The newest backup is {_span(backup.age_s)} old, {READ[backup.sound]}.", "dim")
-
-
-def _transcripts(memory: Memory, now_s: float) -> list[past_sessions.Session]:
-    return past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
 
 
 def _sharing(memory: Memory) -> dict[str, Any]:
@@ -262,8 +263,8 @@ def sight() -> Iterator[Sight]:
         shell = environment.settings()
 
         def states() -> Iterator[TieState]:
-            for tie in ties.joined_by(memory):
-                yield team_report.TieReport(memory, tie, now_s).for_doctor
+            for report in team_report.reports(memory, now_s):
+                yield report.for_doctor
 
         yield Sight(shell, layers, memory, now_s, tuple(HANDLERS), states)
 
