@@ -109,7 +109,6 @@ def _questions(samples: Samples) -> list[Run]:
         Run("stale", ("stale",), statuses=found),
         Run("stale --older-than 0", ("stale", "--older-than", "0"), statuses=found),
         Run("domains", ("domains",)),
-        Run("domains NAME", ("domains", "general")),
         Run("worth", ("worth",), statuses=found),
         Run(
             "forget, the preview", ("forget", "connection", "timeouts", "scheduler"), statuses=found
@@ -118,7 +117,6 @@ def _questions(samples: Samples) -> list[Run]:
         Run("prune, the preview", ("prune", "--older-than", "0", "--json"), statuses=found),
         Run("rules", ("rules",), statuses=found),
         Run("candidates", ("candidates",), statuses=found),
-        Run("candidates --global", ("candidates", "--global"), statuses=found),
         Run("review", ("review",), statuses=found),
         Run("undo, the preview", ("undo", samples.operation)),
         Run("undo --session, the preview", ("undo", "--session", samples.session), statuses=found),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from memory_fabric.setup import packages
 from memory_fabric.sharing.team import follower
+from ports import free_port
 from team.homes import Home, made
 from team.postgres import ANN, BOB, Cluster
 from waiting import GIVE_UP_S, until
@@ -67,11 +68,9 @@ def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home)
     assert bob.texts("invoices Postgres") != []
 
 
-def test_a_running_server_exchanges_with_the_shared_log(
-    ann: Home, bob: Home, tmp_path: Path
-) -> None:
+def test_a_running_server_exchanges_with_the_shared_log(ann: Home, bob: Home) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "memory_fabric.cli", "serve", "--socket", str(tmp_path / "s")],
+        [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", str(free_port())],
         env={**bob.hooks.environ, "PYTHONPATH": f"{bob.hooks.root}/plugin"},
         cwd=bob.hooks.project,
         stdout=subprocess.DEVNULL,
