@@ -8,15 +8,21 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import cryptography
+
 from command_line import Done, run_here, run_process
 from memory_fabric import processes
-from memory_fabric.setup import packages
-from memory_fabric.sharing.team import ties
+from memory_fabric.setup import extras, packages
+from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team.ties import Tie
 from replay.hook_runner import HookRunner
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "shop"
+SITE = Path(os.path.abspath(cryptography.__file__)).parents[1]
+# What pip installs for an extra, by the beginnings of the names.
+SEAL = ("cryptography", "mnemonic", "cffi", "_cffi_backend")
+PARTS = {driver.TEAM: ("psycopg", "typing_extensions", *SEAL), driver.SYNC: SEAL}
 
 
 class Home:
@@ -42,6 +48,15 @@ class Home:
         done = self.run(*words, "--json")
         assert done.status == 0, done.err + done.out
         return done.json
+
+    def install(self, kind: str) -> None:
+        """Fill the plugin's folder of an extra, as the first use of it does."""
+        folder = Path(extras.folder_of(kind, str(self.hooks.data), str(self.hooks.root)))
+        folder.mkdir()
+        for entry in SITE.iterdir():
+            if entry.name.startswith(PARTS[kind]):
+                (folder / entry.name).symlink_to(entry)
+        (folder / packages.MARKER).touch()
 
     def join(self, dsn: str, *words: str) -> Any:
         """Join the space of the tests."""

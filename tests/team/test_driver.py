@@ -9,26 +9,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memory_fabric.setup import extras, packages
+from memory_fabric.setup import packages
 from memory_fabric.sharing.team import driver
 from team.homes import SPACE, Home, made
 from team.postgres import ANN, Cluster
 
 PLUGIN = Path(__file__).parents[2] / "plugin"
 SITE = Path(os.path.abspath(psycopg.__file__)).parents[1]
-# What pip installs for the extra, by the beginnings of the names.
-PARTS = ("psycopg", "cryptography", "mnemonic", "cffi", "_cffi_backend", "typing_extensions")
-
-
-def fill(home: Home) -> Path:
-    """Fill the plugin's folder as `team join` does, and return it."""
-    folder = Path(extras.folder_of(driver.KIND, str(home.hooks.data), str(home.hooks.root)))
-    folder.mkdir()
-    for entry in SITE.iterdir():
-        if entry.name.startswith(PARTS):
-            (folder / entry.name).symlink_to(entry)
-    (folder / packages.MARKER).touch()
-    return folder
 
 
 @pytest.fixture
@@ -45,7 +32,7 @@ def test_the_folder_of_the_extra_serves_a_process_that_has_nothing_else(ann: Hom
     ann.remember("The order events use Kafka", "--type", "decision")
     assert ann.work() == 1 and ann.state.cause == "DriverMissing"
 
-    fill(ann)
+    ann.install(driver.TEAM)
     ann.release()
 
     assert ann.work() == 0

@@ -190,7 +190,8 @@ def _serve_team(
     try:
         driver.reach(settings)
     except driver.DriverMissing:
-        show.warn(f"installing the packages for a shared log once (about {driver.SIZE_MB} MB) ...")
+        size = f"about {driver.SIZE_MB[driver.TEAM]} MB"
+        show.warn(f"installing the packages for a shared log once ({size}) ...")
         driver.install(settings)
     from memory_fabric.servers.http import team_keys  # not needed for --help
     from memory_fabric.servers.http.server import TeamServer

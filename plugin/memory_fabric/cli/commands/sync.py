@@ -123,11 +123,13 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
     try:
-        driver.reach(memory.settings)
+        driver.reach(memory.settings, kind=driver.SYNC)
     except driver.DriverMissing:
         if not as_json:
-            show.line(f"Downloading the cipher, once (about {driver.SIZE_MB} MB) ...", "dim")
-        driver.install(memory.settings)
+            show.line(
+                f"Downloading the cipher, once (about {driver.SIZE_MB[driver.SYNC]} MB) ...", "dim"
+            )
+        driver.install(memory.settings, driver.SYNC)
     from memory_fabric.sharing.remote import joining  # late: uses what was installed
 
     joined = joining.join(memory, url or known, space, lambda: _words(words))

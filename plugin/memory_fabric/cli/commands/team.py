@@ -466,7 +466,9 @@ def _prepare(memory: Memory, as_json: bool) -> None:
         driver.reach(memory.settings)
     except driver.DriverMissing:
         if not as_json:
-            show.line(f"Downloading the driver, once (about {driver.SIZE_MB} MB) ...", "dim")
+            show.line(
+                f"Downloading the driver, once (about {driver.SIZE_MB[driver.TEAM]} MB) ...", "dim"
+            )
         driver.install(memory.settings)
 
 

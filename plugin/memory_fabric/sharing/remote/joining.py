@@ -48,9 +48,10 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
     remote, else of its folder. `words` asks for the words of the key. Raises TeamError, BadInput,
     StoreUnavailable, OSError.
     """
-    driver.reach(memory.settings)
+    driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)
-    own = Tie(USER, url, OWN, ME, me=True, via=GIT, packages=driver.folder_in_use(memory.settings))
+    folder = driver.folder_in_use(memory.settings, driver.SYNC)
+    own = Tie(USER, url, OWN, ME, me=True, via=GIT, packages=folder)
     _expect_free(ties.of(home, USER), own)
     made = [own]
     project = memory.project if memory.mirror is None else None

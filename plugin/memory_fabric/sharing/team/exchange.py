@@ -17,7 +17,7 @@ from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.transport import Log, SpaceState
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team import ties
-from memory_fabric.sharing.team.errors import NoKey, ServerFull, ServerReadOnly, TeamError
+from memory_fabric.sharing.team.errors import ServerFull, ServerReadOnly, TeamError
 from memory_fabric.sharing.team.keys import MACHINE, Key
 from memory_fabric.sharing.team.ties import USER, WAITS, Outcome, Tie
 from memory_fabric.store.database import Database
@@ -48,15 +48,9 @@ class Exchange:
     """The exchange of one tie through the log of its space."""
 
     def __init__(self, memory: Memory, tie: Tie, log: Log, key: Key | None) -> None:
-        """Tie the database, too. Raises TeamError, StoreUnavailable, OSError."""
+        """Tie the database, too. Raises StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
-        if (tie.me or tie.key == USER) and key is None:
-            command = "sync git URL" if tie.via else "team join DSN --me"
-            raise NoKey(
-                "The key of your machines is missing here.",
-                remedy=f"Run memory-fabric {command}, and give its words.",
-            )
         self._database = tied_database(memory, tie)
 
     def run(self, progress: Progress | None = None) -> Outcome:

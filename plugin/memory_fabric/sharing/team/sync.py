@@ -22,7 +22,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.models import Progress
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import driver, keys, ties
-from memory_fabric.sharing.team.errors import NoAnswer, Passing
+from memory_fabric.sharing.team.errors import NoAnswer, NoKey, Passing
 from memory_fabric.sharing.team.ties import Outcome, Tie
 from memory_fabric.store import files, log, switches
 from memory_fabric.store.memory import Memory
@@ -99,19 +99,26 @@ def exchange(
 @contextmanager
 def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     """Connect to the server of a tie; yields its exchange. Raises TeamError, StoreUnavailable."""
-    driver.reach(memory.settings, tie.packages)
-    # Late: imports the PostgreSQL driver.
-    from memory_fabric.sharing.server.connect import connect
-    from memory_fabric.sharing.server.log import SharedLog
-    from memory_fabric.sharing.server.translate import translated
-    from memory_fabric.sharing.team.exchange import Exchange
+    driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
+    from memory_fabric.sharing.team.exchange import Exchange  # late, as the next
 
     key = keys.read(memory.settings.home) if tie.me else None
+    if key is None and (tie.me or tie.key == ties.USER):
+        command = "sync git URL" if tie.via else "team join DSN --me"
+        raise NoKey(
+            "The key of your machines is missing here.",
+            remedy=f"Run memory-fabric {command}, and give its words.",
+        )
     if tie.via and key is not None:
         from memory_fabric.sharing.remote.joining import log_of
 
         yield Exchange(memory, tie, log_of(memory, tie, key), key)
         return
+    # Late: imports the PostgreSQL driver.
+    from memory_fabric.sharing.server.connect import connect
+    from memory_fabric.sharing.server.log import SharedLog
+    from memory_fabric.sharing.server.translate import translated
+
     connection = connect(tie.dsn, insecure=tie.insecure)
     with translated(f"Cannot exchange with {tie.space}"), connection:
         yield Exchange(memory, tie, SharedLog(connection, tie.space), key)
