@@ -1,19 +1,29 @@
-"""Report on shared logs, for team, status and doctor: ties, what waits, failures."""
+"""Exchange from the command line, for team and sync, and the report on it, for status and doctor,
+too: ties, what waits, failures.
+"""
 
+import sys
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+import typer
+
 from memory_fabric.cli import show
-from memory_fabric.errors import FabricError
+from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.health.check import Message, TieState, ago
 from memory_fabric.sharing.replica import heads, space
 from memory_fabric.sharing.replica.space import Counts
-from memory_fabric.sharing.team import ties
-from memory_fabric.sharing.team.ties import USER, Tie
+from memory_fabric.sharing.team import driver, ties
+from memory_fabric.sharing.team import sync as exchanging
+from memory_fabric.sharing.team.sync import Result
+from memory_fabric.sharing.team.ties import USER, Outcome, Tie
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
 WEEK_S = 7 * 24 * 3600.0
+# Longer than a round of another process takes, unless it reads a whole log.
+WAIT_S = 30.0
 
 
 def reports(memory: Memory, now_s: float) -> list["TieReport"]:
@@ -115,3 +125,70 @@ class TieReport:
             **self.counts._asdict(),
             "records": dict(self.counts.records),
         }
+
+
+def prepare(memory: Memory, kind: str, *, quiet: bool) -> None:
+    """Install the packages of an extra if they are missing. Raises FabricError, OSError."""
+    try:
+        driver.reach(memory.settings, kind=kind)
+    except driver.DriverMissing:
+        if not quiet:
+            size = f"about {driver.SIZE_MB[kind]} MB"
+            show.line(f"Downloading the packages of {kind}, once ({size}) ...", "dim")
+        driver.install(memory.settings, kind)
+
+
+def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
+    """Exchange these ties now, with a bar."""
+    with show.progress_bar("Exchanging", quiet=quiet) as tell:
+        return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
+
+
+def answer(as_json: bool, value: object, *lines: str, results: Iterable[Result] = ()) -> int:
+    """Print an answer, as JSON or as lines and warnings of failed exchanges; return the code."""
+    if as_json:
+        show.json_out(value)
+    else:
+        show.lines(filter(None, lines))
+        show.warn_all(f"{r.tie.name}: {r.failure}" for r in results if r.failure)
+    return int(any(result.failure or not result.outcome for result in results))
+
+
+def outcome_as_json(result: Result) -> dict[str, Any]:
+    """Return the result of one tie as a JSON object."""
+    return {
+        "space": result.tie.space,
+        "error": str(result.failure) if result.failure else "",
+        **(result.outcome._asdict() if result.outcome else {}),
+    }
+
+
+def outcome_lines(results: Iterable[Result]) -> list[str]:
+    """Return a line for each tie whose exchange did not fail."""
+    return [f"{r.tie.name}: {_told(r.outcome)}" for r in results if not r.failure]
+
+
+def asked_words(stated: str) -> str:
+    """Return the words of the user's key, as stated, typed or from standard input."""
+    if stated == "-" or not (stated or sys.stdin.isatty()):
+        stated = sys.stdin.read().strip()
+        if not stated:
+            raise BadInput(
+                "--words",
+                "Another machine of yours has the key, and its words are needed here.",
+                remedy="Run this in a terminal, or give the words by --words - on standard input.",
+            )
+    return stated or str(
+        typer.prompt("The 24 words that your first machine printed", hide_input=True)
+    )
+
+
+def _told(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "another process exchanges it now."
+    parts = [f"{outcome.sent} sent", f"{outcome.read} read"]
+    parts += [f"{outcome.refused} refused"] if outcome.refused else []
+    parts += [f"{outcome.unread} unreadable"] if outcome.unread else []
+    parts += [f"{outcome.conflicts} in conflict"] if outcome.conflicts else []
+    reason = f" Everything was sent and read again, because {outcome.again}."
+    return ", ".join(parts) + "." + (reason if outcome.again else "")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
-from memory_fabric.cli import environment, show
+from memory_fabric.cli import environment, show, team_report
 from memory_fabric.cli.options import AsJson, argument, option
-from memory_fabric.cli.team_report import TieReport
 from memory_fabric.config import in_client
 from memory_fabric.deadline import Deadline
 from memory_fabric.errors import BadInput, FabricError, NotFound
@@ -30,8 +26,6 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
 from memory_fabric.text import many
 
-# Longer than a round of another process takes, unless it reads a whole log.
-WAIT_S = 30.0
 NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL begins that."
 
 
@@ -122,44 +116,36 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     known = next((tie.dsn for tie in ties.read(memory.settings.home) if tie.via == GIT), "")
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
-    try:
-        driver.reach(memory.settings, kind=driver.SYNC)
-    except driver.DriverMissing:
-        if not as_json:
-            show.line(
-                f"Downloading the cipher, once (about {driver.SIZE_MB[driver.SYNC]} MB) ...", "dim"
-            )
-        driver.install(memory.settings, driver.SYNC)
+    team_report.prepare(memory, driver.SYNC, quiet=as_json)
     from memory_fabric.sharing.remote import joining  # late: uses what was installed
 
-    joined = joining.join(memory, url or known, space, lambda: _words(words))
-    results = _exchanged(memory, joined.made, quiet=as_json)
+    joined = joining.join(memory, url or known, space, lambda: team_report.asked_words(words))
+    results = team_report.exchanged(memory, joined.made, quiet=as_json)
     names = [tie.space for tie in joined.made[1:]]
-    if as_json:
-        key = {"words": joined.key.words if joined.is_first else ""}
-        show.json_out({"url": joined.made[0].dsn, "projects": names, **key, **_as_json(results)})
-        return _code(results)
-    also = f", and of this project as {names[0]}," if names else ""
-    show.line(f"Memories of your own{also} are exchanged through {joined.made[0].dsn}, encrypted.")
-    if joined.is_first:
-        show.line("The key of your machines, as words. The repository never has them; keep them:")
-        show.line(joined.key.words, "bold")
-        show.line(f"On each other machine run memory-fabric sync git {joined.made[0].dsn}")
-    show.lines(_lines(results))
-    show.line("Next: run memory-fabric sync git in your other projects. Hooks do the rest.")
-    return _code(results)
+    address, also = joined.made[0].dsn, f", and of this project as {names[0]}," if names else ""
+    key = joined.key.words if joined.is_first else ""
+    about_key = (
+        "The key of your machines, as words. The repository never has them; keep them:\n"
+        f"{key}\nOn each other machine run memory-fabric sync git {address}"
+    )
+    return team_report.answer(
+        as_json,
+        {"url": address, "projects": names, "words": key, **_as_json(results)},
+        f"Memories of your own{also} are exchanged through {address}, encrypted.",
+        about_key if key else "",
+        *team_report.outcome_lines(results),
+        "Next: run memory-fabric sync git in your other projects. Hooks do the rest.",
+        results=results,
+    )
 
 
 def _now(memory: Memory, as_json: bool) -> int:
     tied = ties.joined_by(memory)
     if not tied:
         raise NotFound("sync", NOT_TIED)
-    results = _exchanged(memory, tied, quiet=as_json)
-    if as_json:
-        show.json_out(_as_json(results))
-    else:
-        show.lines(_lines(results))
-    return _code(results)
+    results = team_report.exchanged(memory, tied, quiet=as_json)
+    told = team_report.outcome_lines(results)
+    return team_report.answer(as_json, _as_json(results), *told, results=results)
 
 
 def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
@@ -167,7 +153,7 @@ def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     for tie in tied:
         machines, error = _asked(memory, tie)
         code = 1 if error else code
-        report = TieReport(memory, tie, now_s)
+        report = team_report.TieReport(memory, tie, now_s)
         values.append(report.as_json() | {"machines": machines, "error": error})
         if not as_json:
             show.line(report.headline)
@@ -182,7 +168,7 @@ def _asked(memory: Memory, tie: Tie) -> tuple[int, str]:
     """Return how many machines wrote to the repository, and why it does not answer."""
     lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
     try:
-        with files.Locked(lock, WAIT_S), exchanging.connected(memory, tie) as exchange:
+        with files.Locked(lock, team_report.WAIT_S), exchanging.connected(memory, tie) as exchange:
             exchange.look()
             return exchange.server.members, ""
     except (FabricError, TimeoutError) as error:
@@ -205,49 +191,5 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     return 0
 
 
-def _exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    with show.progress_bar("Exchanging", quiet=quiet) as tell:
-        return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
-
-
-def _code(results: Sequence[Result]) -> int:
-    return 1 if any(result.failure or not result.outcome for result in results) else 0
-
-
 def _as_json(results: Sequence[Result]) -> dict[str, Any]:
-    return {
-        "exchanged": [
-            {
-                "space": result.tie.space,
-                "error": str(result.failure) if result.failure else "",
-                **(result.outcome._asdict() if result.outcome else {}),
-            }
-            for result in results
-        ]
-    }
-
-
-def _lines(results: Sequence[Result]) -> list[str]:
-    lines = []
-    for tie, outcome, failure in results:
-        told = str(failure) if failure else "another process exchanges it now."
-        if outcome is not None:
-            again = f" Everything was sent again: {outcome.again}." if outcome.again else ""
-            told = f"{outcome.sent} sent, {outcome.read} read.{again}"
-        lines.append(f"{tie.name}: {told}")
-    return lines
-
-
-def _words(stated: str) -> str:
-    """Return the words of the user's key, as stated, typed or from standard input."""
-    if stated == "-" or not (stated or sys.stdin.isatty()):
-        stated = sys.stdin.read().strip()
-        if not stated:
-            raise BadInput(
-                "--words",
-                "Another machine of yours has the key, and its words are needed here.",
-                remedy="Run this in a terminal, or give the words by --words - on standard input.",
-            )
-    return stated or str(
-        typer.prompt("The 24 words that your first machine printed", hide_input=True)
-    )
+    return {"exchanged": [team_report.outcome_as_json(result) for result in results]}

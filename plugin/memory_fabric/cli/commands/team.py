@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +13,15 @@ import typer
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AsJson, argument, flag, option
-from memory_fabric.cli.team_report import TieReport
+from memory_fabric.cli.team_report import (
+    TieReport,
+    answer,
+    asked_words,
+    exchanged,
+    outcome_as_json,
+    outcome_lines,
+    prepare,
+)
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.models import OTHERS, Record
@@ -23,13 +30,11 @@ from memory_fabric.sharing.replica.transport import SpaceState
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer
-from memory_fabric.sharing.team.ties import USER, Outcome, Tie
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.history.resolve import id_part
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
-# Longer than a round of another process takes, unless it reads a whole log.
-WAIT_S = 30.0
 MAX_TEXT_CHARS = 100
 # Of an adopted record; the quotation and where it was said stay its author's.
 _ADOPTED = (
@@ -71,12 +76,12 @@ def init(
 ) -> int:
     """Make a space in a database, or bring its schema up to date."""
     with _opened("init") as memory:
-        _prepare(memory, as_json)
+        prepare(memory, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.server.connect import shown
         from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
         state, name = joining.create(memory, dsn, space, insecure=insecure)
-    return _answer(
+    return answer(
         as_json,
         {"space": name, "owner": state.member, "epoch": state.epoch},
         f"The space {name} is ready in {shown(dsn)}; {state.member} owns it and "
@@ -106,13 +111,13 @@ def join(
 ) -> int:
     """Tie this project to a space, and exchange at once."""
     with _opened("join") as memory:
-        _prepare(memory, as_json)
+        prepare(memory, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
         joined = joining.join(
-            memory, dsn, space, name, me=me, insecure=insecure, words=lambda: _words(words)
+            memory, dsn, space, name, me=me, insecure=insecure, words=lambda: asked_words(words)
         )
-        results = _exchanged(memory, as_json)
+        results = exchanged(memory, ties.joined_by(memory), quiet=as_json)
     tie, key = joined.tie, joined.key
     about_key = ""
     if key is not None and joined.is_new_key:
@@ -127,7 +132,7 @@ def join(
             "scope user are exchanged with them, encrypted."
         )
     before = "was tied to it already" if joined.known else "is tied to it now"
-    return _answer(
+    return answer(
         as_json,
         {
             "space": tie.space,
@@ -136,13 +141,13 @@ def join(
             "known": joined.known,
             "me": key is not None,
             "words": key.words if key and joined.is_new_key else "",
-            "exchanged": [_outcome_as_json(result) for result in results],
+            "exchanged": [outcome_as_json(result) for result in results],
         },
         f"You are {tie.member} in the space {tie.space} ({many(joined.members, 'member')}); "
         f"this project {before}. Its records of scope team and its graph are sent there, "
         "earlier ones too; local records, conversations and isolated domains stay here.",
         about_key,
-        *_outcome_lines(results),
+        *outcome_lines(results),
         "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how "
         "it goes.",
         results=results,
@@ -173,7 +178,7 @@ def add(
     elif create_role:
         about_role = f"The role {member} was there already; its password stays as it is."
     address = shown(dsn).rpartition("@")[2]
-    return _answer(
+    return answer(
         as_json,
         {"space": tie.space, "member": member, "password": password},
         f"{member} is {'an owner' if owner else 'a member'} of {tie.space} now.",
@@ -192,7 +197,7 @@ def remove(member: str = _MEMBER, as_json: AsJson = False) -> int:
 
         with joining.owning(memory, tie) as connection:
             spaces.remove(connection, tie.space, member)
-    return _answer(
+    return answer(
         as_json,
         {"space": tie.space, "member": member},
         f"{member} is no member of {tie.space} any more. What {member} wrote stays, there and "
@@ -244,15 +249,18 @@ def status(as_json: AsJson = False) -> int:
             else:
                 lines += _status_lines(report, server)
     untied = "This project is tied to no shared log. memory-fabric team join DSN ties it to one."
-    return _answer(as_json, values, *(lines or [untied])) or int(is_failing)
+    return answer(as_json, values, *(lines or [untied])) or int(is_failing)
 
 
 def sync(as_json: AsJson = False) -> int:
     """Exchange now."""
     with _opened() as memory:
-        results = _exchanged(memory, as_json)
-    value = [_outcome_as_json(result) for result in results]
-    return _answer(as_json, value, *_outcome_lines(results), results=results)
+        joined = ties.joined_by(memory)
+        if not joined:
+            _tie(memory)
+        results = exchanged(memory, joined, quiet=as_json)
+    value = [outcome_as_json(result) for result in results]
+    return answer(as_json, value, *outcome_lines(results), results=results)
 
 
 def decline(
@@ -264,7 +272,7 @@ def decline(
             database = memory.database(tie.kind, create=False)
             if database is not None and tied.decline(database, key):
                 sentence = f"{key} stays here as it is. On the server it is erased already."
-                return _answer(as_json, {"space": tie.space, "key": key}, sentence)
+                return answer(as_json, {"space": tie.space, "key": key}, sentence)
     raise NotFound(
         key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
     )
@@ -286,7 +294,7 @@ def adopt(
     if mine is None:
         text = "You forgot this once. memory-fabric undo takes that back."
         raise BadInput("ID", text, remedy="")
-    return _answer(
+    return answer(
         as_json,
         {"id": mine.id, "of": theirs[0].id, "author": theirs[0].author},
         f"{ids.short_id(mine.id)} is yours now: {_cut(mine.what)}",
@@ -319,7 +327,7 @@ def leave(
         exchanging.leave(memory, tie, keep=keep)
     subject = "Your own memories are" if me else "This project is"
     fate = "stay here" if keep else "were deleted here"
-    return _answer(
+    return answer(
         as_json,
         {"space": tie.space, "dropped": 0 if keep else theirs, "unsent": unsent},
         f"{subject} not tied to {tie.space} any more. Everything that you said stays here.",
@@ -344,18 +352,6 @@ def _opened(for_the_user: str = "") -> Iterator[Memory]:
         raise BadInput("team", text, remedy=remedy)
     with environment.open_memory() as memory:
         yield memory
-
-
-def _answer(
-    as_json: bool, value: object, *lines: str, results: Iterable[exchanging.Result] = ()
-) -> int:
-    """Print an answer, as JSON or as lines and warnings of failed exchanges; return the code."""
-    if as_json:
-        show.json_out(value)
-    else:
-        show.lines(filter(None, lines))
-        show.warn_all(f"{r.tie.space}: {r.failure}" for r in results if r.failure)
-    return int(any(result.failure or not result.outcome for result in results))
 
 
 def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
@@ -426,52 +422,6 @@ def _cut(text: str) -> str:
     return cut(one_line(text), MAX_TEXT_CHARS)
 
 
-def _exchanged(memory: Memory, as_json: bool) -> list[exchanging.Result]:
-    """Exchange all ties now, with a bar."""
-    if not ties.joined_by(memory):
-        _tie(memory)
-    with show.progress_bar("Exchanging", quiet=as_json) as tell:
-        return [
-            exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell)
-            for tie in ties.joined_by(memory)
-        ]
-
-
-def _outcome_as_json(result: exchanging.Result) -> dict[str, Any]:
-    return {
-        "space": result.tie.space,
-        "error": str(result.failure) if result.failure else "",
-        **(result.outcome._asdict() if result.outcome else {}),
-    }
-
-
-def _outcome_lines(results: Iterable[exchanging.Result]) -> list[str]:
-    return [f"{r.tie.space}: {_told(r.outcome)}" for r in results if not r.failure]
-
-
-def _told(outcome: Outcome | None) -> str:
-    if outcome is None:
-        return "another process exchanges it now."
-    parts = [f"{outcome.sent} sent", f"{outcome.read} read"]
-    parts += [f"{outcome.refused} refused"] if outcome.refused else []
-    parts += [f"{outcome.unread} unreadable"] if outcome.unread else []
-    parts += [f"{outcome.conflicts} in conflict"] if outcome.conflicts else []
-    reason = f" Everything was sent and read again, because {outcome.again}."
-    return ", ".join(parts) + "." + (reason if outcome.again else "")
-
-
-def _prepare(memory: Memory, as_json: bool) -> None:
-    """Install the driver if it is missing. Raises FabricError, OSError."""
-    try:
-        driver.reach(memory.settings)
-    except driver.DriverMissing:
-        if not as_json:
-            show.line(
-                f"Downloading the driver, once (about {driver.SIZE_MB[driver.TEAM]} MB) ...", "dim"
-            )
-        driver.install(memory.settings)
-
-
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
     """Return the tie of this project, joined or only made, with the driver reached.
 
@@ -488,17 +438,3 @@ def _tie(memory: Memory, *, reach: bool = True) -> Tie:
     if reach:
         driver.reach(memory.settings, tie.packages)
     return tie
-
-
-def _words(stated: str) -> str:
-    """Return the words of the user's key, as stated, typed or from standard input."""
-    if stated and stated != "-":
-        return stated
-    if stated == "-" or not sys.stdin.isatty():
-        words = sys.stdin.read().strip()
-        if words:
-            return words
-        text = "Another machine of yours has the key, and its words are needed here."
-        remedy = "Run this in a terminal, or give the words by --words - on standard input."
-        raise BadInput("--words", text, remedy=remedy)
-    return str(typer.prompt("The 24 words that your first machine printed", hide_input=True))
