@@ -131,7 +131,7 @@ def test_without_the_extra_one_notice_says_how_to_get_it(alone: Home) -> None:
         alone.release()
 
     [notice] = alone.notices
-    assert "packages for this exchange are missing here (psycopg" in notice and "pip install" in notice
+    assert "exchange are missing here (psycopg" in notice and "pip install" in notice
     assert alone.state.cause == "DriverMissing"
 
 
