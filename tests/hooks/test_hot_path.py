@@ -35,6 +35,8 @@ OF_CAPTURE = frozenset(
 )
 # Without these a process asks no other machine; `_socket` reaches the session's server by a file.
 NETWORK = frozenset(("socket", "ssl", "asyncio", "http", "urllib"))
+# What compares what others brought with the user's own, at the first start after it came.
+OF_ARRIVALS = "memory_fabric.capture.contradiction"
 # What only domains need.
 OF_ROOMS = frozenset(
     f"memory_fabric.{name}"
@@ -379,6 +381,10 @@ def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
     modules = modules_after(hooks, "SessionStart", tmp_path)
 
     assert reading in modules and modules & SLOW == set()
+    assert OF_ARRIVALS not in modules
+    journal.write_text(json.dumps(line) + "\n" + json.dumps(line | {"id": new_id()}) + "\n")
+    told_of = modules_after(hooks, "SessionStart", tmp_path)
+    assert OF_ARRIVALS in told_of and told_of & SLOW == set()
     assert "from bob as claimed" in hooks.say("Do the events use Kafka?", "theirs").context
 
 

@@ -25,6 +25,23 @@ def test_what_one_machine_says_the_other_knows_as_its_own(desk: Machine, laptop:
     assert "keeps their order" in str(kafka)
 
 
+def test_a_start_tells_what_the_other_machine_brought_since(desk: Machine, laptop: Machine) -> None:
+    laptop.say("Never use Kafka for the order events")
+    laptop.now()
+    laptop.event("SessionStart", "before", source="startup")
+    laptop.say("The shop has one database")
+    desk.say("Use Kafka for the order events")
+    desk.say(LIKING, scope="user")
+    desk.now()
+    laptop.now()
+
+    told, again = (laptop.event("SessionStart", name, source="startup").reply for name in "ab")
+
+    line = "since you were away: 2 from your other machines, 1 contradicts yours"
+    assert line in told["systemMessage"]
+    assert "away" not in str(again)
+
+
 def test_the_repository_shows_no_word_no_key_and_no_project(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:

@@ -28,6 +28,21 @@ def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -
     assert (again["sent"], again["applied"]) == (0, 0)
 
 
+def test_a_start_tells_once_a_day_what_members_brought_since(ann: Home, bob: Home) -> None:
+    bob.remember("Never use Kafka for the order events", "--type", "decision")
+    bob.event("SessionStart", "before", source="startup")
+    ann.remember("Use Kafka for the order events", "--type", "decision")
+    ann.remember("The shop has one database", "--type", "decision")
+    ann.sync()
+    bob.sync()
+
+    told, again = (bob.event("SessionStart", name, source="startup").reply for name in "ab")
+
+    line = f"since you were away: 2 from {ANN}, 1 contradicts yours (/memory-fabric:review)"
+    assert line in told["systemMessage"]
+    assert "away" not in str(again)
+
+
 def test_what_one_takes_back_goes_from_the_other(ann: Home, bob: Home) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
     ann.sync()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.config import SDK
+from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.ids import timestamp
 from memory_fabric.models import INGEST, OTHERS, STORED_FROM
@@ -14,7 +14,7 @@ from memory_fabric.store.conversations.prompts import TYPED
 from memory_fabric.store.conversations.worth import FIX, HELD, QUESTION, RECORD
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.schema import CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 TABLES = ("entities", "observations", "relations", "records", "episodes")
 LAST_CHANGE = "SELECT max(created_at) FROM operations"
@@ -269,6 +269,19 @@ _ANY_OWN = f"SELECT 1 FROM records WHERE created_at >= ? AND {_OWN} LIMIT 1"
 _TAKE_WEEK = (
     "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
 )
+# The row of `meta` with the day on which arrivals were last told, and the last record then.
+ARRIVALS_TOLD = "arrivals told at"
+# By the primary key: records of others, and those that other machines of the user stated.
+_ARRIVED = (
+    f"SELECT id, iif(source = '{OTHERS}', coalesce(nullif(json_extract(body, '$.author'), ''), "
+    "'somebody'), '') FROM records WHERE seq > ? AND seq <= ? "
+    f"AND {ACTIVE_CURRENT} AND type <> 'session' AND (source = '{OTHERS}' OR EXISTS ("
+    "SELECT 1 FROM team_heads AS t INDEXED BY team_heads_by_key "
+    "WHERE t.key = 'r:' || records.id AND t.state = 'mine')) ORDER BY seq DESC"
+)
+_TAKE_ARRIVALS = (
+    "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value = ?3"
+)
 
 
 class Week(NamedTuple):
@@ -285,11 +298,7 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     seven days of the last one, and on the day of a project's first record. Only the records of the
     project count. Raises StoreUnavailable, DeadlinePassed.
     """
-    settings = memory.settings
-    # A person sees the notices of this session, and wants this one.
-    is_wanted = settings.weekly and settings.notices == "all" and settings.writes
-    is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
-    if source not in WEEK_SOURCES or agent_type or is_alone or not is_wanted:
+    if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
     now_s = time.time()
     since = timestamp(now_s - WEEK_S)
@@ -303,6 +312,47 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     with whole.transaction() as c:  # another session may be faster
         is_taken = c.execute(_TAKE_WEEK, (WEEK_TOLD_AT, timestamp(now_s), since)).rowcount > 0
     return week if is_taken else Week()
+
+
+def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
+    """Return True if a person sees what this start tells, and wants it."""
+    is_wanted = settings.notices == "all" and settings.writes
+    is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
+    return source in WEEK_SOURCES and not (agent_type or is_alone) and is_wanted
+
+
+class Arrival(NamedTuple):
+    """A record that others, or other machines of the user (then `author` is empty), brought."""
+
+    id: str
+    author: str
+
+
+def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
+    """Return what sharing brought since that was last told, newest first, and note that it is told.
+
+    There is none in a session without a person, a second time on one day, and at the first start
+    with sharing, before which everything was new. Raises StoreUnavailable, DeadlinePassed.
+    """
+    found: list[Arrival] = []
+    if not _is_for_person(memory.settings, source, agent_type):
+        return found
+    today = time.strftime("%Y-%m-%d")
+    for database in memory.whole.databases():  # the project's first
+        row = database.row("SELECT value FROM meta WHERE key = ?", (ARRIVALS_TOLD,))
+        before = str(row[0]) if row else ""
+        day, _, since = before.partition(" ")
+        if day == today:
+            break
+        [(last,)] = database.rows("SELECT coalesce(max(seq), 0) FROM records")
+        if since == str(last) or database.read_only or database.newer:
+            continue
+        new = database.rows(_ARRIVED, (int(since), last)) if since else []
+        now = f"{today if new else day} {last}"
+        with database.transaction() as c:  # another session may be faster
+            if c.execute(_TAKE_ARRIVALS, (ARRIVALS_TOLD, now, before)).rowcount:
+                found += map(Arrival._make, new)
+    return found
 
 
 def _is_week_due(database: Database, since: str, yesterday: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Set
 
 from memory_fabric import deadline, events
+from memory_fabric.config import TIES
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates
@@ -14,6 +16,7 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.models import OTHERS
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.setup import packages
@@ -30,6 +33,8 @@ ORDER_SHARE = 0.5
 # The prefix of the ledger's names for fixes: one that was told here is told again where its command
 # fails or a prompt is about it.
 FIX = "fix:"
+# Of what sharing brought, the newest are compared with the user's own, until so much CPU time went.
+MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -69,7 +74,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         read = (s.transcript.path for s in known if s.state not in past_sessions.TO_READ)
         sessions_before = earlier(roots, {event.transcript_path, *read})
         texts.append(notice_texts.welcome(memory.settings, sessions_before))
-    texts += [block.notice, _week(event, memory)]
+    texts += [block.notice, _arrived(event, memory), _week(event, memory)]
     return block._replace(notice=" · ".join(filter(None, texts)))
 
 
@@ -204,6 +209,35 @@ def _week(event: Event, memory: Memory) -> str:
     parts = [f"{number} {name}" for number, name in numbers if number]
     where = " (/memory-fabric:review)" if week.to_review else ""
     return f"memory-fabric this week: {', '.join(parts)}{where}" if parts else ""
+
+
+def _arrived(event: Event, memory: Memory) -> str:
+    """Return how much sharing brought since the last such line, at most once a day."""
+    home, project = memory.settings.home, memory.project
+    shares = project is not None and switch.is_on(home, project.id)
+    if not (shares or os.path.exists(os.path.join(home, TIES))):
+        return ""
+    try:
+        came = counts.arrived(memory, events.source(event), event.agent_type)
+        if not came:
+            return ""
+        # late: on few days
+        from memory_fabric.capture.contradiction import contradicting
+
+        newest = [one.id for one in came[:MAX_COMPARED]]
+        marks = ", ".join("?" * len(newest))
+        until_s = time.thread_time() + MAX_COMPARING_S
+        opposed = [
+            any(old.source != OTHERS for old in contradicting(memory, new))
+            for new in memory.find_records(f"id IN ({marks})", tuple(newest))
+            if time.thread_time() < until_s
+        ]
+    except DeadlinePassed:
+        raise
+    except FabricError as error:
+        memory.fail(f"arrivals: {error}")
+        return ""
+    return notice_texts.arrived([one.author for one in came], sum(opposed), len(opposed))
 
 
 def _parent(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -181,4 +182,17 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
         text += f" {many(number, 'earlier session')} of {first}"
         text += "".join(f", {count} of {name}" for name, count in others)
         text += f" can be read in: `{skill}learn`."
+    return text
+
+
+def arrived(authors: Sequence[str], against: int, compared: int) -> str:
+    """Return the notice of records that sharing brought, by their authors, '' for the user's other
+    machines; `against` of the `compared` newest contradict the user's own.
+    """
+    numbers = Counter(authors).most_common()
+    parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]
+    text = f"memory-fabric, since you were away: {first_of(parts, MAX_SHOWN)}"
+    if against:
+        text += f", {against}{f' of the newest {compared}' if compared < len(authors) else ''}"
+        text += f" contradict{'s' if against == 1 else ''} yours (/memory-fabric:review)"
     return text
