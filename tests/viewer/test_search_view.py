@@ -68,6 +68,12 @@ def test_a_question_without_a_hit_says_what_to_try(open_page: Opener) -> None:
     expect(page.locator("#no-hits code")).to_have_text("memory-fabric recall 'zebra crossing'")
 
 
+def test_a_question_without_words_is_named_as_it_was_asked(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/search?q=%3F%3F")
+
+    expect(page.locator("#no-hits")).to_contain_text("Nothing here holds ??.")
+
+
 def test_without_a_question_the_best_known_stand_there(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search")
 

@@ -36,7 +36,7 @@ def test_a_card_leads_with_its_words_and_tells_all_once_it_is_open(open_page: Op
     expect(card).to_contain_text("because offset pagination timed out at 1M rows")
     expect(card).to_contain_text("instead of offset pagination")
     expect(card.locator(".foot")).to_have_text(
-        "decision · 10:00 · cursor-pagination, list-endpoints"
+        "decision · 10:00 UTC · cursor-pagination, list-endpoints"
     )
     expect(page.locator(".card", has_text="everything that is stored").first).to_contain_text(
         "pinned"
@@ -96,7 +96,10 @@ def test_what_was_imported_names_the_program_that_it_comes_from(open_page: Opene
 
     feet = page.locator("#records .foot")
     expect(feet).to_have_text(
-        ["fact · from claude-mem · 10:00", "fact · reported by a tool · 10:00"]
+        [
+            "fact · from claude-mem · 10:00 UTC",
+            "fact · reported by a tool · 10:00 UTC",
+        ]
     )
 
 

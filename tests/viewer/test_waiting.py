@@ -205,6 +205,7 @@ def test_all_of_a_program_is_decided_after_one_question_that_says_the_number(
 
 
 def test_a_colleagues_memories_are_accepted_and_stay_theirs(page: Page, shell: Shell) -> None:
+    expect(page.locator(".due .foot", has_text="from bob")).to_have_count(2)
     press(page, "Accept all 2 from bob")
     press(page, "Accept all 2")
     until_said(page, "Confirmed: all 2 from bob")

@@ -8,9 +8,10 @@ const TRUSTS = table({
   "": "nothing said yet",
 });
 
-/** Who said it: of what was imported and nobody confirmed, the program that it comes from. */
-function speakerOf({ trust, imported }) {
-  if (trust === "tool" && imported) return `from ${short(imported, 40)}`;
+/** Who said it: of others' words the colleague, of unconfirmed imports the program they are from. */
+function speakerOf({ trust, imported, author }) {
+  const from = { tool: imported, foreign: author }[trust];
+  if (from) return `from ${short(from, 40)}`;
   return TRUSTS[trust ?? ""] ?? trust;
 }
 

@@ -186,11 +186,13 @@ function dueText(record, isCandidate = false) {
   const context = (word, text) => text && told("why", quiet(`${word}: `), short(text, 320));
   const prompt = record.prompt !== record.what && record.prompt;
   const id = el("code", {}, record.short_id);
-  const foot = [typeLabel(record.type), record.scope, speakerOf(record), day(record.at), id];
+  const everywhere = record.scope === "user" && "yours everywhere";
+  const foot = [typeLabel(record.type), everywhere, speakerOf(record), day(record.at), id];
+  const why = reasonOf({ worded: record.worded ?? record.what, why: record.why });
   const what = el(isCandidate ? "div" : "a", { dir: "auto", href: isCandidate ? null : href }, text);
   return [
     el("div", { class: "what" }, what),
-    record.why && told("why", quiet(leadOf(record.why)), inline(record.why)),
+    why && told("why", quiet(leadOf(why)), inline(why)),
     record.when && told("why", quiet("when "), record.when),
     context("prompt", prompt),
     context("before it", record.before),

@@ -63,10 +63,11 @@ function showLocalHits(box, question) {
 /** Said where nothing was found: what was looked for, and what to try. */
 function noHits(question, words) {
   const command = commandOf("recall", [], [question.trim()]);
+  const sought = words.length ? words : [short(question.trim(), 120)];
   return el(
     "div",
     { class: "nothing", id: "no-hits" },
-    el("p", {}, "Nothing here holds ", words.flatMap((w, n) => [n ? " or " : "", el("q", {}, w)]), "."),
+    el("p", {}, "Nothing here holds ", sought.flatMap((w, n) => [n ? " or " : "", el("q", {}, w)]), "."),
     el(
       "p",
       {},

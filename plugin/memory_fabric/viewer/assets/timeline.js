@@ -248,7 +248,7 @@ function openFoot(record) {
   const { confidence } = record;
   const parts = [
     speakerOf(record),
-    record.author && `by ${short(record.author, 40)}`,
+    record.author && record.trust !== "foreign" && `by ${short(record.author, 40)}`,
     record.agent && `agent ${short(record.agent, 40)}`,
     record.client && `in ${record.client}`,
     record.session && sessionLink(record.session),
@@ -290,7 +290,7 @@ function outcomeMark(record) {
 }
 
 function timeOfDay(at) {
-  return /T\d\d:\d\d/.test(at) && el("time", { datetime: at, title: at }, at.slice(11, 16));
+  return /T\d\d:\d\d/.test(at) && el("time", { datetime: at, title: at }, `${at.slice(11, 16)} UTC`);
 }
 
 /** A link to what was said in the same session. */
