@@ -22,6 +22,8 @@ from memory_fabric.text import cut, neutralised
 MAX_SHOWN_CHARS = 160
 # An argument with fewer characters and without a digit may be a word: `keep face`.
 SURE_CHARS = 8
+# The sources of notes: one and the statement whose place it took are one change.
+NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
@@ -120,7 +122,9 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
         # Not a change that only names the record.
         is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
         if is_about and change.inverse and not (change.undone or change.settles):
-            return _undone(memory, [change], by)
+            of_note = change.by.get("source") in NOTING
+            together = changes.together(memory, change, is_named=True) if of_note else [change]
+            return _undone(memory, together, by)
     return f"nothing was undone: no change is about {line(record)}"
 
 

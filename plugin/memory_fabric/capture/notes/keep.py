@@ -120,10 +120,13 @@ def keep(
             notes.setdefault((note.kind, same_form(note.text)), note)
         dropped.update(dict.fromkeys(parsed.dropped))
     results = [] if into is None else into
-    until = deadline.current()
+    until, batch = deadline.current(), memory.whole.batch
     for note in list(notes.values())[:limit]:
         until.check("the next note")
-        result = _keep(memory, note, said, by)
+        try:
+            result = _keep(memory, note, said, by)
+        finally:
+            memory.whole.batch = batch
         if result is not None:
             results.append(result)
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
@@ -169,7 +172,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
         for stated in replaced.said_again(memory, behind.words, by, record):
-            replaced.discard(memory, stated, by, bury=False)
+            _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
     # A contrary record of the same session is closed: the session has refuted it.
@@ -187,7 +190,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     if _is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
     if candidate is not None:
-        replaced.discard(memory, candidate, by, bury=False)
+        _take_place_of(memory, candidate, by)
     # Words that the user typed in this session count, whatever the assistant was told.
     echo = (candidate is not None or not behind.words) and _was_told(memory, record, by)
     past = said.at if said.is_past else ""
@@ -216,6 +219,12 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         if is_new
         else (),
     )
+
+
+def _take_place_of(memory: Memory, old: models.Record, by: models.Provenance) -> None:
+    """Delete a record that a note says better, and have the note undone together with that."""
+    memory.whole.batch = memory.whole.batch or ids.new_id()
+    replaced.discard(memory, old, by, bury=False)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:

@@ -105,8 +105,10 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the change with all others of its batch that are not undone, newest first. Of a run
-    over past sessions one that `is_named` stands alone, but for the run's beginning.
+    """Return the change with all others of its batch that are not undone, newest first, and with
+    the whole past of a statement of which a note of the batch took the place: without it, that
+    would hold again. Of a run over past sessions one that `is_named` stands alone, but for the
+    run's beginning.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -114,7 +116,26 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     changes = [c for c in of_batch(memory, batch) if not c.undone]
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
+    known = {c.id for c in changes}
+    for id_ in [id_ for c in changes for id_ in _said_better(c)]:
+        where = "kind IN ('remember', 'put_record') AND instr(payload || inverse, ?) > 0"
+        about = [c for c in read_all(memory, where, (id_,)) if _stores(c, id_) and not c.undone]
+        changes += [c for c in about if c.id not in known]
     return changes or [change]
+
+
+def _said_better(change: Change) -> list[str]:
+    """Return the ids of the statements that a note deleted, since it says the same."""
+    if change.kind != "forget" or change.payload.get("bury") is not False:
+        return []
+    former = former_records(change.inverse)
+    is_moved = change.payload.get("moved_to")
+    return [r["id"] for r in former if r.get("status") == "active" and not is_moved]
+
+
+def _stores(change: Change, id_: str) -> bool:
+    stored = (change.payload["record"], *former_records(change.inverse))
+    return any(record.get("id") == id_ for record in stored)
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:

@@ -1,0 +1,74 @@
+"""What was undone or forgotten is gone as a whole, and stays gone until it is redone."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulated_client import SimulatedClient
+
+JSON_LINES = "Please write logs as JSON lines, from now on."
+
+
+def typed(client: SimulatedClient, prompt: str, session: str = "session-1") -> str:
+    """The notice for a prompt that is a command; '' if it went to the assistant."""
+    reply = client.fire("UserPromptSubmit", session, prompt=prompt)
+    return str(reply.get("reason", "")) if reply.get("decision") == "block" else ""
+
+
+def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
+    """The notice at the end of a turn in which the assistant said this."""
+    reply = client.fire("Stop", session, last_assistant_message=said)
+    return str(reply.get("systemMessage", ""))
+
+
+def held(client: SimulatedClient) -> list[str]:
+    return [record.what for record in client.records("valid_to = ''")]
+
+
+def note_in_place_of_a_statement(client: SimulatedClient) -> None:
+    client.note("fact", "The staging host restarts every night", quotation="")
+    client.note("rule", "Logs are JSON lines", JSON_LINES)
+    assert held(client) == ["Logs are JSON lines", "The staging host restarts every night"]
+
+
+@pytest.mark.parametrize("way", ["undo", "undo last", "of its id", "undo --last"])
+def test_one_undo_takes_back_a_note_and_the_statement_whose_place_it_took(
+    client: SimulatedClient, way: str
+) -> None:
+    note_in_place_of_a_statement(client)
+
+    if way == "undo --last":
+        client.command("undo", "--last")
+    else:
+        id_ = client.records("what = 'Logs are JSON lines'")[0].id
+        said = typed(client, way if way != "of its id" else f"undo {id_[-8:]}")
+        assert "undone: remembered rule" in said and "Logs are JSON lines" in said
+    assert held(client) == ["The staging host restarts every night"]
+
+    stop(client, "Done.")  # what the prompt stated is not heard again
+    assert held(client) == ["The staging host restarts every night"]
+    assert "staging host" in typed(client, "undo")
+    assert held(client) == []
+
+
+def test_both_are_redone_together(client: SimulatedClient) -> None:
+    note_in_place_of_a_statement(client)
+    id_ = typed(client, "undo").split("memory-fabric undo ")[1][:8]
+
+    client.command("undo", id_)
+
+    assert held(client) == ["Logs are JSON lines", "The staging host restarts every night"]
+    assert client.records("what = 'Logs are JSON lines'")[0].trust == "user"
+
+
+def test_undo_of_a_note_on_a_candidate_lets_that_wait_again(client: SimulatedClient) -> None:
+    heard = "No, always write the changelog in the present tense."
+    client.prompt(heard)
+    stop(client, "Done.")
+    (candidate,) = client.records("status = 'candidate'")
+    stop(client, f"Noted rule: The changelog is in the present tense. From: [{candidate.id[-8:]}]")
+    assert not client.records("status = 'candidate'")
+
+    typed(client, "undo")
+
+    assert [(r.id, r.status) for r in client.records("1")] == [(candidate.id, "candidate")]
