@@ -72,3 +72,44 @@ def test_undo_of_a_note_on_a_candidate_lets_that_wait_again(client: SimulatedCli
     typed(client, "undo")
 
     assert [(r.id, r.status) for r in client.records("1")] == [(candidate.id, "candidate")]
+
+
+def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
+    """Have a note replace a decision; the ids of both as people type them."""
+    client.note("decision", "The cache is Redis", "We take Redis as the cache")
+    quotation = "We take Memcached as the cache instead of Redis"
+    client.note("decision", "The cache is Memcached", quotation, instead_of="The cache is Redis")
+    assert held(client) == ["The cache is Memcached"]
+    old, new = (client.records(f"what = 'The cache is {x}'")[0] for x in ("Redis", "Memcached"))
+    return old.id[-8:], new.id[-8:]
+
+
+def test_who_forgets_a_decision_is_told_which_one_holds_again(client: SimulatedClient) -> None:
+    old, new = replaced_cache(client)
+    again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
+
+    assert again in client.command("forget", new).stdout
+    assert held(client) == ["The cache is Memcached"]
+    said = typed(client, f"forget {new}")
+
+    assert f"{again} `undo last` brings it back" in said
+    assert held(client) == ["The cache is Redis"]
+    assert "again" not in typed(client, f"forget {old}")
+
+
+def test_so_is_who_forgets_it_in_a_shell(client: SimulatedClient) -> None:
+    old, new = replaced_cache(client)
+
+    assert (
+        f"{old} “The cache is Redis” holds again" in client.command("forget", new, "--yes").stdout
+    )
+    assert held(client) == ["The cache is Redis"]
+
+
+def test_what_is_forgotten_together_with_its_successor_does_not_hold_again(
+    client: SimulatedClient,
+) -> None:
+    replaced_cache(client)
+
+    assert "again" not in client.command("forget", "cache", "--yes", "--all").stdout
+    assert held(client) == []

@@ -13,6 +13,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.rules import effects
 from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.forget.plan import reopened
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
@@ -108,8 +109,10 @@ def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
         closed = "; ".join(map(line, old))
         message = f"{line(new)} replaces {closed}; `keep {short_id(old[0].id)}` takes it back"
     else:
+        again = reopened(memory, [record])
         memory.forget([record.id], by)
-        message = f"forgot {line(record)}; `undo last` brings it back"
+        message = "; ".join(filter(None, (f"forgot {line(record)}", again)))
+        message += f"{'' if again else ';'} `undo last` brings it back"
     memory.flush()
     return message
 

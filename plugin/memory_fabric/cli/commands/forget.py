@@ -115,6 +115,7 @@ def forget(
             reason = f"{len(matches)} memories match; nothing was forgotten."
             remedy = "Use the id of one, --all, or --confirm with the code of the preview."
             raise BadInput("--yes", reason, remedy=remedy)
+        again = _words_of(matches).without(plan.reopened(memory, matches.records))
         forgotten, purged = 0, None
         if (yes or confirm) and purge:
             purged = purging.purge(memory, matches, environment.provenance())
@@ -124,12 +125,14 @@ def forget(
         lone_names = [n for db in memory.databases() if forgotten for n in graph.left_alone(db, 1)]
     if as_json:
         fields = {"forgotten": forgotten} | plan.as_json(matches)
+        fields |= {"reopened": again} if again else {}
         shown: dict[str, Any] = marked(fields, _words_of(matches))
         shown |= {"purge": asdict(preview) | {"can_be_undone": False}} if preview else {}
         show.json_out(shown | ({"purged": asdict(purged)} if purged else {}))
     else:
         _show(matches)
         _say(matches, forgotten if yes or confirm else None, preview, purged)
+        show.lines([again] if again else [])
         if lone_names and matches.entities:
             names = ", ".join(map(graph.shown, lone_names))
             hint = "memory-fabric repair --orphans lists them."

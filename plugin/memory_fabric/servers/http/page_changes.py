@@ -127,7 +127,8 @@ def _forget(memory: Memory, asked: ForgetBody) -> Answer:
     from memory_fabric.store.forget import plan  # with the first change
 
     matches = plan.find(memory, asked.what)
-    remark = plan.TURN_STAYS if matches.turns else plan.STAYS
+    stays = plan.TURN_STAYS if matches.turns else plan.STAYS
+    remark = " ".join(filter(None, (stays, plan.reopened(memory, matches.records))))
     if asked.code is None:
         return {"preview": plan.as_json(matches) | {"count": len(matches), "stays": remark}}
     _require_code(asked.code, matches.code, "The matches have changed since this preview")

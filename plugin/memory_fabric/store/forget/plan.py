@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.ids import checksum
+from memory_fabric.ids import checksum, short_id
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
 from memory_fabric.store.conditions import match_expression
@@ -17,9 +17,11 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import name_key, stem, terms, words
+from memory_fabric.text import cut, first_of, name_key, neutralised, one_line, stem, terms, words
 
 MAX_FOUND = 50
+# Of what holds again: memories that are named, and characters of each.
+MAX_NAMES, MAX_CHARS = 4, 120
 # Copies that forgetting leaves.
 STAYS = (
     "Journals and backups keep copies, and the turn in which it was said can still be found; "
@@ -197,6 +199,26 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
         count += sum(map(len, payload.values()))
     memory.flush()
     return count
+
+
+def reopened(memory: Memory, records: Iterable[Record]) -> str:
+    """Return a sentence that names what holds again once these records are forgotten, which had
+    taken its place; '' if nothing does.
+    """
+    successors = {record.id: record.superseded_by for record in records}
+    parts = []
+    for id_ in successors:
+        for old in memory.find_records("superseded_by = ?", (id_,)):
+            by = id_
+            for _ in successors:  # a successor may be forgotten, too
+                by = successors.get(by, by)
+            if not by and old.id not in successors:
+                parts.append((short_id(old.id), cut(neutralised(one_line(old.what)), MAX_CHARS)))
+    if not parts:
+        return ""
+    named = first_of([f"{id_} “{what}”" for id_, what in parts], MAX_NAMES)
+    holds = "holds" if len(parts) == 1 else "hold"
+    return f"{named} {holds} again; `forget {parts[0][0]}` too?"
 
 
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
