@@ -252,8 +252,8 @@ def by_words(records: Sequence[Record]) -> list[int]:
 
 
 def is_unconfirmed_import(record: Record) -> bool:
-    """True for what another program stated and nobody confirmed; instructions follow their file."""
-    return record.trust == "tool" and {IMPORTED, INSTRUCTIONS} & {*record.evidence} == {IMPORTED}
+    """True for what another program, or a file of instructions, stated and nobody confirmed."""
+    return record.trust == "tool" and IMPORTED in record.evidence
 
 
 def contradicted(record: Record) -> tuple[str, ...]:

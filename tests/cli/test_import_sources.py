@@ -207,3 +207,26 @@ def test_undo_counts_the_changes_of_a_large_import(shell: Shell) -> None:
     assert done.out.startswith("Undone: 25 changes that were made together.")
     assert again.out.startswith("Undone: 25 changes")
     assert "Service 7" in shell.run("recall", "Service 7 port").out
+
+
+def test_the_rules_of_a_file_are_confirmed_by_the_name_that_their_import_prints(
+    shell: Shell,
+) -> None:
+    (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n- Never push to main\n")
+    export = shell.project / "mem0.json"
+    rows = [{"id": text, "memory": text, "user_id": "ann"} for text in ("Likes tea", "Uses vim")]
+    export.write_text(json.dumps({"results": rows}))
+
+    shell.run("import", str(export))
+    told = shell.run("import", "CLAUDE.md").out
+    listed = shell.run("review", "--limit", "1").out
+
+    assert "all of mem0: --holds or --drop mem0" in listed
+    assert "all 2 of CLAUDE.md: --holds or --drop CLAUDE.md" in listed
+    confirm = " ".join(told.split()).rpartition("memory-fabric ")[2]
+    assert confirm == "review --holds CLAUDE.md"
+    done = shell.run(*confirm.split())
+    assert done.status == 0 and done.out.count("Confirmed") == 2
+    waiting = shell.run("review", "--json", "--limit", "9").json["due"]
+    assert [one["record"]["evidence"]["imported"] for one in waiting] == ["mem0", "mem0"]
+    assert "from CLAUDE.md, unverified" not in shell.run("load").out

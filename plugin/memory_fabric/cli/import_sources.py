@@ -17,7 +17,7 @@ from memory_fabric.importing.page_restore import Restoring
 from memory_fabric.importing.run import FILE, Plan, Stored
 from memory_fabric.importing.runs import Run, undo
 from memory_fabric.importing.sources import INSTRUCTIONS, Source
-from memory_fabric.models import shown_type
+from memory_fabric.models import IMPORTED, shown_type
 from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
 from memory_fabric.text import many, one_line
@@ -111,7 +111,7 @@ def import_from(
         show.line(
             f"Of instruction files that have changed: {followed.new} new, {followed.closed} closed."
         )
-    show.line(UNCHANGED if dry_run else _outcome(stored))
+    show.line(UNCHANGED if dry_run else _outcome(stored, plans))
     show.warn_all(failures)
     return 0
 
@@ -156,16 +156,20 @@ def _show_left(left_out: Iterable[Any]) -> None:
         )
 
 
-def _outcome(stored: Sequence[Stored]) -> str:
+def _outcome(stored: Sequence[Stored], plans: Sequence[Plan]) -> str:
     if not stored:
         return "Nothing new to import; nothing was changed."
     total = sum(result.records for result in stored)
     related = sum(result.relations for result in stored)
     also = f" and {many(related, 'relation')}" if related else ""
+    new = (record for plan in plans for part in plan.parts for record in part.records)
+    names = dict.fromkeys(str(record.evidence[IMPORTED]) for record in new)
+    confirm = " ".join(f"--holds {quote(name)}" for name in names)
     return (
         f"Imported {total} {'memory' if total == 1 else 'memories'}{also}, without your trust: "
-        "they are told with their source and bind nothing, until memory-fabric review confirms "
-        "them. memory-fabric import --undo takes them back."
+        "they are told with their source and bind nothing until you confirm them. memory-fabric "
+        "import --undo takes them back."
+        + (f" All of them hold: memory-fabric review {confirm}" if names else "")
     )
 
 

@@ -133,7 +133,8 @@ def _with_few_imported(contents: Contents) -> Contents:
 
     def is_told(record: models.Record) -> bool:
         nonlocal left
-        if record.pinned or not models.is_unconfirmed_import(record):
+        is_followed = models.INSTRUCTIONS in record.evidence  # the client reads its file, too
+        if record.pinned or is_followed or not models.is_unconfirmed_import(record):
             return True
         size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
         fits = size <= left

@@ -1,6 +1,8 @@
 """candidates, review, stale, prune: what waits for a decision, and memories that are old."""
 
+from collections import Counter
 from collections.abc import Sequence
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -48,9 +50,10 @@ DECISIONS = {
     reviewing.STALE: "review --holds ID, edit ID, or forget ID",
     reviewing.DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
     reviewing.RULE: "review --holds ID, so that it binds, edit ID --when, or forget ID",
-    reviewing.UNCONFIRMED: "review --holds ID, or forget ID; all: --holds or --drop PROGRAM",
-    reviewing.SHARED: "review --holds ID, or forget ID; all: --holds or --drop AUTHOR",
+    reviewing.UNCONFIRMED: "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}",
+    reviewing.SHARED: "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}",
 }
+BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, Record]
 # Memories that are listed, and that are pruned, unless --limit says otherwise.
 LISTED, LIMIT = 20, 50
@@ -285,10 +288,11 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         return
     for item in items[:limit]:
         age = f", {item.days} days old" if item.days else ""
-        show.line(f"{NAMES[item.kind]}{age}: {DECISIONS[item.kind]}", style="bold")
+        decide = DECISIONS[item.kind].format(quote(item.source))
+        show.line(f"{NAMES[item.kind]}{age}: {decide}", style="bold")
         for record in (item.record, *item.others):
             head, *more = _lines_of(record)
-            by = f"the {record.trust}"
+            by = formatting.speaker(record.source, record.trust)
             if item.kind == reviewing.SHARED:
                 by = record.author or "somebody"
             about = f"{shown_type(record.type)}, {record.scope}, by {by}, "
@@ -300,6 +304,9 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         kinds = [item.kind for item in items[limit:]]
         counts = (many(kinds.count(kind), NAMES[kind]) for kind in reviewing.KINDS if kind in kinds)
         show.line(f"{', '.join(counts).replace('memorys', 'memories')} more (--limit)", "dim")
+        brought = Counter(one.source for one in items[limit:] if one.kind in BROUGHT)
+        for name, number in brought.items():
+            show.line(f"all {number} of {name}: --holds or --drop {quote(name)}", "dim")
     show.line(
         f"Changes with --step {step} are one step: memory-fabric undo --step {step} takes all of "
         "it back."
