@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
 from memory_fabric.capture.cues import ENOUGH, Form, cues, forms, may_hear, typed_ends
+from memory_fabric.capture.notes.typed import spoken_to_memory
 from memory_fabric.capture.segments import Sentence, segments
 from memory_fabric.language.word_lists import phrases
 from memory_fabric.language.word_lists import words as listed
@@ -59,10 +60,10 @@ class Statement(NamedTuple):
 def heard(prompt: str) -> Heard | None:
     """Return the sentence of the prompt that has the heaviest cues of a decision, if heavy enough.
 
-    A sentence with a secret is none: what is left without it says little, and a cue would have it
-    written once more.
+    What is said to memory itself is none. Nor is a sentence with a secret: what is left without it
+    says little, and a cue would have it written once more.
     """
-    if not may_hear(prompt):
+    if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
     best, kind, strongest = 0.0, "", ""
     for sentence in _sentences(prompt):

@@ -539,6 +539,42 @@ class TestTypedCommands:
         assert typed(client, prompt) == ""
         assert len(client.records("1")) == 1
 
+    def test_forget_takes_the_words_of_the_user_that_a_memory_is_shown_with(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "No, exports use commas after all."
+        client.prompt(said)
+        text = "Exported files separate the fields by a comma, not a semicolon"
+        stop(client, f'Done.\n\nNoted decision: {text}. From: "{said}"')
+
+        assert "forgot" in typed(client, "forget exports use commas")
+        assert client.records("1") == []
+
+    @pytest.mark.parametrize("words", ["the cache decision", "that", "all that", "web Memcached"])
+    def test_words_to_memory_without_a_certain_match_are_told_what_they_may_mean(
+        self, client: SimulatedClient, words: str
+    ) -> None:
+        text = "The web app caches rendered pages in Redis, not Memcached"
+        client.note("decision", text, quotation="")
+        id_ = the(client, "web app").id[-8:]
+
+        told = client.context("UserPromptSubmit", "session-1", prompt=f"forget {words}")
+
+        assert f"To forget one of memory the user types `forget ID`: {id_}: {text}" in told
+        assert "note it" not in told
+        stop(client, "Which one?")
+        assert [record.what for record in client.records("1")] == [text]
+
+    @pytest.mark.parametrize(
+        "prompt", ["forget that, always squash commits", "keep the tests fast", "undo the edit"]
+    )
+    def test_what_is_said_about_the_work_is_told_no_command(
+        self, client: SimulatedClient, prompt: str
+    ) -> None:
+        client.note("fact", "The tests are fast after the edit of the commits", quotation="")
+
+        assert "the user types" not in client.context("UserPromptSubmit", "s", prompt=prompt)
+
     def test_undo_of_a_contradicted_record_keeps_the_record_that_contradicts(
         self, client: SimulatedClient
     ) -> None:

@@ -5,8 +5,8 @@ The prompt hook does them itself, without the assistant, and its notice names wh
 
 from memory_fabric.capture import edit
 from memory_fabric.capture.notes import debt
-from memory_fabric.capture.notes.replaced import line, named, with_id
-from memory_fabric.capture.notes.typed import KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
+from memory_fabric.capture.notes.replaced import line, matching, named, with_id
+from memory_fabric.capture.notes.typed import FORGET, KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
 from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import Provenance, Record
@@ -18,9 +18,12 @@ from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, neutralised
+from memory_fabric.store.schema import CURRENT
+from memory_fabric.text import content_stems, cut, neutralised
 
 MAX_SHOWN_CHARS = 160
+# Records that words without a certain match may mean.
+MAX_MEANT = 3
 # An argument with fewer characters and without a digit may be a word: `keep face`.
 SURE_CHARS = 8
 # The sources of notes: one and the statement whose place it took are one change.
@@ -74,6 +77,23 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
     if verb == REPLACE:
         return [new] if old else []
     return [old or new]
+
+
+def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
+    """Return, for the assistant, the records that words to memory may mean, best first, and what
+    the user types for one; '' if no record fits. Without a word of content they are this session's
+    newest for `forget`, and what is open for `keep` and `replace`.
+    """
+    if content_stems(argument):
+        records = matching(memory, argument)
+    elif verb == FORGET:
+        own = f"{CURRENT} AND scope <> 'local' AND type <> 'session' AND session = ?"
+        records = list(memory.find_records(own, (session,), MAX_MEANT))
+    else:
+        waiting = debt.open_here(memory, session) if verb != UNDO else ()
+        records = [(old or new) if verb == KEEP else new for new, old in waiting]
+    listed = "; ".join(map(line, records[:MAX_MEANT]))
+    return f"To {verb} one of memory the user types `{verb} ID`: {listed}" if listed else ""
 
 
 def _switch_notes(memory: Memory, on: bool) -> str:

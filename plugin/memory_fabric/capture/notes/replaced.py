@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 from math import log
 
-from memory_fabric.capture.clauses import is_denied, is_left
+from memory_fabric.capture.clauses import is_denied, is_left, without_lead_in
 from memory_fabric.capture.notes.typed import assents, tokens_of
 from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.segments import is_question
@@ -23,6 +23,7 @@ from memory_fabric.models import (
     Record,
     may_close,
     shown,
+    users_words,
 )
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
@@ -100,20 +101,26 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        if same_form(record.what) == same_form(name):
+        # It is shown in the user's words.
+        what = users_words(record) if surely and _is_all_in(name, users_words(record)) else ""
+        what = what or record.what
+        if same_form(what) == same_form(name):
             return [record]
-        is_other = content_stems(name) - content_stems(record.what) or is_denied(name) != is_denied(
-            record.what
-        )
-        if surely and is_other:
+        if surely and not _is_all_in(name, what):
             continue
-        share, number, *_ = shared(record.what, f"{name} {text}")
-        if number > 1 and share >= SAME and shared(name, record.what)[0] >= NAME_HELD:
+        share, number, *_ = shared(what, f"{name} {text}")
+        if number > 1 and share >= SAME and shared(name, what)[0] >= NAME_HELD:
             scored.append((share, record.status == "active", record))
     scored.sort(key=lambda entry: entry[:2], reverse=True)
     if len(scored) > 1 and scored[0][:2] == scored[1][:2]:
         return []  # either could be meant
     return [record for *_, record in scored[:1]]
+
+
+def _is_all_in(name: str, what: str) -> bool:
+    """Return True if a sentence has all words of content of a name, and denies if that denies."""
+    is_in = content_stems(name) <= content_stems(what)
+    return is_in and is_denied(name) == is_denied(without_lead_in(what))
 
 
 class Shared:

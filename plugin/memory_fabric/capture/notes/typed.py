@@ -40,6 +40,8 @@ _PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
 # An id is shown in brackets, and a command between code marks.
 _BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
+# The last word of `undo …`, `keep …` and `replace …` that speak of a memory, not of the work.
+_MEANT = frozenset("that this it one memory record note rule decision fact preference".split())
 
 
 def typed_words(prompt: str) -> str:
@@ -132,3 +134,15 @@ def command_in(prompt: str) -> tuple[str, str] | None:
     # The words of a memory; of one word the meaning is never certain.
     is_named = verb == FORGET and len(words_behind) > 1 and not prompt.rstrip().endswith("?")
     return (verb, argument) if is_named or (verb in OF_ID and is_id) else None
+
+
+def spoken_to_memory(prompt: str) -> tuple[str, str] | None:
+    """Return the verb and the words of one short sentence that speaks to memory as a command does:
+    `forget the cache decision`, `keep that one`. None for any other, and if more follows a comma.
+    """
+    verb, *behind = prompt[: MAX_COMMAND_CHARS + 1].lower().translate(_BRACKETS).split() or [""]
+    argument = " ".join(behind).rstrip(".! ")
+    if len(prompt) > MAX_COMMAND_CHARS or any(mark in argument for mark in ",;.?"):
+        return None
+    is_meant = verb == FORGET or argument.rpartition(" ")[2] in _MEANT
+    return (verb, argument) if argument and verb in OF_ID[:4] and is_meant else None

@@ -7,7 +7,7 @@ from functools import partial
 
 from memory_fabric import events
 from memory_fabric.capture.cues import may_hear
-from memory_fabric.capture.notes.typed import command_in
+from memory_fabric.capture.notes.typed import command_in, spoken_to_memory
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.events import Event
@@ -47,7 +47,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not trust_for(memory.settings, "user"):
         return None
     problems = [notice_texts.problem(text, memory.settings) for text in memory.messages]
-    context_text = ""
+    context_text, spoken = "", spoken_to_memory(prompt)
     # Of a client whose transcripts are not read, the event is all that there is.
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
@@ -59,6 +59,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
+    if spoken:
+        from memory_fabric.capture.notes.commands import perhaps_meant  # late: as rare as `run`
+
+        told = (context_text, perhaps_meant(memory, *spoken, event.session))
+        context_text = "\n".join(filter(None, told))
     parts: Sequence[Sequence[str]] = ()
     try:
         parts = sessions.feedback(memory.session_database(), event.session)
