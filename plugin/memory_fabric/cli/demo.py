@@ -24,6 +24,7 @@ from memory_fabric.health.sandbox import HookResult, Sandbox
 from memory_fabric.models import Provenance
 from memory_fabric.store import backup, files
 from memory_fabric.store.history import changes, trace, undo
+from memory_fabric.store.log import OUT_OF_TIME
 from memory_fabric.store.maintenance import LOCK
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
@@ -154,7 +155,8 @@ class Demo:
             f"The {len(self.took)} prompts waited {ratio:.1f} bare starts of Python (median).", DIM
         )
         for line in self.sandbox.log():
-            self._claim(False, f"the hooks' log is empty: {line}")
+            if OUT_OF_TIME not in line:  # a busy machine leaves some work to a later event
+                self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
     def _monday(self) -> None:
