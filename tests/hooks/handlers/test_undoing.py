@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from hook_transcripts import age
+from memory_fabric.ids import timestamp
 from simulated_client import SimulatedClient
 
 JSON_LINES = "Please write logs as JSON lines, from now on."
@@ -112,4 +116,122 @@ def test_what_is_forgotten_together_with_its_successor_does_not_hold_again(
     replaced_cache(client)
 
     assert "again" not in client.command("forget", "cache", "--yes", "--all").stdout
+    assert held(client) == []
+
+
+CACHE = "We take Memcached as the cache in every service"
+NOTED = f'Done.\n\nNoted decision: The cache is Memcached. From: "{CACHE}"'
+
+
+def undone_note(client: SimulatedClient) -> tuple[str, str]:
+    """Undo a note whose turn the transcript does not hold yet; its id, and when it was written."""
+    client.fire("SessionStart", source="startup")
+    client.fire("UserPromptSubmit", prompt=CACHE)
+    at = timestamp()
+    stop(client, NOTED)
+    (record,) = client.records("what = 'The cache is Memcached'")
+    assert "undone" in typed(client, "undo")
+    return record.id[-8:], at
+
+
+def remembered(client: SimulatedClient) -> list[str]:
+    """The changes that say something was remembered, without those that were undone."""
+    told = json.loads(client.command("history", "--json").stdout)
+    return [c["what"] for c in told if c["what"].startswith("remembered") and not c["undone"]]
+
+
+def test_the_assistant_is_not_told_of_a_note_that_was_undone(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt=CACHE)
+    stop(client, f"{NOTED}\nNoted fact: The staging host restarts every night.")
+    kept, undone = (client.records(f"what LIKE '%{x}%'")[0].id[-8:] for x in ("Mem", "staging"))
+    assert undone in typed(client, "undo")
+
+    feedback = client.feedback()
+
+    assert kept in feedback
+    assert undone not in feedback
+
+
+def test_nor_that_a_memory_was_replaced_which_holds_again(client: SimulatedClient) -> None:
+    _, new = replaced_cache(client)
+    typed(client, "undo")
+
+    assert held(client) == ["The cache is Redis"]
+    feedback = client.feedback()
+
+    assert new not in feedback and "Replaced" not in feedback
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "SessionStart"])
+def test_an_undone_note_is_not_read_again_in_the_transcript(
+    client: SimulatedClient, event: str
+) -> None:
+    _, at = undone_note(client)
+    client.say("user", CACHE, timestamp=at)
+    client.say("assistant", NOTED, timestamp=at)
+
+    if event == "Stop":
+        client.prompt("Now the tests, please.")
+        assert "not kept" not in stop(client, "Done.")
+    elif event == "SessionStart":
+        age(client, client.transcript)
+        client.fire(event, "session-2", source="startup", transcript_path="")
+        client.fire("UserPromptSubmit", "session-2", prompt="Now the tests, please.")
+        assert "not kept" not in stop(client, "Done.", "session-2")
+    else:
+        client.fire(event, trigger="manual", reason="exit")
+
+    assert held(client) == []
+    assert remembered(client) == []
+    assert "Kept" not in client.feedback() and "Not kept" not in client.feedback()
+
+
+def test_nor_is_it_taken_from_a_summary_that_words_it_anew(client: SimulatedClient) -> None:
+    undone_note(client)
+
+    summary = f'Noted decision: The services cache in Memcached. From: "{CACHE}"'
+    client.fire("PostCompact", compact_summary=f"<summary>{summary}</summary>", trigger="manual")
+
+    assert held(client) == []
+    assert remembered(client) == []
+
+
+def test_a_note_that_the_assistant_writes_after_the_undo_is_kept(client: SimulatedClient) -> None:
+    undone_note(client)
+    again = "After all, we take Memcached as the cache"
+
+    client.note("decision", "The cache is Memcached", again)
+
+    assert held(client) == ["The cache is Memcached"]
+
+
+def test_what_was_dropped_and_opened_again_is_not_dropped_by_the_same_line(
+    client: SimulatedClient,
+) -> None:
+    client.note("fact", "The staging host restarts every night", quotation="", session="s-0")
+    (record,) = client.records()
+    client.fire("UserPromptSubmit", prompt="Go on, please.")
+    at, said = timestamp(), f"Done.\n\nDropped: {record.id[-8:]}"
+    stop(client, said)
+    assert held(client) == []
+    typed(client, "undo")
+    client.say("user", "Go on, please.", timestamp=at)
+    client.say("assistant", said, timestamp=at)
+
+    stop(client, "Done.")
+
+    assert held(client) == ["The staging host restarts every night"]
+
+
+def test_a_prompt_that_was_undone_before_its_entry_came_states_nothing_later(
+    client: SimulatedClient,
+) -> None:
+    client.writes_entries = False
+    client.prompt(JSON_LINES)
+    assert held(client) == ["Write logs as JSON lines, from now on"]
+    typed(client, "undo")
+    client.entry(JSON_LINES)
+
+    stop(client, "Done.")
+
     assert held(client) == []

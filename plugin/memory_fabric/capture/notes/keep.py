@@ -13,11 +13,12 @@ from memory_fabric.capture.notes.quotation import agreement, find, says_everywhe
 from memory_fabric.capture.remember import kind_of, state
 from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import journal, signing
+from memory_fabric.store import journal, records, signing
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
+from memory_fabric.store.history import changes
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations.remember import OPEN
+from memory_fabric.store.operations import remember as remembering
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
@@ -132,7 +133,8 @@ def keep(
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
     for name in list(dropped)[:limit]:
         until.check("the next record to drop")
-        results.append(_drop(memory, name, said_by_user, said, by))
+        drop = _drop(memory, name, said_by_user, said, by)
+        results += [drop] if drop else []
     lost = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
     lost += [note.text for note in list(notes.values())[limit:]]
     lost += [f"Dropped: {name}" for name in list(dropped)[limit:]]
@@ -167,6 +169,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
+    if _was_undone(memory, new, said):
+        return None
     reasons = [(old, replaced.refusal(memory, new, behind.quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
@@ -269,15 +273,18 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: models.Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, though it may have been replaced since. A
-    summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    """Return True if the session noted this before, though it may have been replaced or undone
+    since. A summary words it anew: the quotation is the same, or nearly all words and all numbers
+    are.
     """
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
     )
+    noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
+    undone = [records.from_object(change.payload["record"]) for change in noted if change.undone]
     quotation = same_form(quotation)
     own = set(map(stem, words(record.what)))
-    for old in earlier:
+    for old in (*earlier, *undone):
         theirs = set(map(stem, words(old.what)))
         shared = len(own & theirs)
         if quotation and same_form(str(old.evidence.get(models.QUOTATION) or "")) == quotation:
@@ -290,6 +297,15 @@ def _was_noted(memory: Memory, record: models.Record, quotation: str, session: s
     return False
 
 
+def _was_undone(memory: Memory, new: models.Record, said: Said) -> bool:
+    """Return True if the words of a note that was written earlier were forgotten since, as by its
+    undo: its turn is read again, late.
+    """
+    last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
+    values = remembering.key_sum(new), said.at
+    return bool(said.at) and any(db.row(last, values) for db in memory.databases())
+
+
 def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:
     """Return True if this session was given the record: repeating the record is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
@@ -299,7 +315,7 @@ def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> b
     return f"record:{stored[0].id}" in sessions.injected(memory.session_database(), by.session)
 
 
-def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept:
+def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept | None:
     """Close the record that a `Dropped:` line names. One with the user's trust is closed only
     beside notes that quote (`quoted`) what the user said on the same subject.
     """
@@ -308,6 +324,11 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
         is_closed = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
         return Kept(is_new=False) if is_closed else Kept(lost=f"Dropped: {without_secrets(name)}")
     [old] = matches
+    # An undo or a `keep` has opened it since: the line is read again, late.
+    since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
+    since += "json_extract(provenance, '$.at') >= ?"
+    if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
+        return None
     if old.status == "candidate" and models.PASTED not in old.evidence:
         replaced.discard(memory, old, by)
         return Kept(replaced=(old,))
@@ -319,7 +340,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
     links = [link for payload in _queued(memory, "supersede") for link in payload["links"]]
     if any(link["id"] == old.id and not link["by"] for link in links):
         return Kept(is_new=False)
-    link = {"id": old.id, "by": "", "at": now, "was": OPEN}
+    link = {"id": old.id, "by": "", "at": now, "was": remembering.OPEN}
     memory.write("supersede", {"links": [link]}, by, store=kind_of(memory, old))
     return Kept(replaced=(old,))
 

@@ -15,6 +15,7 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.memory import Memory
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -67,6 +68,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     parts: Sequence[Sequence[str]] = ()
     try:
         parts = sessions.feedback(memory.session_database(), event.session)
+        parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
         pass  # the next prompt tells it
     if parts:
@@ -102,6 +104,22 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
         except OSError:
             alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
             raise
+
+
+def _holds(memory: Memory, part: Sequence[str]) -> bool:
+    """Return False for a part of the feedback that an undo, `forget` or `keep` has made untrue."""
+    from memory_fabric.capture.notes import protocol, replaced  # late: most turns noted nothing
+
+    key, heading, *_ = part
+    id_ = key.rpartition(" ")[2]
+    if heading in (protocol.REPLACED, protocol.DROPPED):
+        return all(record.valid_to for record in replaced.with_id(memory, id_))
+    if heading != protocol.KEPT or replaced.with_id(memory, id_):
+        return True
+    from memory_fabric.store.history import changes  # late: it may still wait in the queue
+
+    gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
+    return not changes.read_all(memory, gone, (id_,), 1)
 
 
 def _count(event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]) -> None:

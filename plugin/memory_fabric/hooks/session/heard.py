@@ -153,9 +153,10 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 
 
 def store_stated(
-    context: RequestContext, session: str, prompt: str, staged: str = ""
+    context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store what the prompt states on purpose, with the words around it; return the new records.
+    `at` is its time, if that was earlier than now: what was undone since stays so.
 
     None while notes are off. In a long text it is a candidate: the text may be somebody's that was
     pasted.
@@ -186,7 +187,7 @@ def store_stated(
         quoted = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
         record = record._replace(confidence=CANDIDATE) if is_long else record
         evidence = {**record.evidence, **quoted, **({STAGED: staged} if staged else {})}
-        record = record._replace(scope=said.scope, evidence=evidence)
+        record = record._replace(scope=said.scope, evidence=evidence, valid_from=at)
         stored, is_new = state(context.memory, record, context.by("prompt", session, trust))
         new_records += [stored] if stored is not None and is_new else []
     return new_records

@@ -144,7 +144,7 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
         from memory_fabric.hooks.session.heard import store_stated
 
         # While it was staged, it brought back nothing forgotten and raised no known record.
-        store_stated(context, session, prompt.text)
+        store_stated(context, session, prompt.text, at=prompt.at)
 
 
 def end_turn(
