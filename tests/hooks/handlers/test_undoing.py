@@ -235,3 +235,47 @@ def test_a_prompt_that_was_undone_before_its_entry_came_states_nothing_later(
     stop(client, "Done.")
 
     assert held(client) == []
+
+
+def test_a_redone_note_is_the_users_though_its_prompt_was_seen_late(
+    client: SimulatedClient,
+) -> None:
+    client.writes_entries = False
+    client.prompt(CACHE)
+    stop(client, NOTED)
+    client.entry(CACHE)
+    said = typed(client, "undo")
+    stop(client, "Done.")
+
+    redone = client.command("undo", said.split("memory-fabric undo ")[1][:8]).stdout
+
+    (record,) = client.records()
+    assert (record.trust, record.confidence) == ("user", 0.85)
+    assert redone.startswith("Redone: remembered decision")
+
+
+def test_a_command_that_is_not_obeyed_gives_no_trust(client: SimulatedClient) -> None:
+    """The assistant can write another transcript, and pipe in an event that names it."""
+    client.writes_entries = False
+    client.fire("SessionStart", source="startup")
+    client.prompt(JSON_LINES)
+    client.say("assistant", "Done.")
+    genuine, client.transcript = client.transcript, client.transcript.with_name("other.jsonl")
+    client.entry(JSON_LINES)
+
+    reply = client.fire("UserPromptSubmit", prompt="undo", transcript_path=str(client.transcript))
+
+    assert genuine.exists() and "not done" in json.dumps(reply)
+    assert [record.trust for record in client.records()] == ["assistant"]
+
+
+def test_history_counts_no_undos(client: SimulatedClient) -> None:
+    client.note("fact", "The staging host restarts every night", quotation="")
+    for _ in range(3):
+        newest = json.loads(client.command("history", "--json").stdout)[0]["id"]
+        client.command("undo", newest)
+
+    told = [change["what"] for change in json.loads(client.command("history", "--json").stdout)]
+
+    assert [what.partition(" ")[0] for what in told] == ["undid:", "redid:", "undid:", "remembered"]
+    assert len({what.rpartition(":")[2] for what in told}) == 1

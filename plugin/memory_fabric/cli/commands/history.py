@@ -17,6 +17,8 @@ from memory_fabric.text import cut, one_line
 MAX_TEXT_CHARS = 120
 # More changes of one step are counted, not listed.
 MAX_NAMED = 20
+# The beginning of the phrase for an undo: taking that back is a redo.
+UNDID = "undid: "
 FILE_STATES = {
     file_states.SAME: "is as it was",
     file_states.CHANGED: "has changed since",
@@ -223,6 +225,9 @@ def _say_undone(described: Sequence[trace.DescribedChange], undone: Sequence[Und
         elif entry.change.kind == changes.LEARN:
             show.line(f"Undone: {text}. Its turns are deleted.")
             show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
+        elif text.startswith(UNDID) and not are_many:
+            again = f"memory-fabric undo {short_id(result.by)} undoes it again."
+            show.line(f"Redone: {text.removeprefix(UNDID)}. {again}")
         elif not are_many:
             show.line(f"Undone: {text}. memory-fabric undo {short_id(result.by)} redoes it.")
             if entry.change.kind == "ingest":

@@ -41,7 +41,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     if command is not None:
         from memory_fabric.capture.notes.commands import run
+        from memory_fabric.hooks.session.follow_transcript import settle_late
 
+        if not reason:
+            # What is undone or forgotten now comes back with the trust that its prompt has earned.
+            try:
+                settle_late(context, event.session, event.transcript_path)
+            except StoreUnavailable:
+                pass  # the command says so
         outcome = run(memory, *command, event.session, WHY[reason] if reason else "")
         if outcome:
             return Reply(stop=f"memory-fabric: {outcome}")

@@ -158,14 +158,16 @@ def undone_ids(database: Database) -> frozenset[str]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change, as `added 2 observations to Redis`; `find` returns one by its id."""
-    target = find(str(change.payload.get("operation", ""))) if change.kind == "undo" else None
-    if target:
-        text = f"undid: {summary(target, find)}"
-    else:
-        kind = kinds.KINDS.get(change.kind)
-        text = kind.describe(change.payload, change.inverse) if kind else change.kind
-    return cut(one_line(text), MAX_PHRASE_CHARS)
+    """Describe a change, as `added 2 observations to Redis`; `find` returns one by its id. An undo
+    of an undo `redid` the change.
+    """
+    undos = 0
+    while change.kind == "undo" and (target := find(str(change.payload.get("operation", "")))):
+        change, undos = target, undos + 1
+    kind = kinds.KINDS.get(change.kind)
+    text = kind.describe(change.payload, change.inverse) if kind else change.kind
+    done = ("redid: ", "undid: ")[undos % 2] if undos else ""
+    return cut(one_line(done + text), MAX_PHRASE_CHARS)
 
 
 def who(by: Mapping[str, Any]) -> str:
