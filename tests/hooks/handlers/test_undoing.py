@@ -279,3 +279,35 @@ def test_history_counts_no_undos(client: SimulatedClient) -> None:
 
     assert [what.partition(" ")[0] for what in told] == ["undid:", "redid:", "undid:", "remembered"]
     assert len({what.rpartition(":")[2] for what in told}) == 1
+
+
+def test_a_forgotten_statement_that_is_noted_again_is_not_told_as_remembered(
+    client: SimulatedClient,
+) -> None:
+    client.note("fact", "The staging host restarts every night", quotation="")
+    typed(client, "undo")
+
+    assert "not kept" in client.note(
+        "fact", "The staging host restarts every night", quotation="", prompt="Go on, please."
+    )
+
+    assert remembered(client) == []
+
+
+def test_undo_of_a_kept_candidate_says_that_it_was_kept(client: SimulatedClient) -> None:
+    client.prompt("No, always write the changelog in the present tense.")
+    stop(client, "Done.")
+    typed(client, "keep")
+
+    assert "undone: kept rule" in typed(client, "undo")
+    assert [record.status for record in client.records("1")] == ["candidate"]
+
+
+def test_undo_of_a_keep_closes_again_what_it_had_opened(client: SimulatedClient) -> None:
+    old, _ = replaced_cache(client)
+    typed(client, f"keep {old}")
+    assert held(client) == ["The cache is Memcached", "The cache is Redis"]
+
+    assert f"undone: kept decision {old}" in typed(client, "undo")
+
+    assert held(client) == ["The cache is Memcached"]

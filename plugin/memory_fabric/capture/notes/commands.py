@@ -8,7 +8,7 @@ from memory_fabric.capture.notes import debt
 from memory_fabric.capture.notes.replaced import line, matching, named, with_id
 from memory_fabric.capture.notes.typed import FORGET, KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
 from memory_fabric.errors import FabricError, NotFound
-from memory_fabric.ids import short_id, timestamp
+from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import Provenance, Record
 from memory_fabric.rules import effects
 from memory_fabric.store import switches
@@ -121,6 +121,7 @@ def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
 
 
 def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
+    memory.whole.batch = new_id()  # all that the word does is undone together
     if verb == KEEP:
         outcome, record = edit.keep(memory, record.id, by)
         message = f"{outcome} {line(record)}"
@@ -133,6 +134,7 @@ def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
         memory.forget([record.id], by)
         message = "; ".join(filter(None, (f"forgot {line(record)}", again)))
         message += f"{'' if again else ';'} `undo last` brings it back"
+    memory.whole.batch = ""
     memory.flush()
     return message
 

@@ -29,6 +29,7 @@ OPEN = {"by": "", "at": ""}
 # Above every CRC-32: a tombstone without a text has the key 0.
 _OF_TEXTS = 1 << 32
 # The parts of a record that people change; the others follow from them.
+_KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
 
@@ -377,13 +378,18 @@ def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
 
 def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
     former = kind.former_records(inverse)
+    if not inverse:
+        return f"did not store {kind.record_phrase(payload['record'])}: it was forgotten before"
     closed = [short_id(link["id"]) for link in kind.parts_of(inverse, "supersede", "links")]
     replaced = f", in place of {kind.named(closed)}" if closed else ""
     if not former:
         return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
     # A repeat is no record of its own: it is shown under the id of the first.
     first = {**payload["record"], "id": former[0]["id"]}
-    return f"strengthened {kind.record_phrase(first)}{replaced}"
+    # Only who keeps a candidate states it under its own id.
+    is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"
+    verb = "kept" if is_kept else "strengthened"
+    return f"{verb} {kind.record_phrase(first)}{replaced}"
 
 
 def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
@@ -401,6 +407,10 @@ def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
     if new.get("superseded_by") and not old.get("superseded_by"):
         return f"superseded {phrase} by {short_id(new['superseded_by'])}"
     changed = [name for name in new if new.get(name) != old.get(name)]
+    evidence, before = new.get("evidence") or {}, old.get("evidence") or {}
+    others = {key for key in {**evidence, **before} if evidence.get(key) != before.get(key)}
+    if models.CONFIRMED in others <= _KEPT and {"trust", "evidence"}.issuperset(changed):
+        return f"kept {phrase}"
     fields = [name for name in changed if name in _CHANGED_BY_PEOPLE] or changed
     return f"changed {', '.join(fields) or 'nothing'} of {phrase}"
 
