@@ -142,7 +142,7 @@ def test_condensed_sessions_are_those_that_the_folder_may_see(
 
 def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine: Machine) -> None:
     before = shell.run("status")
-    assert "memory has no session of Claude Code from before" in before.out
+    assert "no session of Claude Code from before the installation is read yet" in before.out
     assert "not read: 2 sessions of shop" in before.out
     assert "Claude Code deletes 2 unread sessions" in before.out
 
@@ -245,6 +245,31 @@ def test_proposals_of_several_projects_are_accepted_changed_and_dropped_in_one_g
     ]
     assert {one["record"]["trust"] for one in done.json["results"][:2]} == {"user"}
     assert "of what you said" not in shell.run("learn").out
+
+
+def test_undo_of_a_run_leaves_what_the_person_accepted(shell: Shell, machine: Machine) -> None:
+    ids = proposed(shell, machine)
+    words = "Never use the mock database"
+    shell.run("learn", "--accept", f"{ids['mock']}={words}", "--accept", ids["pnpm"])
+
+    done = shell.run("learn", "--undo").out
+
+    assert "shop: " in done and "; kept, since you accepted or changed them: 2." in done
+    kept = shell.run("recall", "pnpm packages, mock database", "--json").json["results"]
+    assert {PNPM, words} <= {hit["text"] for hit in kept}
+    assert "no session of Claude Code from before the installation" in shell.run("status").out
+    assert shell.run("recall", "semicolons").status == 3
+
+
+def test_status_names_no_day_where_the_first_session_is_not_read(
+    shell: Shell, machine: Machine
+) -> None:
+    shell.run("learn", "--run")
+    machine.session(machine.project("atlas"), "Draw the lakes.", "Done.", days_ago=40)
+
+    told = shell.run("status").out
+
+    assert "memory has 2 of " in told and "1970" not in told
 
 
 def test_a_project_without_proposals_is_told_those_of_all_others(

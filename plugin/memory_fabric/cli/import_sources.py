@@ -203,7 +203,8 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
         )
     for project in projects:
         stay = f"; {many(project.left, 'change')} could not be" if project.left else ""
-        show.line(f"{project.name}: {many(project.changes, 'change')} taken back{stay}.")
+        kept = f"; kept, since you accepted or changed them: {project.kept}" if project.kept else ""
+        show.line(f"{project.name}: {many(project.changes, 'change')} taken back{stay}{kept}.")
     return 0
 
 

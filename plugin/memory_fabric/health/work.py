@@ -329,15 +329,19 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
         running = sum(session.state == past_sessions.RUNNING for session in sessions)
         text = f"memory has all {many(len(sessions) - len(left_out), 'session')} of"
         text += f" {clients_of(sessions)} since {sessions[0].transcript.head.began_at[:10]}"
-        text += f", {running} of them running" if running else ""
+        minutes = past_sessions.RUNNING_S // 60
+        text += f", {running} of them changed in the last {minutes} minutes" if running else ""
         why = f"; left out: {len(left_out)} (memory-fabric learn says why)"
         return [text + (why if left_out else "")]
     names = first_of(dict.fromkeys(s.place.name for s in reversed(unread)), MAX_NAMED)
     until = past_sessions.read_until(sessions)[:10]
-    if until:
+    read = sum(session.state == past_sessions.READ for session in sessions)
+    if read and not until:
+        text = f"memory has {read} of {many(len(sessions), 'session')} of {clients_of(sessions)}; "
+    elif until:
         text = f"memory has the sessions of {clients_of(sessions)} up to {until}; "
     else:
-        text = f"memory has no session of {clients_of(sessions)} from before it was installed; "
+        text = f"no session of {clients_of(sessions)} from before the installation is read yet; "
     text += f"not read: {many(len(unread), 'session')} of {names} (memory-fabric learn)"
     return [text, *deletions(sessions, now_s)]
 

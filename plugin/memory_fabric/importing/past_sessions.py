@@ -145,7 +145,7 @@ def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> li
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which memory has all sessions; '' if it has no session.
+    """Return the time up to which memory has all sessions; '' if it has none, or not the first.
 
     It is that of the last change before the first session that is not read; a session that is
     running is read by its own hooks.
@@ -153,7 +153,8 @@ def read_until(sessions: Iterable[Session]) -> str:
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
-    return ids.timestamp(max((at for at in times if at <= first), default=0.0)) if times else ""
+    before = [at for at in times if at <= first]
+    return ids.timestamp(max(before)) if before else ""
 
 
 def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:

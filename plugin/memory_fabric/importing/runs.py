@@ -20,6 +20,10 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
+# What a person did later with the records of a run: `learn --accept`, `review`, `edit`.
+_SINCE = (
+    "kind IN ('remember', 'put_record') AND coalesce(json_extract(payload, '$.batch'), '') <> ?"
+)
 
 
 class Run(NamedTuple):
@@ -37,11 +41,12 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The numbers of changes taken back in one project, and of those that stay."""
+    """The numbers of changes taken back in one project, left, and kept since a person decided."""
 
     name: str
     changes: int = 0
     left: int = 0
+    kept: int = 0
 
 
 @contextmanager
@@ -122,18 +127,21 @@ def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str)
 
 
 def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
-    """Undo a run of this file in all projects: its records, turns and sessions. It can be done
-    again. Raises StoreUnavailable, OSError.
+    """Undo a run of this file in all projects: its records, turns and sessions; of a run of `learn`
+    what a person accepted or changed stays. It can be done again. Raises StoreUnavailable, OSError.
     """
     taken = []
     for key, folder in run.folders.items():
         with closing(_opened(settings, key, folder)) as memory:
-            chosen = [c for c in changes.of_batch(memory, run.batch) if not c.undone]
+            made = [c for c in changes.of_batch(memory, run.batch) if not c.undone]
+            since = changes.read_all(memory, _SINCE, (run.batch,)) if file == FILE else ()
+            accepted = {c.payload["record"]["id"] for c in since if not c.undone}
+            chosen = [c for c in made if c.payload.get("record", {}).get("id") not in accepted]
             results = undoing.undo(memory, chosen, by)
             name = memory.project.name if memory.project else folder
             count = sum(bool(result.by) for result in results)
             if memory.project or results:
-                taken.append(Taken(name, count, len(results) - count))
+                taken.append(Taken(name, count, len(results) - count, len(made) - len(chosen)))
     save(settings.home, run._replace(state="undone"), file)
     return taken
 
