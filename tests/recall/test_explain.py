@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.recall import inject
-from memory_fabric.recall.explain import NO_SUBJECT, NOTHING_FOUND, explain
+from memory_fabric.recall.explain import NO_SUBJECT, NOTHING_ABOVE, NOTHING_FOUND, explain
 from memory_fabric.recall.inject import A_PASTE
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.relevance import STEEPNESS
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
+from simulated_client import SimulatedClient
 
 
 @pytest.fixture
@@ -87,6 +88,20 @@ def test_every_silence_has_its_reason(fabric: Fabric, text: str, reason: str) ->
 
     assert told.silence == reason
     assert fabric.hits_to_inject(text) == []
+
+
+def test_where_only_turns_hold_a_word_silence_does_not_say_that_nothing_does(
+    tmp_path: Path,
+) -> None:
+    client = SimulatedClient(tmp_path)
+    client.say("user", "Which database do we use for the shop?")
+    client.say("assistant", "The database of the shop is PostgreSQL.")
+    client.fire("Stop", last_assistant_message="Done.")
+    memory = client.memory()
+
+    told = explain(Fabric(memory, NOW), "Which database", limit=10)
+
+    assert told.answer.hits and told.silence == NOTHING_ABOVE
 
 
 def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(

@@ -105,7 +105,6 @@ class Pictured:
             "valid_from": days_ago(days),
             "valid_to": "",
             "superseded_by": "",
-            "generalizable": False,
             "stale": days > 90,
             "days": int(days),
             "entities": [],
@@ -252,7 +251,6 @@ def shop() -> Pictured:
         alternatives=["offset pagination"],
         entities=[cursor, lists, shop],
         confidence=0.95,
-        generalizable=True,
     )
     made.record(
         "Payment webhooks arrive twice and charge twice",

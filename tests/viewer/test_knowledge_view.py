@@ -21,6 +21,7 @@ def handbook() -> Pictured:
     foreign = {"trust": "tool", "imported": "claude-mem", "author": ""}
     made.record("The table has a million rows", "note", days=6, **foreign)
     made.record("A pool mended it", "solution", days=7, trust="assistant")
+    made.record("Offset pagination timed out", "antipattern", days=7)
     made.record("Should it move?", "question", days=8)
     made.record("It says what was done", "session", days=1)
     made.record("A kind of a later release", "hunch", days=9)
@@ -47,6 +48,7 @@ def test_what_holds_stands_by_kind_newest_first_and_nothing_else(open_page: Open
         ("Preferences", ["Answer in metric units"]),
         ("Facts", ["The table has a million rows"]),
         ("Fixes", ["A pool mended it"]),
+        ("What failed", ["Offset pagination timed out"]),
         ("Open points", ["Should it move?"]),
         ("Others", ["A kind of a later release"]),
     ]

@@ -54,7 +54,7 @@ def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) 
     assert set(seen["records"][0]) == set(
         "id short_id type what worded why alternatives outcome category scope domain trust author "
         "source client imported session agent confidence status pinned at valid_from valid_to "
-        "superseded_by generalizable stale days entities changed_files when version".split()
+        "superseded_by stale days entities changed_files when version".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]

@@ -72,7 +72,7 @@ def explain(
     silence = ""
     if not chosen:
         known_verdicts = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
-        silence = NOTHING_ABOVE if against else NOTHING_FOUND
+        silence = NOTHING_ABOVE if against or answer.hits else NOTHING_FOUND
         if known_verdicts:
             silence = f"what it is about is known ({known_verdicts[0]})"
         elif inject.A_PASTE in against:

@@ -407,7 +407,8 @@ def rehearse(folder: str, root: str) -> None:
 
     world = os.path.join(folder, f"{REHEARSAL}{os.getpid()}")
     remove_folder(world)
-    os.makedirs(os.path.join(world, "project", ".git"), 0o700)
+    os.makedirs(world, 0o700)
+    os.makedirs(os.path.join(world, "project", ".git"))
     transcript = os.path.join(world, "1.jsonl")
     with open(transcript, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in TRANSCRIPT)

@@ -52,7 +52,7 @@ RELATION_FIELDS = "from to type at domain record".split()
 RECORD_FIELDS = (
     "id short_id type what worded why alternatives outcome category scope domain trust author "
     "source client imported session agent confidence status pinned at valid_from valid_to "
-    "superseded_by generalizable stale days entities"
+    "superseded_by stale days entities"
 ).split()
 CANDIDATE_FIELDS = (
     "id short_id type what why scope domain trust source session confidence at again prompt before"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,7 @@ ODD = (
 NOTES = b"# Mine\r\n\r\n- tabs, not spaces\r\nno end"
 SERVERS = b'{ "mcpServers": {"other": {"command": "x"}} }'
 WAIT_S = 60.0
+ROOT = Path(__file__).parents[3]
 
 
 def everything(folder: Path) -> dict[str, bytes | str]:
@@ -109,7 +111,8 @@ def test_without_purge_the_set_up_goes_and_the_memory_stays(filled: Shell) -> No
     assert filled.database.exists()
     assert b"PostgreSQL" in filled.notes.read_bytes()
     assert f"  {filled.memory}\n" in done.out
-    assert "uninstall --purge deletes all of it" in done.out
+    command = shlex.quote(str(ROOT / "bin/memory-fabric"))
+    assert f"\n{command} uninstall --purge deletes all of it" in done.out
 
 
 def test_it_says_how_and_deletes_nothing(filled: Shell) -> None:

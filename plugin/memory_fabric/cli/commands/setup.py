@@ -416,7 +416,7 @@ def uninstall(
     if any(kept):
         show.line("The memory stays, and a new installation finds it again:")
         show.lines(f"  {line}" for line in _listed(kept))
-        show.line("memory-fabric uninstall --purge deletes all of it.")
+        show.line(f"{environment.program(settings)} uninstall --purge deletes all of it.")
     show.line("To uninstall the plugin:")
     show.lines(f"  {command}" for command in UNINSTALL_COMMANDS)
     show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")

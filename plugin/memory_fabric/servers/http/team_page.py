@@ -185,7 +185,6 @@ def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str
         "session": "",
         "status": "active",
         "at": value["created_at"],
-        "generalizable": False,
         "stale": age["stale"] and not value["pinned"],
         "days": age["days"],
         "entities": [number for number in about if number is not None],

@@ -2,10 +2,11 @@
 
 const CHAPTERS = [
   ["decisions", "Decisions", ["decision"]],
-  ["rules", "Rules", ["constraint", "antipattern"]],
+  ["rules", "Rules", ["constraint"]],
   ["preferences", "Preferences", ["preference"]],
   ["facts", "Facts", ["note", "pattern"]],
   ["fixes", "Fixes", ["solution"]],
+  ["failed", "What failed", ["antipattern"]],
   ["open", "Open points", ["question", "blocker", "problem"]],
 ];
 // So many rows of each chapter are there at once; the others follow, a few at a time, so that the

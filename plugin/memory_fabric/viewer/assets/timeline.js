@@ -255,7 +255,6 @@ function openFoot(record) {
     SCOPES[record.scope] ?? record.scope,
     record.domain !== "general" && record.domain,
     Number.isFinite(confidence) && `${Math.round(confidence * 100)} % sure`,
-    record.generalizable && "holds elsewhere, too",
     el("code", {}, record.short_id),
   ];
   return el("p", { class: "foot more" }, dotted(parts));
