@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import get_args
 
@@ -113,6 +115,15 @@ def test_every_link_inside_the_repository_leads_to_a_file(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
 
     assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_box_of_a_shell_is_read_by_a_plain_one(page: Path) -> None:
+    shell = shutil.which("dash") or "sh"
+
+    for box in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        read = subprocess.run((shell, "-n"), input=box, capture_output=True, text=True, check=False)
+        assert read.returncode == 0, f"{read.stderr}{box}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
