@@ -152,7 +152,7 @@ class Demo:
         hook_ms, bare_ms = (1000 * statistics.median(some) for some in zip(*self.took, strict=True))
         self.terminal.say("")
         self.terminal.say(
-            f"Half of the {len(self.took)} prompts waited less than {hook_ms:.0f} ms; "
+            f"The {len(self.took)} prompts waited {hook_ms:.0f} ms (median); "
             f"Python alone starts in {bare_ms:.0f} ms.",
             DIM,
         )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.models import QUOTATION, Provenance, Record
+from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
 LESSON = "Offset pagination caused timeouts at 1M rows"
@@ -30,6 +33,37 @@ def test_what_was_forgotten_comes_back_by_undo(filled: Shell) -> None:
     filled.run("undo", "--last")
 
     assert LESSON in filled.notes.read_text("utf-8")
+
+
+def test_forget_takes_the_users_own_words_and_names_whole(shell: Shell) -> None:
+    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
+    memory = Memory.open(read_settings(environ, {}))
+    said = {QUOTATION: "No, always take PostgreSQL for the analytics."}
+    what = "The analytics live in one place"
+    record = Record("decision", what, confidence=0.9, evidence=said)
+    memory.remember(record, Provenance("cli", "user"))
+    memory.close()
+
+    preview = shell.run("forget", "PostgreSQL", "analytics")
+
+    assert preview.status == 0 and what in preview.out
+    assert shell.run("forget", "PostgreSQL", "invoices").status == 3
+
+
+@pytest.mark.parametrize("command", ["why", "history", "forget"])
+def test_four_digits_of_an_id_are_enough_in_a_shell(filled: Shell, command: str) -> None:
+    id_ = str(filled.run("recall", "cursor", "--json").json["results"][0]["id"])
+
+    done = filled.run(command, id_[-4:])
+
+    assert done.status == 0 and "cursor" in done.out
+
+
+def test_keep_in_a_shell_is_told_what_it_is_there(shell: Shell) -> None:
+    done = shell.run("keep", "12345678")
+
+    assert done.status == 2
+    assert "review --holds ID" in done.err and "candidates --keep ID" in done.err
 
 
 def test_purge_shows_first_what_goes_and_that_it_cannot_be_undone(filled: Shell) -> None:

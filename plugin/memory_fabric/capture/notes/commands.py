@@ -80,9 +80,8 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return, for the assistant, the records that words to memory may mean, best first, and what
-    the user types for one; '' if no record fits. Without a word of content they are this session's
-    newest for `forget`, and what is open for `keep` and `replace`.
+    """Return, for the assistant, the records that words to memory may mean; '' if none fits.
+    Without content: this session's newest to `forget`, what is open to `keep` or `replace`.
     """
     if content_stems(argument):
         records = matching(memory, argument)

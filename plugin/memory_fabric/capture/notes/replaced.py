@@ -118,7 +118,6 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
 
 
 def _is_all_in(name: str, what: str) -> bool:
-    """Return True if a sentence has all words of content of a name, and denies if that denies."""
     is_in = content_stems(name) <= content_stems(what)
     return is_in and is_denied(name) == is_denied(without_lead_in(what))
 

@@ -137,9 +137,7 @@ def command_in(prompt: str) -> tuple[str, str] | None:
 
 
 def spoken_to_memory(prompt: str) -> tuple[str, str] | None:
-    """Return the verb and the words of one short sentence that speaks to memory as a command does:
-    `forget the cache decision`, `keep that one`. None for any other, and if more follows a comma.
-    """
+    """Return the verb and words of one short sentence to memory, as `keep that one`; else None."""
     verb, *behind = prompt[: MAX_COMMAND_CHARS + 1].lower().translate(_BRACKETS).split() or [""]
     argument = " ".join(behind).rstrip(".! ")
     if len(prompt) > MAX_COMMAND_CHARS or any(mark in argument for mark in ",;.?"):

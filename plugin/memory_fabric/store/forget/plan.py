@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum, short_id
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import Provenance, Record, users_words
 from memory_fabric.store import search
 from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.database import Database
@@ -17,7 +17,7 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, first_of, name_key, neutralised, one_line, stem, terms, words
+from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50
 # Of what holds again: memories that are named, and characters of each.
@@ -130,7 +130,7 @@ def find(memory: Memory, text: str) -> Found:
     """Return the memories that a request to forget names: of an id, else the entity of this name or
     alias with the records about it alone, else what holds all of the words. Raises NotFound.
     """
-    if names_id(text):
+    if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
     elif entities := entities_meant(memory, text):
         ids: dict[str, None] = {}
@@ -332,13 +332,9 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
 
 def _by_words(memory: Memory, text: str) -> Found:
     """Return records, and observations of none, that hold every content word of the text."""
-    match, wanted = match_expression(terms(text)), {stem(term) for term in terms(text)}
-    if not match:
+    match, wanted = match_expression(terms(text)), content_stems(text)
+    if not (match and wanted):
         return Found(text)
-
-    def stems(stated: str) -> set[str]:
-        return {stem(word) for word in words(stated)}
-
     records: list[Record] = []
     observations: list[FoundText] = []
     for database in memory.databases():
@@ -350,7 +346,10 @@ def _by_words(memory: Memory, text: str) -> Found:
             for hit in search.observations(database, match, MAX_FOUND)
             if not hit.metadata["record"]
         ]
-    whole = tuple(r for r in records if wanted <= stems(f"{r.what} {r.why}"))
-    about = (o for o in observations if wanted & stems(o.text))
-    held = tuple(o for o in about if wanted <= stems(f"{o.entity} {o.text}"))
+    # The user's words are those that a record is shown with.
+    whole = tuple(
+        r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}")
+    )
+    about = (o for o in observations if wanted & content_stems(o.text))
+    held = tuple(o for o in about if wanted <= content_stems(f"{o.entity} {o.text}"))
     return Found(text, whole, observations=held)

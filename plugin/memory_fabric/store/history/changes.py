@@ -14,7 +14,7 @@ from memory_fabric.store.operations.kind import former_records
 from memory_fabric.text import cut, one_line
 
 # Displayed short ids have eight characters; with fewer than six several ids would often fit.
-MIN_ID_CHARS = 6
+MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
 # The kind of the change that begins a run over past sessions.
 LEARN = "learn"

@@ -14,12 +14,20 @@ from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
 
-_ID = re.compile(rf"(?:record:)?[0-9a-f-]{{{MIN_ID_CHARS},}}")
+_ID = re.compile(r"(?:record:)?[0-9a-f-]{6,}")
+_SHORT_ID = re.compile(rf"[0-9a-f]{{{MIN_ID_CHARS},5}}")
 
 
 def looks_like_id(text: str) -> bool:
     """True if a text can only be an id."""
     return _ID.fullmatch(text.strip()) is not None
+
+
+def means_id(memory: Memory, text: str) -> bool:
+    """True if a text can only be an id, or is a short end of one and the name of no entity."""
+    if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
+        return looks_like_id(text)
+    return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
 
 
 def id_part(text: str) -> str:

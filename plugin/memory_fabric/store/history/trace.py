@@ -115,7 +115,7 @@ def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChang
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
     """Return the origin and injections of a record (by id) or entity. Raises NotFound."""
-    if resolve.looks_like_id(name):
+    if resolve.means_id(memory, name):
         try:
             record, seen, store = resolve.record_by_id(memory, name)
         except NotFound:
@@ -240,7 +240,7 @@ def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
-    if resolve.looks_like_id(name):
+    if resolve.means_id(memory, name):
         ids, names = {resolve.id_part(name)}, {name}
     else:
         names, databases = resolve.names_of(memory, name), memory.databases()
