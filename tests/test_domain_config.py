@@ -108,7 +108,7 @@ def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], na
 
 
 @pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])
-def test_what_can_be_used_of_a_list_that_is_wrong_stands(agents: object) -> None:
+def test_valid_names_in_a_malformed_list_of_agents_are_kept(agents: object) -> None:
     settings = read_settings(HOME, {"domains": {"legal": {"agents": agents, "isolate": True}}})
 
     assert settings.domains.agents == {"legal-advisor": "legal"}

@@ -59,7 +59,7 @@ def test_a_reason_is_told_as_one_and_a_lesson_as_what_to_do_instead() -> None:
     )
 
 
-def test_a_lesson_lacks_only_where_something_failed_and_nothing_says_why() -> None:
+def test_only_a_failed_attempt_without_a_reason_lacks_a_lesson() -> None:
     failed = models.Record("antipattern", "Retry three times")
 
     assert models.lacks_lesson(failed)

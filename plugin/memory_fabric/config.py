@@ -331,10 +331,10 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of text captured here; '' if nothing may be captured.
+    """Return the trust of captured text; '' if nothing may be captured, as in CI.
 
-    Text of unattended sessions has the assistant's trust unless configured, and so has that of a
-    foreign event; in CI nothing is saved.
+    It is `stated`, but "assistant" if the session is unattended (unless `capture_unattended` is
+    "full") or if the event came from another client's shell.
     """
     if not captures(settings):
         return ""

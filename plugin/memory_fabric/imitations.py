@@ -35,8 +35,8 @@ class Guarded(NamedTuple):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Remove invisible characters that no script or emoji needs, and let tags of fences begin with
-    `‹`.
+    """Remove invisible characters, except where a script or an emoji needs them, and replace the
+    `<` of fence tags by `‹`.
     """
     visible: list[str] = []
     for at, c in enumerate(text):

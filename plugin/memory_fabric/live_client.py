@@ -37,7 +37,7 @@ MAX_WAYS_BYTES = 64 << 10
 # processor, as on a loaded machine: then it gets PATIENCE times as long.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-# What an address of a socket holds on every system.
+# The longest path of a socket, in bytes, that every system accepts.
 MAX_PATH_BYTES = 100
 # Programs that may stand between a client and what it starts.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")

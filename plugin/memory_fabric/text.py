@@ -403,7 +403,9 @@ def neutralised(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Make this plugin's own fences harmless, as texts are stored; the rest stays unchanged."""
+    """Make this plugin's own fence tags harmless in a text to be stored: their `<` becomes `‹`.
+    Nothing else is changed.
+    """
     if not _may_hold(text, GUARDED_TAGS):
         return text
     from memory_fabric.patterns import pattern  # late: few texts hold such a tag
@@ -443,8 +445,8 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
     return value
 
 
-# Between the user's words and the assistant's sentence, and behind the beginning of words that
-# stand whole in the line above.
+# NOTED_AS stands between the user's words and the assistant's sentence. ABOVE takes its place if
+# the line above quotes the same words: then only their first MAX_AGAIN_CHARS are repeated.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 

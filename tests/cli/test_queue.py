@@ -205,7 +205,7 @@ def test_a_mistake_is_told_in_one_line(
     assert done.err.count("\n") == 1
 
 
-def test_status_and_doctor_say_what_is_left(shell: Shell, memory: Memory) -> None:
+def test_status_and_doctor_report_texts_left_in_the_queue(shell: Shell, memory: Memory) -> None:
     assert shell.run("status", "--json").json["intake"]["waiting"] == 0
     assert doctor(shell)["state"] == "ok"
     send(memory)

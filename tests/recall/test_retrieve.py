@@ -134,7 +134,9 @@ def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_br4_relations_of_named_and_own_entities_are_brought(memory: Memory) -> None:
+def test_br4_a_hit_brings_the_relations_of_its_entities_and_of_those_it_names(
+    memory: Memory,
+) -> None:
     query = parse("analytics database")
     found, _, _ = retrieve(query, memory)
 

@@ -213,7 +213,9 @@ def test_it_replaces_only_what_is_named_and_what_the_user_did_not_state(tmp_path
     assert bun.evidence == {"contradicts": [users.id]}
 
 
-def test_words_that_name_no_record_are_what_was_rejected(tmp_path: Path) -> None:
+def test_instead_of_words_that_match_no_record_are_stored_as_a_rejected_alternative(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:

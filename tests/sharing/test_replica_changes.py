@@ -96,7 +96,7 @@ def test_a_change_of_own_words_reaches_the_log(name: str, ann: Home, bob: Home) 
     assert current(bob, "theirs") == current(ann, *heads.OWN)
 
 
-def test_what_changes_nothing_for_others_makes_no_operation(ann: Home, bob: Home) -> None:
+def test_changes_that_others_need_not_know_are_not_sent(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     ann.say(said.what, USER._replace(session="s9"))

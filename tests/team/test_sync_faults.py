@@ -261,7 +261,7 @@ def test_what_the_server_refuses_is_shown_with_the_reason(ann: Home) -> None:
     assert checks["shared log"]["state"] == "warning"
 
 
-def test_of_several_at_once_one_works_and_the_others_leave(ann: Home, bob: Home) -> None:
+def test_of_several_workers_one_exchanges_and_the_others_exit(ann: Home, bob: Home) -> None:
     remember(ann, *(f"Decision number {number}" for number in range(50)))
 
     workers = [ann.worker() for _ in range(4)]

@@ -418,7 +418,7 @@ def test_a_project_chosen_by_keyboard_is_kept_in_the_address(
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
-def test_every_question_is_asked_about_the_project_in_use(
+def test_every_request_of_the_page_names_the_selected_project(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address + "#/entity/Stripe?project=billing-2")

@@ -36,7 +36,7 @@ _RIGHT = (
     r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
 )
 _REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, anywhere')}"
-# "To" behind these opens no purpose.
+# After these words "to" does not introduce a purpose, as in "decided to keep".
 _TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"

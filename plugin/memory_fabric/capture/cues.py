@@ -99,7 +99,7 @@ def may_hear(prompt: str) -> bool:
 
 
 def typed_ends(prompt: str) -> str:
-    """Return the prompt, a long one without its middle."""
+    """Return the prompt; of a long one, only its beginning and its end."""
     if len(prompt) <= HEAD_CHARS + TAIL_CHARS:
         return prompt
     return f"{prompt[:HEAD_CHARS]}\n\n{prompt[-TAIL_CHARS:]}"

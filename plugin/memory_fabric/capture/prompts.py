@@ -20,8 +20,8 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# A list of answers has at most this many words before it, or one of the words below; other lists
-# are work to do.
+# A numbered list is taken as answers if at most this many words stand before it, or if one of
+# _ANSWERING is among them; any other list is a list of tasks.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences are the same from this share of common content words.

@@ -49,7 +49,7 @@ def console() -> Console:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """Return these attributes of a value for JSON."""
+    """Return attributes of a value as a dict for JSON; `names` separates them by spaces."""
     return {name: getattr(value, name) for name in names.split()}
 
 

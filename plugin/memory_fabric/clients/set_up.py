@@ -228,8 +228,8 @@ def without_server(home: str, path: str, root: str) -> Change:
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a whole file of this package's, such as a client's plugin.
-    Raises BadInput if the path holds a file of someone else, OSError.
+    """Return the change that writes a file which belongs to this package as a whole, such as a
+    client's plugin. Raises BadInput if the path holds someone else's file, and OSError.
     """
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:

@@ -15,7 +15,8 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# A backup is old after a week, or after a week more than a large database waits for one.
+# A backup counts as old after a week. Large databases are backed up less often: theirs after
+# LARGE_EVERY_S and a week.
 OLD_BACKUP_S = 7 * 24 * 3600
 # Reading a larger index would delay writers; the command `check` does it.
 MAX_INDEXED_BYTES = 64 << 20

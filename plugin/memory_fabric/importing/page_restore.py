@@ -141,7 +141,8 @@ class _Comparison:
         self._own, self._mine = signed or mine, mine
         self._database = memory.database(store, create=False)
         self._left = Left()
-        # The first of an id: a person who adds an item may copy one with its comment.
+        # Of items with the same id the first counts: a person who adds an item may copy another one
+        # with the comment that holds its id.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -215,7 +216,9 @@ class _Comparison:
     def _take_edit(
         self, live: tuple[Record, list[str]], record: Record, sums: Sequence[Any]
     ) -> bool:
-        """Take over the edit of a known record; return False if the record stays unchanged."""
+        """Apply the edit that the page makes to a known record; if it is not applied, note why and
+        return False.
+        """
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)

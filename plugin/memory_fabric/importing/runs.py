@@ -147,9 +147,10 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Return the memory of a run's project, by id or folder; if it is unknown, the user's alone.
+    """Open the memory of an import run's project, found by its id or folder; if the project is
+    unknown, only the user's memory.
 
-    The folder may have been deleted since, and must not become a project of its own.
+    The folder may have been deleted since; opening it must not make it a project of its own.
     """
     id_ = key
     if not ids.is_project_id(key):

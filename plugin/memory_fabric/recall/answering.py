@@ -206,7 +206,8 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
 
 # A hit with the first share of the question's weight holds the whole; others need the second one.
 WHOLE, MUCH = 0.95, 0.4
-# A question of one subject word is held by everything about the subject.
+# Hits are cut off only if the first one matches at least this many words: a single word is matched
+# by everything about its subject.
 CUT_OFF_LEAST_WORDS = 2
 
 

@@ -201,8 +201,9 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters for the store. Names of projects are folded, with an empty one if untagged
-    rows are meant, too. Domains are left out, since the memory itself is scoped to them.
+    """Return the filters as the store needs them. Names of projects are case-folded; '' is added if
+    this project is among them, to match rows without a project. Domains are dropped, since the
+    memory is already limited to them.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]

@@ -215,7 +215,8 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy lacks so few of the words that it has one of these; rare ones name few hits.
+        # A near copy lacks so few of these words that it must share one of any `selective` of them.
+        # The rarest are chosen, since they lead to the fewest hits.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):

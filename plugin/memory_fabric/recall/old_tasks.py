@@ -54,10 +54,12 @@ def told(
     told_hits: Sequence[Hit],
     is_known: Callable[[str], bool],
 ) -> Hit | None:
-    """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
-    files; None if there is none for certain, or if the session knows the record of its end.
+    """Return the earlier task that the prompt almost repeats, in one line: what it was, how it
+    ended, its files. Return None if no task matches for certain, or if the session already knows
+    the record of its end.
 
-    `turns_of` finds the past turns of a query; `told_hits` are told beside the task.
+    `turns_of` finds past turns for a query; `told_hits` are shown beside the task and not repeated
+    in it.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)

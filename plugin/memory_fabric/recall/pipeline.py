@@ -194,7 +194,9 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Return the hits to inject: of these candidates, and fixes of a failure that is shown."""
+        """Choose the hits to inject, from the candidates and, if the prompt shows a failure, from
+        its known fixes.
+        """
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:

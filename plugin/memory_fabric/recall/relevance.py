@@ -293,7 +293,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     asked_spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
     spans = (*asked_spans, *query.spans)
     unasked = frozenset(map(stem, query.unasked))
-    # In a long text such a word asks for nothing.
+    # In a long text a word such as "who" or "when" does not make it a question.
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
 
     @cache

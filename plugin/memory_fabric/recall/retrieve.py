@@ -40,7 +40,7 @@ NEAR_LIMIT = 60
 MAX_PATHS_AS_HITS = 5
 # The most paths that a prompt is told whole.
 MAX_PATHS_TOLD = 2
-# The number of entities from which a relationship question starts.
+# The most entities from which relations are followed for one question.
 MAX_STARTS = 4
 # A longer name in capitals is an identifier.
 MAX_ABBREVIATION = 4

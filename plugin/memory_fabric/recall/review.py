@@ -66,8 +66,8 @@ class Due(NamedTuple):
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return what is due for review at `now`, each record once, in the order of KINDS. Near
-    duplicates are looked for among so many of the newest records (`compared`).
+    """Return what is due for review at `now`: each record once, in the order of KINDS. Near
+    duplicates are looked for only among the newest `compared` records.
     """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
@@ -98,7 +98,9 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return what programs and colleagues, or the one of a name, stated and nobody confirmed."""
+    """Return what programs and colleagues brought and nobody has confirmed; with `name`, only what
+    that program or colleague brought.
+    """
     own = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)

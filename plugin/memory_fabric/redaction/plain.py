@@ -241,7 +241,9 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if several words are a passphrase: under that name, and unlike a sentence."""
+    """Return True if a value of several words is a passphrase: its name means a password, and it
+    does not read like a sentence.
+    """
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False

@@ -38,7 +38,7 @@ ITEM, COLUMNS_END = "- [", "] "
 
 
 class _Clean(dict[str, None]):
-    """Texts that `redact` leaves as they are: most are looked at again when they are stored."""
+    """Cache of texts in which `redact` found nothing: most are redacted again when stored."""
 
     chars = 0
 

@@ -325,7 +325,9 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
-    """Return True if the word behind an account is its password, not a number or a thing's name."""
+    """Return True if the word after an account name is its password, rather than a number or a
+    name.
+    """
     value = pair.group(1)
     if is_known_form(value) or is_placeholder(value) or is_hex(value.rjust(32, "0")):
         return False

@@ -45,7 +45,9 @@ _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """The text without credentials of a published shape, and without what goes with them."""
+    """Return the text with credentials of known token formats replaced, and with the AWS secret
+    beside a key id.
+    """
     # Our own shapes, then those of public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
     rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]

@@ -341,7 +341,9 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with what it binds; nothing has to pass first that no user named."""
+    """Return a record with its bindings and with what has to pass first. What the user neither
+    typed nor confirmed is not required to pass.
+    """
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in required_by(when) if binding.text not in unsaid)

@@ -209,7 +209,9 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the name of a program that was installed: `.venv/bin/pytest` is `pytest`."""
+    """Return the name of a program in a `bin` folder: `.venv/bin/pytest` is `pytest`. Any other
+    program is returned as it is.
+    """
     is_installed = "/bin/" in program or "/.bin/" in program
     return os.path.basename(program) if is_installed else program
 

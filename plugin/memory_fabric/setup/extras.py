@@ -41,7 +41,8 @@ EMBEDDED = {
     "episodes": "t.role = 'user'",
 }
 KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
-# Only the newest rows are looked at, in 5 ms: the process finds older ones when it is next started.
+# Only this many of the newest keys are checked, which takes 5 ms; the embedding process finds older
+# rows without a vector when it is next started.
 MAX_KEYS_READ = 5000
 
 

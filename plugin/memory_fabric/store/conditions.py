@@ -105,7 +105,9 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
-    """Return the condition on entities `e`, which have neither session nor agent."""
+    """Return the SQL condition on entities (alias `e`). An entity has neither session nor agent, so
+    a filter by either matches none.
+    """
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
     condition = Condition().among("e.type COLLATE NOCASE", filters.types)

@@ -395,7 +395,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def is_torn(handle: int) -> bool:
-    """True if the file's last line has no end."""
+    """True if the file is not empty and does not end with a newline."""
     if not os.fstat(handle).st_size:
         return False
     os.lseek(handle, -1, os.SEEK_END)

@@ -65,11 +65,13 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
-    """Note that no record with `When:` names a call, so that the mark is set again only after a
-    change of one of them. Failures cost only starts of Python.
+    """Record that no rule with `When:` applies to any tool call, and remove the mark `has-rules`; a
+    change of one of these rules brings it back. A failure only means that Python is started without
+    need.
 
-    `state` is `state_of_rules` from before they were read: after a change since, nothing is noted.
-    It is called within a transaction, so that no other process changes one meanwhile.
+    `state` is the result of `state_of_rules` from before the rules were read: if they have changed
+    since, nothing is recorded. Call it within a transaction, so that no other process changes a
+    rule meanwhile.
     """
     try:
         if not state or state_of_rules(connection) != state:

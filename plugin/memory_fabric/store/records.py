@@ -121,7 +121,7 @@ def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Re
 
 
 def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:
-    """Return the numbers of sessions in which these records were stated, by id."""
+    """Return, by record id, in how many sessions each of these records was stated."""
     query = f"SELECT id, sightings FROM records WHERE id IN ({marks(ids)})"
     return {row[0]: row[1] for db in databases for row in db.rows(query, ids)} if ids else {}
 

@@ -32,7 +32,7 @@ def ids(shell: Shell, *words: str) -> list[str]:
     return [c["id"] for c in shell.run("candidates", "--json", *words).json["candidates"]]
 
 
-def test_nothing_waits_at_first_and_that_is_said_helpfully(shell: Shell) -> None:
+def test_an_empty_list_of_candidates_says_what_would_appear_in_it(shell: Shell) -> None:
     done = shell.run("candidates")
 
     assert done.status == 0

@@ -171,7 +171,7 @@ def test_a_purge_is_no_part_of_a_step(shell: Shell, filled: dict[str, str]) -> N
     assert ("stale", filled["stale"]) in due(shell)
 
 
-def test_a_rule_that_names_what_nobody_typed_waits_until_the_user_agrees(
+def test_a_rule_bound_to_words_that_the_user_did_not_type_waits_for_confirmation(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {WHEN: "deploy", UNSAID: ["deploy"]}

@@ -70,7 +70,7 @@ def test_a_terminal_without_unicode_gets_plain_symbols(shell: Shell) -> None:
     assert "+ ok" in done.out and "✓" not in done.out and "\\u2713" not in done.out
 
 
-def test_the_doctor_makes_nothing_where_nothing_is(shell: Shell) -> None:
+def test_doctor_does_not_create_the_data_folder(shell: Shell) -> None:
     data = shell.user_home / "runtime"
 
     look(shell, CLAUDE_PLUGIN_DATA=str(data))

@@ -34,7 +34,7 @@ def test_a_later_session_gets_the_newer_and_not_the_older(client: SimulatedClien
     assert "MongoDB holds" not in context
 
 
-def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
+def test_turns_and_graph_entries_of_a_superseded_decision_are_not_recalled(
     client: SimulatedClient,
 ) -> None:
     client.say("user", OLD, session="session-1")

@@ -319,7 +319,9 @@ def test_a_command_of_a_person_is_obeyed_after_a_scheduled_turn(client: Simulate
     assert "notes are off" in fire(client, "notes off")["reason"]
 
 
-def test_an_event_that_comes_while_a_tool_runs_commands_nothing(client: SimulatedClient) -> None:
+def test_an_event_that_arrives_during_a_tool_call_cannot_give_commands(
+    client: SimulatedClient,
+) -> None:
     enter(client, "Please run the tests.", **TYPED)
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "hooks/launch"}}
     client.say("assistant", call)

@@ -452,7 +452,7 @@ def test_it_serves_the_address_of_the_newer_protocol_too(shell: Shell) -> None:
         assert server.get("/api/status").status == 200
 
 
-def test_open_gives_the_browser_a_key_that_opens_once(shell: Shell, tmp_path: Path) -> None:
+def test_serve_open_gives_the_browser_a_single_use_key(shell: Shell, tmp_path: Path) -> None:
     given = tmp_path / "given"
     program = tmp_path / "browser"
     program.write_text(

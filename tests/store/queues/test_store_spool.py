@@ -153,7 +153,7 @@ def test_the_backlog_names_other_addresses_and_the_oldest(tmp_path: Path) -> Non
     assert found.oldest_at == "2027-01-15T08:00:00.000Z"
 
 
-def test_erasing_takes_what_waits_and_what_was_refused_and_leaves_the_rest(tmp_path: Path) -> None:
+def test_erase_removes_matching_items_waiting_or_rejected_and_no_others(tmp_path: Path) -> None:
     said = {"a": "Ann leaves in May", "b": "Ann leaves in May, too", "c": "Tabs, not spaces"}
     for number, (key, text) in enumerate(said.items()):
         add(tmp_path, key, text, now_s=NOW_S + number)

@@ -102,7 +102,9 @@ def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]
 
 
 def text(debt: Debt) -> str:
-    """Return the lines of the block; '' if nothing waits."""
+    """Return the review debt as lines for the assistant: what was closed, contradictions, and
+    candidates to note or drop. '' if there is none.
+    """
     lines = [f"{line}." for line in debt.closed_lines]
     lines += [
         f"{_quoted(new)} contradicts {_quoted(old)}: Dropped: the id of the one that does not hold."

@@ -67,7 +67,7 @@ _CLOSINGS = {
 }  # fmt: skip
 _CANDIDATE = rf"\[\s?({_NOTE_ID})\s?\]"
 _ID = rf"\[?\s?({_NOTE_ID})\s?\]?"
-# Signs and a remark in brackets, which may follow a quotation.
+# Punctuation, or a remark in brackets, that may follow a quotation.
 _AFTER_QUOTATION = r"(?:[\s.,;。；!?)*_`]|\([^()]{0,60}\)){0,20}"
 _FENCE = r"(?P<fence>`{3,200}(?=[^`]{0,200}\Z)|~{3,200})"
 _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"

@@ -132,7 +132,8 @@ def _hidden_by(project: Project) -> list[str]:
     git = shutil.which("git")
     if git is None:
         return []
-    # The user's own git and repository; with fsmonitor off, git runs no program of the repository.
+    # This is safe to run: git and the repository are the user's own, and without fsmonitor git
+    # starts no program that the repository names.
     command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index"]
     try:
         process = subprocess.run(

@@ -50,7 +50,8 @@ class Standing:
         current = [r for r in records_read if not self._is_passed_over(r, sightings)]
         newer = _newer(memory, current)
         current += newer
-        # What contradicts a record has its place, before it.
+        # A record that contradicts another one is ranked as being of that one's type, so that it
+        # comes before it.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
         best = session_block.ranked(current, sightings)

@@ -17,7 +17,7 @@ from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.store import quick_counts, switches
 from memory_fabric.store.projects import identity, registry_file
 
-# The longest that it may take, by the clock.
+# The longest that the status line may take, in seconds of wall-clock time.
 MAX_S = 1.5
 MAX_NAME_CHARS = 40
 NAME = "memory"

@@ -71,7 +71,7 @@ def keep_incidents(
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    # The client may write the answer that states the cause after this reading.
+    # Kept for the next reading: the answer that states the cause may not be in the transcript yet.
     kept = {"failing": failing, "passed": unexplained}
     more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
     return {**notes, "calls": calls, **more}
@@ -122,7 +122,9 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the noted fix of a failure: the only one, or that with most words of its evidence."""
+    """Return the noted fix of a failure: with `is_only` the only one, otherwise the one that shares
+    most words with the failure's cause and evidence. None if too few are shared.
+    """
     if is_only:
         return noted[0] if noted else None
     evidence = incidents.evidence_of(failure)

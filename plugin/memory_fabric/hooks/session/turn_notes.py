@@ -199,7 +199,7 @@ def last_said(memory: Memory, session: str) -> str:
 
 
 def noted_before(memory: Memory, sentence: str) -> models.Record | None:
-    """Return the record with the user's trust that has this sentence as its quotation."""
+    """Return the active record of trust "user" that quotes this sentence; None if there is none."""
     sentence_form = same_form(sentence)
     return next(
         (
@@ -242,7 +242,8 @@ def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[Owned
     saved for another one, found by its uuid or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # The session that each turn names; a copied prompt names none and has its answer's.
+    # The session of each turn. A prompt that was copied into a fork does not name its own: it
+    # belongs to the session of the answer that follows.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):

@@ -226,9 +226,10 @@ class HealthApi:
 
 
 class McpEndpoint:
-    """The endpoint `/mcp` over one memory for all clients.
+    """The MCP endpoint `/mcp`; all clients share one memory.
 
-    The SDK is loaded with the first request, so that the page alone does not wait for it.
+    The MCP SDK is imported at the first MCP request, so that serving only the page does not wait
+    for it.
     """
 
     def __init__(self, store: Store) -> None:

@@ -187,7 +187,7 @@ class SpaceQueries:
 
 
 def of_database(error: psycopg.Error) -> FabricError:
-    """Return the error of a request for one of the database or its driver."""
+    """Translate an error of the database or its driver into the error that a request reports."""
     return of_log(team_error(error, "Cannot answer"))
 
 

@@ -76,7 +76,9 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return the fields of a record that the caller may use; None if the value is no record."""
+    """Return the fields of the row's record as `member` may see them; None if the row holds no
+    record of a team.
+    """
     value, id_ = row.value, row.value.get("id")
     is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
     if not is_record or not claims_read.is_of_a_team(value):

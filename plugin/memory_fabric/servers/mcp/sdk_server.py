@@ -68,7 +68,9 @@ async def called(
 async def resource_read(
     params: types.ReadResourceRequestParams, whole_graph: Callable[[], Awaitable[str]]
 ) -> types.ReadResourceResult:
-    """Return the graph as a resource. Raises MCPError for another one, or if it cannot be read."""
+    """Return the graph as an MCP resource. Raises MCPError if another URI is asked for, or if the
+    graph cannot be read.
+    """
     if str(params.uri) != GRAPH_URI:
         missing = protocol.not_found(str(params.uri))
         raise MCPError(missing.code, missing.message)

@@ -153,7 +153,8 @@ class RequestHandler:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # A mirrored file has a home of its own within the one that everybody has.
+        # Callers are noted in the home that all share; with MEMORY_FILE_PATH this memory's own home
+        # lies within it.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
             raise FabricError(UNKNOWN if caller is None else WITHOUT_ID)

@@ -16,7 +16,8 @@ from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 
-# Statements of others whose tombstone is set, as (key, the tombstone's key and time).
+# Statements of others that were forgotten here (a tombstone is set), as (their key, the tombstone's
+# key and time).
 _FORGOTTEN = (
     "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
     "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "

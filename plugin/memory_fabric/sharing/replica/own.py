@@ -220,7 +220,7 @@ class _Stated:
     def say_record(self) -> None:
         id_ = self.value["id"]
         stored = records.find(self.c, "id = ?", (id_,))
-        # Session and agent are known only where it was said.
+        # Session and agent are known only on the machine on which the record was stated.
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]

@@ -60,7 +60,9 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return this user's own statement from another machine; None if it does not fit its key."""
+    """Return this user's own statement as another machine sent it, cleaned; None if it is malformed
+    or belongs to another key.
+    """
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
     is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
     return write.cleaned(value) if is_whole else None

@@ -185,7 +185,9 @@ def remove(home: str, key: str) -> None:
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the lock file of one tie for one use."""
+    """Return the path of the lock file for one use (SYNC or FOLLOW) of a tie between a database and
+    a shared space.
+    """
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 

@@ -51,7 +51,9 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Take over a past session for the run `batch`, as ended; return the offset read so far."""
+    """Register a past session as ended, for the run `batch`; return the offset up to which its
+    transcript has been read.
+    """
     from memory_fabric.store.operations import learn  # late: never in a hook
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""

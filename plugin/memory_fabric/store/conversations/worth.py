@@ -18,7 +18,8 @@ ASKED_FOR = "recall"
 # The channels of a rule that held a call back or asked the user about it, and of a fix that was
 # told when its error came again.
 HELD, QUESTION, FIX = "held", "asked", "fix"
-# So many memories of a session are judged at the end of a turn, those told last.
+# At most this many of the memories that a session was shown are judged at the end of a turn, the
+# latest first.
 MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 

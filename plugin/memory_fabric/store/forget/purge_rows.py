@@ -350,7 +350,9 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in this column holds what is sought, some hundred at once."""
+    """Yield the rows whose text in this column contains what is sought. Texts are searched in
+    batches first, then one by one where a batch contains it.
+    """
     some: list[Row] = []
     chars = 0
     for row in chain(rows, (None,)):

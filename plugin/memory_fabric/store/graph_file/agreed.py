@@ -63,7 +63,9 @@ def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) 
 
 
 def state_of(db: Database) -> State | None:
-    """Return the last agreed state; None if unknown, or if it belongs to another database."""
+    """Return the state in which the database and its mirrored file last agreed; None if none is
+    saved, or if it belongs to another database.
+    """
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     state = _state_in(json.loads(row[0])) if row else None
     return state if state and _is_of(db, state) else None

@@ -177,7 +177,9 @@ def can_be_appended(content: bytes, edits: Edits) -> bool:
 
 
 def _first_relation(content: bytes) -> int:
-    """Return the place of the first relation in a usual form; the end if there is none."""
+    """Return the offset of the first line that begins like a relation in one of the usual forms
+    (_RELATIONS); the length of the content if there is none.
+    """
     if content.startswith(_RELATIONS):
         return 0
     places = [content.find(b"\n" + form) + 1 for form in _RELATIONS]

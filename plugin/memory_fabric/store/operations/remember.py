@@ -50,8 +50,8 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # The words of a closed record from before it was closed, as when a turn is read late. The same
-    # words said later make a new record.
+    # The text of a closed record, but said before it was closed (the turn is read late): a
+    # repetition. Said later, the same text makes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -313,7 +313,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # What a weaker voice adds would be read as the stronger one's.
+    # What less trusted text adds would be read with the trust of the older record.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,

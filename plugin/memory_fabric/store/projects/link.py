@@ -143,7 +143,8 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
     """Carry out the plan and flush; return how many records and entities were copied. Raises
-    StoreUnavailable, then unchanged, BadInput if the links have changed, OSError.
+    StoreUnavailable (the links are then unchanged), BadInput if another process changed the links
+    meanwhile, and OSError.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)

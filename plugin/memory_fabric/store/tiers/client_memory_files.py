@@ -68,7 +68,7 @@ def split(text: str) -> list[str]:
     heading without text. Our blocks and one-line comments are left out.
     """
     parts = memory_md.parse(text)
-    # First the whole text: a key or a private block spans lines.
+    # Redact the whole text first, since a key or a private block may span several lines.
     whole = redact(f"{parts.before}\n{parts.after}")
     notes: list[str] = []
     for heading, body in _blocks(whole.split("\n")):

@@ -109,7 +109,7 @@ def promote(
 
 
 def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
-    """Return the lines that are in the block now by their ids."""
+    """Return the lines that the file's memory block holds now, keyed by record id."""
     return parse(_read(notes.path)).lines
 
 
@@ -194,7 +194,10 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return lines for the records that fit beside the other text, the `lacked` lines, and ids."""
+    """Return the lines of the block, as many as fit beside the other text: those of `records`,
+    then, under a heading of their own, the `lacked` lines. With them, the ids of the records that
+    fitted.
+    """
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
     room_lines -= bool(lacked)
