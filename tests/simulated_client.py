@@ -90,6 +90,21 @@ class SimulatedClient:
         given = self.context("UserPromptSubmit", session, prompt=text).splitlines()
         return "".join(line for line in given if line.partition(":")[0] in HEADINGS)
 
+    def stop(self, said: str = "All right.", session: str = "session-1") -> str:
+        """Return the notice at the end of a turn in which the assistant said this."""
+        return str(self.fire("Stop", session, last_assistant_message=said).get("systemMessage", ""))
+
+    def starts(self, session: str) -> tuple[str, str]:
+        """Return the notice and the block of a session's start."""
+        reply = self.fire("SessionStart", session, source="startup")
+        block = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
+        return str(reply.get("systemMessage", "")), str(block)
+
+    def types(self, prompt: str, session: str = "session-1") -> str:
+        """Return the notice for a prompt that is a command; '' if it went to the assistant."""
+        reply = self.fire("UserPromptSubmit", session, prompt=prompt)
+        return str(reply.get("reason", "")) if reply.get("decision") == "block" else ""
+
     def note(
         self,
         kind: str,
@@ -112,8 +127,7 @@ class SimulatedClient:
         )
         line += f' From: "{quotation}"' if quotation else ""
         self.fire("UserPromptSubmit", session, prompt=prompt or quotation or "Go on, please.")
-        reply = self.fire("Stop", session, last_assistant_message=f"Done.\n\n{line}")
-        return str(reply.get("systemMessage", ""))
+        return self.stop(f"Done.\n\n{line}", session)
 
     def say(
         self, role: str, *blocks: dict[str, Any] | str, session: str = "session-1", **more: str
@@ -144,6 +158,20 @@ class SimulatedClient:
             return list(memory.find_records(where))
         finally:
             memory.close()
+
+    def record_of(self, words: str) -> Record:
+        """Return the only record of these words, also one that was closed."""
+        (record,) = [record for record in self.records("1") if words in record.what]
+        return record
+
+    def id_of(self, words: str) -> str:
+        """Return the id of the record of these words, as people type it."""
+        return self.record_of(words).id[-8:]
+
+    def is_open(self, words: str) -> bool:
+        """Return True if nothing has closed the record of these words."""
+        record = self.record_of(words)
+        return not (record.valid_to or record.superseded_by)
 
     @property
     def fabric_home(self) -> Path:

@@ -59,7 +59,7 @@ def show(page: Page, place: str) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds against WCAG 2.1, levels A and AA, in what the page shows now."""
+    """Violations that axe finds against WCAG 2.1, levels A and AA, in what the page shows now."""
     wait_for_frames(page)
     found: list[str] = page.evaluate(
         """async (levels) => {

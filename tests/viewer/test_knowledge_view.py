@@ -1,4 +1,4 @@
-"""What the project knows, on one page: its chapters, and how it is printed."""
+"""The view of all that a project knows: its chapters, and how it is printed."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def bring(shell: Shell) -> None:
 
 
 def colleague(shell: Shell, *said: str) -> str:
-    """What bob, who has a home of his own, remembers; the lines of his journal."""
+    """Memories of bob, who has a home of his own; the lines of his journal."""
     folder = shell.user_home.parent / f"bob {len(list(shell.user_home.parent.iterdir()))}"
     bob = Shell(folder)
     bob.environ["USER"] = "bob"

@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hook_work import ERROR, PYTEST, changed, ran, stop
-from memory_fabric.models import Record
 from simulated_client import SimulatedClient
 
 OLD, NEW = "The basket limit is 40 items", "The basket limit is 60 items"
 ASKED = "Validate the basket limit in the form."
-
-
-def the(client: SimulatedClient, words: str) -> Record:
-    """The record of these words, also one that was closed."""
-    (record,) = [record for record in client.records("1") if words in record.what]
-    return record
 
 
 def said_twice(client: SimulatedClient, quotation: str | None = None, kind: str = "fact") -> None:
@@ -41,8 +34,8 @@ def test_both_stay_and_a_prompt_is_told_the_newer_one_first(
 
     new, old = places(told)
     assert 0 <= new < old
-    assert f"said before {the(client, NEW).id[-8:]}" in told.splitlines()[old]
-    assert not the(client, OLD).superseded_by
+    assert f"said before {client.record_of(NEW).id[-8:]}" in told.splitlines()[old]
+    assert not client.record_of(OLD).superseded_by
 
 
 def test_the_notice_asks_which_of_the_two_holds(client: SimulatedClient) -> None:
@@ -50,7 +43,7 @@ def test_the_notice_asks_which_of_the_two_holds(client: SimulatedClient) -> None
 
     notice = client.note("fact", NEW, session="session-2")
 
-    old, new = the(client, OLD).id[-8:], the(client, NEW).id[-8:]
+    old, new = client.record_of(OLD).id[-8:], client.record_of(NEW).id[-8:]
     assert f"contradicts {old}" in notice
     assert f"`replace {new}` or `keep {old}`" in notice
 
@@ -135,7 +128,7 @@ def test_a_value_that_is_taken_back_is_the_newest_again(client: SimulatedClient)
 def test_the_users_answer_ends_the_mark(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
 
-    client.prompt(f"keep {the(client, OLD).id[-8:]}", "session-3")
+    client.prompt(f"keep {client.record_of(OLD).id[-8:]}", "session-3")
     client.fire("Stop", "session-3", last_assistant_message="Done.")
 
     shown = client.memory_md_file().read_text()
@@ -174,20 +167,20 @@ class TestRefuted:
         client.note("fact", wrong, "")
         client.note("fact", right, "")
 
-        assert the(client, wrong).superseded_by == the(client, right).id
+        assert client.record_of(wrong).superseded_by == client.record_of(right).id
 
     def test_an_unquoted_rule_closes_no_rule_of_the_users(self, client: SimulatedClient) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 
-        assert not the(client, OLD).superseded_by
+        assert not client.record_of(OLD).superseded_by
 
     def test_a_fix_whose_command_has_not_passed_is_told_to_nobody(
         self, client: SimulatedClient
     ) -> None:
         self.fixed(client, passes=False)
 
-        assert the(client, "KeyError").status == "candidate"
+        assert client.record_of("KeyError").status == "candidate"
         assert "KeyError" not in client.prompt("The cart test fails: KeyError: 'total'", "s-2")
 
     def test_a_fix_is_active_once_its_command_has_passed(self, client: SimulatedClient) -> None:
@@ -200,12 +193,12 @@ class TestRefuted:
 
     def test_a_fix_that_failed_again_loses_its_place(self, client: SimulatedClient) -> None:
         self.fixed(client, passes=True)
-        assert the(client, "KeyError").status == "active"
+        assert client.record_of("KeyError").status == "active"
 
         ran(client, PYTEST, ERROR, failed=True)
         stop(client, said="It still fails.")
 
-        assert the(client, "KeyError").status == "candidate"
+        assert client.record_of("KeyError").status == "candidate"
 
     def test_another_error_of_the_same_command_refutes_nothing(
         self, client: SimulatedClient
@@ -215,7 +208,7 @@ class TestRefuted:
         ran(client, PYTEST, "Exit code 1\nE   ValueError: no currency\n1 failed", failed=True)
         stop(client, said="Another test fails now.")
 
-        assert the(client, "KeyError").status == "active"
+        assert client.record_of("KeyError").status == "active"
 
     @staticmethod
     def fixed(client: SimulatedClient, *, passes: bool) -> None:

@@ -16,12 +16,6 @@ RULE = "Never start the dev server, since the user runs it himself"
 SAID = "Never start the dev server yourself, I run it on my own"
 
 
-def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
-    """The notice at the end of a turn in which the assistant said this."""
-    reply = client.fire("Stop", session, last_assistant_message=said)
-    return str(reply.get("systemMessage", ""))
-
-
 def only(client: SimulatedClient) -> Record:
     (record,) = client.records()
     return record
@@ -55,7 +49,7 @@ class TestTrust:
         assert notice == f"memory-fabric remembered rule ({id_}) in your words: “{SAID}”"
         client.prompt("Look at the header.")
         lines = "Noted fact: The lamp is green.\nNoted fact: The staging host restarts every night."
-        notice = stop(client, f"Done.\n\n{lines}")
+        notice = client.stop(f"Done.\n\n{lines}")
         green, staging = (r.id[-8:] for word in ("green", "staging") for r in with_(client, word))
         assert notice == (
             f"memory-fabric remembered fact “The lamp is green” ({green}); "
@@ -69,7 +63,7 @@ class TestTrust:
         summary = "<summary>\nNoted fact: The staging host restarts every night.\n</summary>"
         client.fire("PostCompact", trigger="auto", compact_summary=summary)
 
-        assert "fact “The staging host restarts every night” (" in stop(client, "Done.")
+        assert "fact “The staging host restarts every night” (" in client.stop("Done.")
 
     @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
     def test_a_note_without_a_true_quotation_has_the_assistants_trust(
@@ -85,7 +79,7 @@ class TestTrust:
         self, client: SimulatedClient
     ) -> None:
         client.prompt(SAID)
-        stop(client, "All right.")
+        client.stop("All right.")
         client.prompt("Look at the header.")
         client.note("rule", RULE, SAID, prompt="Now the cart, please.")
         assert only(client).trust == "user"
@@ -99,7 +93,7 @@ class TestTrust:
 
     def test_words_of_the_transcript_alone_are_not_the_users(self, client: SimulatedClient) -> None:
         client.say("user", SAID)
-        stop(client, f'Noted rule: {RULE}. From: "{SAID}"')
+        client.stop(f'Noted rule: {RULE}. From: "{SAID}"')
 
         assert only(client).trust == "assistant"
 
@@ -119,7 +113,7 @@ class TestTrust:
     def test_an_agreed_decision_does_not_bind(self, client: SimulatedClient) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
-        stop(client, "Shall I keep the cart in Redis?")
+        client.stop("Shall I keep the cart in Redis?")
         notice = client.note("decision", "The cart is kept in Redis", "yes, do it")
 
         record = only(client)
@@ -207,7 +201,7 @@ class TestKeeping:
     def test_the_final_full_stop_is_not_kept(
         self, client: SimulatedClient, said: str, kept: str
     ) -> None:
-        stop(client, f"Noted rule: {said} Why: the law")
+        client.stop(f"Noted rule: {said} Why: the law")
 
         record = only(client)
         assert (record.what, record.why) == (kept, "the law")
@@ -216,14 +210,14 @@ class TestKeeping:
         prose = "We decided to use Redis because it is fast. The root cause was the pool size."
         client.say("user", "Go on.")
         client.say("assistant", prose)
-        stop(client, prose)
+        client.stop(prose)
         client.fire("SubagentStop", agent_id="a", agent_type="poet", last_assistant_message=prose)
         client.fire("PostCompact", compact_summary=prose)
 
         assert client.records("1") == []
 
     def test_a_note_in_a_code_fence_is_an_example(self, client: SimulatedClient) -> None:
-        stop(client, f"So it looks:\n```\nNoted rule: {RULE}.\n```")
+        client.stop(f"So it looks:\n```\nNoted rule: {RULE}.\n```")
 
         assert client.records("1") == []
 
@@ -235,7 +229,7 @@ class TestKeeping:
         client.say("user", SAID)
         client.say("assistant", line)
         client.say("assistant", f"All done.\n\n{line}")
-        notice = stop(client, f"All done.\n\n{line}")
+        notice = client.stop(f"All done.\n\n{line}")
 
         assert only(client).trust == "user"
         assert notice.count("remembered") == notice.count("rule (") == 1
@@ -245,16 +239,16 @@ class TestKeeping:
     ) -> None:
         said = "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(23))
         client.prompt("Go on, please.")
-        notice = stop(client, said)
+        notice = client.stop(said)
 
         assert len(client.records("1")) == 20
         assert "3 lines not kept: Part 20 is made of steel; Part 21" in notice
-        assert "not kept" not in stop(client, said)
+        assert "not kept" not in client.stop(said)
         assert "Not kept: “Part 20 is made of steel" in client.feedback()
 
     def test_a_note_that_is_too_long_is_named_with_the_limit(self, client: SimulatedClient) -> None:
         client.prompt("Go on, please.")
-        notice = stop(client, f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
+        notice = client.stop(f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
 
         assert client.records("1") == []
         assert "1 line not kept: over 600 characters: The oven" in notice
@@ -265,18 +259,18 @@ class TestKeeping:
         client.say("user", "Go on.")
         client.say("assistant", f"Noted rule: {RULE}.", call)
 
-        assert "remembered" in stop(client, "Done.")
+        assert "remembered" in client.stop("Done.")
 
     def test_a_secret_is_in_no_note(self, client: SimulatedClient) -> None:
         secret = "sk-" + "aB3dE5fG7hI9jK1lM2nO4pQ6"
-        stop(client, f"Noted fact: {secret}\nNoted fact: The shop pays with {secret} at Stripe.")
+        client.stop(f"Noted fact: {secret}\nNoted fact: The shop pays with {secret} at Stripe.")
 
         assert "[redacted: " in only(client).what
         assert secret not in only(client).what
 
     def test_in_a_session_with_notes_off_none_is_kept(self, client: SimulatedClient) -> None:
         done = client.fire("UserPromptSubmit", prompt="notes off")
-        stop(client, f"Noted rule: {RULE}.")
+        client.stop(f"Noted rule: {RULE}.")
         noted = {"agent_type": "poet", "last_assistant_message": f"Noted rule: {RULE}."}
         client.fire("SubagentStop", agent_id="a", **noted)
 
@@ -304,7 +298,7 @@ class TestReplacing:
     def test_dropped_by_its_id_the_assistants_own_is_closed(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         record = only(client)
-        notice = stop(client, f"Dropped: {record.id[-8:]}")
+        notice = client.stop(f"Dropped: {record.id[-8:]}")
 
         (closed,) = client.records("1")
         assert closed.valid_to != ""
@@ -312,7 +306,7 @@ class TestReplacing:
 
     def test_the_users_is_not(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
-        stop(client, f"Dropped: {only(client).id[-8:]}")
+        client.stop(f"Dropped: {only(client).id[-8:]}")
 
         assert (only(client).valid_to, only(client).superseded_by) == ("", "")
 
@@ -359,7 +353,7 @@ class TestStopping:
         client.note("rule", RULE, quotation, prompt=SAID)
         reply = client.fire("UserPromptSubmit", prompt=f"forget {only(client).id[-8:]}")
         line = f"Noted rule: {RULE}." + (f' From: "{quotation}"' if quotation else "")
-        stop(client, line)
+        client.stop(line)
 
         assert "forgot" in str(reply)
         assert client.records("1") == []
@@ -385,7 +379,7 @@ class TestAsking:
         for n in range(15):
             client.note("rule", f"Part {n} is made of steel, {'and polished, ' * 15}as ever")
             client.prompt(f"Never paint part {n} yourself, I do that on my own machine.")
-            stop(client, "All right.")
+            client.stop("All right.")
 
         assert len(start(client, session="session-2")) <= 3000 + 1200
 
@@ -430,7 +424,7 @@ def test_notes_of_a_compaction_are_told_at_the_next_stop(client: SimulatedClient
 
     assert silent == {}
     assert only(client).trust == "user"
-    assert "Never start the dev server" in stop(client, "Done.")
+    assert "Never start the dev server" in client.stop("Done.")
 
 
 class Limited(Deadline):
@@ -461,7 +455,7 @@ def test_notes_for_which_no_time_is_left_are_stored_by_the_next_stop(
         "last_assistant_message": said,
     }
     first = dispatcher.run(json.dumps(event).encode(), client.environ, lambda _: Limited(asked))
-    second = stop(client, "Done.")
+    second = client.stop("Done.")
 
     assert sorted(r.what.split()[1] for r in client.records("1")) == sorted(parts)
     told = first.decode() + second

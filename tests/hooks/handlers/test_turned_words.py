@@ -10,11 +10,6 @@ USED = "We use pnpm for the packages of the storefront"
 PASTED = "Please read this issue.\nFrom now on use pnpm instead of npm.\nThe build is red."
 
 
-def stop(client: SimulatedClient, said: str = "All right.", session: str = "session-1") -> str:
-    reply = client.fire("Stop", session, last_assistant_message=said)
-    return str(reply.get("systemMessage", ""))
-
-
 def memory_file(client: SimulatedClient) -> str:
     path = client.memory_md_file()
     return path.read_text("utf-8") if path.exists() else ""
@@ -32,7 +27,7 @@ def test_a_statement_is_shown_with_the_words_that_reverse_it(
     client: SimulatedClient, prompt: str, turn: str
 ) -> None:
     notice = str(client.fire("UserPromptSubmit", prompt=prompt).get("systemMessage", ""))
-    stop(client)
+    client.stop()
 
     assert turn in notice
     (line,) = [line for line in memory_file(client).splitlines() if "push straight" in line]
@@ -41,7 +36,7 @@ def test_a_statement_is_shown_with_the_words_that_reverse_it(
 
 def test_a_statement_alone_is_shown_once(client: SimulatedClient) -> None:
     client.prompt("From now on always push straight to main.")
-    stop(client)
+    client.stop()
 
     assert memory_file(client).count("push straight") == 1
 
@@ -67,7 +62,7 @@ def test_a_question_a_confirmation_or_other_sentences_close_nothing(
     client.prompt(prompt)
     line = f'Noted decision: Yarn installs the modules. From: "{quotation}"'
     line += f"\nDropped: {old.id[-8:]}" if by_drop else f" Instead of: {old.id[-8:]}"
-    notice = stop(client, line)
+    notice = client.stop(line)
 
     (kept,) = client.records(f"id = '{old.id}'")
     assert (kept.valid_to, kept.superseded_by) == ("", "")
@@ -98,9 +93,9 @@ def test_only_an_assent_agrees_to_a_proposal(
 ) -> None:
     asked = "Shall I move the carts into the db?"
     client.say("assistant", asked)
-    stop(client, asked)
+    client.stop(asked)
     client.prompt(answer)
-    stop(client, f'Noted decision: Carts move to Postgres. From: "{answer}"')
+    client.stop(f'Noted decision: Carts move to Postgres. From: "{answer}"')
 
     (record,) = client.records()
     assert (record.trust, "agreed" in record.evidence) == ("assistant", agreed)
@@ -112,10 +107,10 @@ def test_a_kept_candidate_has_the_words_behind_its_sentence(client: SimulatedCli
     turn = "That at least is what the old handbook says, and it is wrong."
     said = "Don't ever touch the generated files of the parser."
     client.prompt(f"{filler}{said} {turn}")
-    stop(client)
+    client.stop()
     (heard,) = client.records("status = 'candidate'")
     client.fire("UserPromptSubmit", "session-2", prompt=f"keep {heard.id[-8:]}")
-    stop(client, session="session-2")
+    client.stop(session="session-2")
 
     assert turn in memory_file(client)
 
@@ -125,12 +120,12 @@ def test_no_note_settles_a_candidate_that_waits_for_the_users_yes(
     client: SimulatedClient, line: str
 ) -> None:
     client.prompt(PASTED)
-    stop(client)
+    client.stop()
     (waiting,) = client.records("1")
     assert waiting.status == "candidate"
     started = client.fire("SessionStart", "session-2", source="startup")
     client.prompt("Go on, please.", "session-2")
-    stop(client, line.format(waiting.id[-8:]), "session-2")
+    client.stop(line.format(waiting.id[-8:]), "session-2")
 
     assert waiting.id[-8:] not in str(started.get("hookSpecificOutput", {}))
     assert waiting.id in [record.id for record in client.records("status = 'candidate'")]
@@ -171,7 +166,7 @@ def test_the_notice_shows_the_words_of_each_note_of_the_user(client: SimulatedCl
         f"Noted fact: The {n} of the shop is measured." for n in ("door", "roof", "wall", "sign")
     ]
     quoted = [f'Noted rule: Paint number {n}. From: "{words}"' for n, words in enumerate(said)]
-    notice = stop(client, "\n".join([*own, *quoted]))
+    notice = client.stop("\n".join([*own, *quoted]))
 
     assert len(client.records("json_extract(body, '$.evidence.quotation') <> ''")) == len(said)
     assert all(record.id[-8:] in notice for record in client.records() if "Paint" in record.what)
@@ -186,10 +181,10 @@ class TestNotesOff:
     def test_the_chat_makes_no_memory(self, client: SimulatedClient, prompt: str) -> None:
         done = client.fire("UserPromptSubmit", prompt="notes off")["reason"]
         client.prompt(prompt)
-        stop(client)
+        client.stop()
         client.prompt("notes on")
         client.prompt("Go on, please.")
-        stop(client, f'Noted rule: This holds. From: "{prompt}"')
+        client.stop(f'Noted rule: This holds. From: "{prompt}"')
 
         assert "nothing that you say" in done
         assert [record.trust for record in client.records("1")] == ["assistant"]
@@ -227,7 +222,7 @@ def test_a_note_quoting_a_long_prompt_is_shown_with_the_words_around_the_quotati
     client: SimulatedClient,
 ) -> None:
     client.prompt(PASTED)
-    stop(client, 'Noted rule: pnpm is used. From: "From now on use pnpm instead of npm."')
+    client.stop('Noted rule: pnpm is used. From: "From now on use pnpm instead of npm."')
 
     shown = [line for line in memory_file(client).splitlines() if "pnpm" in line]
     assert all("Please read this issue" in line for line in shown)

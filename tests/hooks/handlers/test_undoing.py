@@ -1,4 +1,4 @@
-"""What was undone or forgotten is gone as a whole, and stays gone until it is redone."""
+"""Undone and forgotten memories: each is gone as a whole, and stays gone until it is redone."""
 
 from __future__ import annotations
 
@@ -11,18 +11,6 @@ from memory_fabric.ids import timestamp
 from simulated_client import SimulatedClient
 
 JSON_LINES = "Please write logs as JSON lines, from now on."
-
-
-def typed(client: SimulatedClient, prompt: str, session: str = "session-1") -> str:
-    """The notice for a prompt that is a command; '' if it went to the assistant."""
-    reply = client.fire("UserPromptSubmit", session, prompt=prompt)
-    return str(reply.get("reason", "")) if reply.get("decision") == "block" else ""
-
-
-def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
-    """The notice at the end of a turn in which the assistant said this."""
-    reply = client.fire("Stop", session, last_assistant_message=said)
-    return str(reply.get("systemMessage", ""))
 
 
 def held(client: SimulatedClient) -> list[str]:
@@ -45,19 +33,19 @@ def test_one_undo_takes_back_a_note_and_the_statement_whose_place_it_took(
         client.command("undo", "--last")
     else:
         id_ = client.records("what = 'Logs are JSON lines'")[0].id
-        said = typed(client, way if way != "of its id" else f"undo {id_[-8:]}")
+        said = client.types(way if way != "of its id" else f"undo {id_[-8:]}")
         assert "undone: remembered rule" in said and "Logs are JSON lines" in said
     assert held(client) == ["The staging host restarts every night"]
 
-    stop(client, "Done.")  # what the prompt stated is not heard again
+    client.stop("Done.")  # what the prompt stated is not heard again
     assert held(client) == ["The staging host restarts every night"]
-    assert "staging host" in typed(client, "undo")
+    assert "staging host" in client.types("undo")
     assert held(client) == []
 
 
 def test_both_are_redone_together(client: SimulatedClient) -> None:
     note_in_place_of_a_statement(client)
-    id_ = typed(client, "undo").split("memory-fabric undo ")[1][:8]
+    id_ = client.types("undo").split("memory-fabric undo ")[1][:8]
 
     client.command("undo", id_)
 
@@ -68,12 +56,12 @@ def test_both_are_redone_together(client: SimulatedClient) -> None:
 def test_undo_of_a_note_on_a_candidate_lets_that_wait_again(client: SimulatedClient) -> None:
     heard = "No, always write the changelog in the present tense."
     client.prompt(heard)
-    stop(client, "Done.")
+    client.stop("Done.")
     (candidate,) = client.records("status = 'candidate'")
-    stop(client, f"Noted rule: The changelog is in the present tense. From: [{candidate.id[-8:]}]")
+    client.stop(f"Noted rule: The changelog is in the present tense. From: [{candidate.id[-8:]}]")
     assert not client.records("status = 'candidate'")
 
-    typed(client, "undo")
+    client.types("undo")
 
     assert [(r.id, r.status) for r in client.records("1")] == [(candidate.id, "candidate")]
 
@@ -94,11 +82,11 @@ def test_who_forgets_a_decision_is_told_which_one_holds_again(client: SimulatedC
 
     assert again in client.command("forget", new).stdout
     assert held(client) == ["The cache is Memcached"]
-    said = typed(client, f"forget {new}")
+    said = client.types(f"forget {new}")
 
     assert f"{again} `undo last` brings it back" in said
     assert held(client) == ["The cache is Redis"]
-    assert "again" not in typed(client, f"forget {old}")
+    assert "again" not in client.types(f"forget {old}")
 
 
 def test_so_is_who_forgets_it_in_a_shell(client: SimulatedClient) -> None:
@@ -128,9 +116,9 @@ def undone_note(client: SimulatedClient) -> tuple[str, str]:
     client.fire("SessionStart", source="startup")
     client.fire("UserPromptSubmit", prompt=CACHE)
     at = timestamp()
-    stop(client, NOTED)
+    client.stop(NOTED)
     (record,) = client.records("what = 'The cache is Memcached'")
-    assert "undone" in typed(client, "undo")
+    assert "undone" in client.types("undo")
     return record.id[-8:], at
 
 
@@ -142,9 +130,9 @@ def remembered(client: SimulatedClient) -> list[str]:
 
 def test_the_assistant_is_not_told_of_a_note_that_was_undone(client: SimulatedClient) -> None:
     client.fire("UserPromptSubmit", prompt=CACHE)
-    stop(client, f"{NOTED}\nNoted fact: The staging host restarts every night.")
+    client.stop(f"{NOTED}\nNoted fact: The staging host restarts every night.")
     kept, undone = (client.records(f"what LIKE '%{x}%'")[0].id[-8:] for x in ("Mem", "staging"))
-    assert undone in typed(client, "undo")
+    assert undone in client.types("undo")
 
     feedback = client.feedback()
 
@@ -154,7 +142,7 @@ def test_the_assistant_is_not_told_of_a_note_that_was_undone(client: SimulatedCl
 
 def test_nor_that_a_memory_was_replaced_which_holds_again(client: SimulatedClient) -> None:
     _, new = replaced_cache(client)
-    typed(client, "undo")
+    client.types("undo")
 
     assert held(client) == ["The cache is Redis"]
     feedback = client.feedback()
@@ -172,12 +160,12 @@ def test_an_undone_note_is_not_read_again_in_the_transcript(
 
     if event == "Stop":
         client.prompt("Now the tests, please.")
-        assert "not kept" not in stop(client, "Done.")
+        assert "not kept" not in client.stop("Done.")
     elif event == "SessionStart":
         age(client, client.transcript)
         client.fire(event, "session-2", source="startup", transcript_path="")
         client.fire("UserPromptSubmit", "session-2", prompt="Now the tests, please.")
-        assert "not kept" not in stop(client, "Done.", "session-2")
+        assert "not kept" not in client.stop("Done.", "session-2")
     else:
         client.fire(event, trigger="manual", reason="exit")
 
@@ -212,13 +200,13 @@ def test_what_was_dropped_and_opened_again_is_not_dropped_by_the_same_line(
     (record,) = client.records()
     client.fire("UserPromptSubmit", prompt="Go on, please.")
     at, said = timestamp(), f"Done.\n\nDropped: {record.id[-8:]}"
-    stop(client, said)
+    client.stop(said)
     assert held(client) == []
-    typed(client, "undo")
+    client.types("undo")
     client.say("user", "Go on, please.", timestamp=at)
     client.say("assistant", said, timestamp=at)
 
-    stop(client, "Done.")
+    client.stop("Done.")
 
     assert held(client) == ["The staging host restarts every night"]
 
@@ -229,10 +217,10 @@ def test_a_prompt_that_was_undone_before_its_entry_came_states_nothing_later(
     client.writes_entries = False
     client.prompt(JSON_LINES)
     assert held(client) == ["Write logs as JSON lines, from now on"]
-    typed(client, "undo")
+    client.types("undo")
     client.entry(JSON_LINES)
 
-    stop(client, "Done.")
+    client.stop("Done.")
 
     assert held(client) == []
 
@@ -242,10 +230,10 @@ def test_a_redone_note_is_the_users_though_its_prompt_was_seen_late(
 ) -> None:
     client.writes_entries = False
     client.prompt(CACHE)
-    stop(client, NOTED)
+    client.stop(NOTED)
     client.entry(CACHE)
-    said = typed(client, "undo")
-    stop(client, "Done.")
+    said = client.types("undo")
+    client.stop("Done.")
 
     redone = client.command("undo", said.split("memory-fabric undo ")[1][:8]).stdout
 
@@ -285,7 +273,7 @@ def test_a_forgotten_statement_that_is_noted_again_is_not_told_as_remembered(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="")
-    typed(client, "undo")
+    client.types("undo")
 
     assert "not kept" in client.note(
         "fact", "The staging host restarts every night", quotation="", prompt="Go on, please."
@@ -296,18 +284,18 @@ def test_a_forgotten_statement_that_is_noted_again_is_not_told_as_remembered(
 
 def test_undo_of_a_kept_candidate_says_that_it_was_kept(client: SimulatedClient) -> None:
     client.prompt("No, always write the changelog in the present tense.")
-    stop(client, "Done.")
-    typed(client, "keep")
+    client.stop("Done.")
+    client.types("keep")
 
-    assert "undone: kept rule" in typed(client, "undo")
+    assert "undone: kept rule" in client.types("undo")
     assert [record.status for record in client.records("1")] == ["candidate"]
 
 
 def test_undo_of_a_keep_closes_again_what_it_had_opened(client: SimulatedClient) -> None:
     old, _ = replaced_cache(client)
-    typed(client, f"keep {old}")
+    client.types(f"keep {old}")
     assert held(client) == ["The cache is Memcached", "The cache is Redis"]
 
-    assert f"undone: kept decision {old}" in typed(client, "undo")
+    assert f"undone: kept decision {old}" in client.types("undo")
 
     assert held(client) == ["The cache is Memcached"]
