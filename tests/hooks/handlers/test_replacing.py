@@ -230,7 +230,7 @@ class TestFeedback:
         assert told == [
             f"Kept: {rule} rule (user's words), {fix} fix. "
             "Not the user's words: “I never typed these words at all”. "
-            f"Dropped: {gone}. Not kept: “Dropped: 0123abcd”.",
+            f"Dropped: {gone}. Not kept: “no memory for Dropped: 0123abcd”.",
             "",
         ]
 

@@ -321,8 +321,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
     """
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
-        is_closed = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
-        return Kept(is_new=False) if is_closed else Kept(lost=f"Dropped: {without_secrets(name)}")
+        if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
+            return Kept(is_new=False)  # it is closed already
+        return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
     # An undo or a `keep` has opened it since: the line is read again, late.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
