@@ -67,7 +67,7 @@ class TieReport:
 
     @property
     def troubles(self) -> list[Message]:
-        """What is wrong with the tie, as far as this machine knows."""
+        """Problems of the tie, as far as this machine knows."""
         state, numbers, name = self.state, self.counts, self.tie.space
         since = ago(state.since, self._now_s) if state.since else "lately"
         possible = (
@@ -186,7 +186,7 @@ def asked_words(stated: str) -> str:
 def _told(outcome: Outcome | None) -> str:
     if outcome is None:
         return "another process exchanges it now."
-    parts = [f"{outcome.sent} sent", f"{outcome.read} read"]
+    parts = [f"{outcome.sent} sent", f"{outcome.applied} received"]
     parts += [f"{outcome.refused} refused"] if outcome.refused else []
     parts += [f"{outcome.unread} unreadable"] if outcome.unread else []
     parts += [f"{outcome.conflicts} in conflict"] if outcome.conflicts else []

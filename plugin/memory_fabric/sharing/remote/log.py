@@ -168,12 +168,17 @@ class GitLog:
             files = self._without(lines, lines.erased | lines.replaced | erased)
             demands = [
                 TeamOperation(
-                    ids.new_id(), self._origin, PURGE, key, None, tuple(op_ids),
+                    ids.new_id(),
+                    self._origin,
+                    PURGE,
+                    key,
+                    None,
+                    tuple(op_ids),
                     made_at=ids.timestamp(),
                 )
                 for key, op_ids in said.items()
                 if not lines.erased.issuperset(op_ids)
-            ]  # fmt: skip
+            ]
             return self._appended([self._line(demand) for demand in demands], files)
 
         self._rewrite(changed)
