@@ -1,4 +1,4 @@
-"""What a branch changes in the records that a project shares by git, for `review --branch`.
+"""Changes of a branch in the records that a project shares by git, for `review --branch`.
 
 Both sides are read as claims of whoever committed them. No memory is asked or changed, so it is the
 same on a build server.

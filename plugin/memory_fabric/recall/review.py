@@ -1,4 +1,4 @@
-"""What waits for a person's decision: candidates, contradictions, rules, stale records, near
+"""All that waits for a person's decision: candidates, contradictions, rules, stale records, near
 duplicates, and what programs and colleagues brought.
 """
 

@@ -91,7 +91,7 @@ class Share(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a project's sessions were told since a time (ISO 8601), most characters first."""
+    """Texts that a project's sessions were told since a time (ISO 8601), most characters first."""
 
     since: str
     sessions: int = 0
@@ -174,7 +174,7 @@ class Cases(NamedTuple):
 
 
 class WorthOfWeek(NamedTuple):
-    """What a week (from `monday`, UTC) came to: sessions, characters told, and each of FIGURES."""
+    """One week (from `monday`, UTC): its sessions, the characters told, each of FIGURES."""
 
     monday: str
     sessions: int

@@ -19,6 +19,7 @@ from memory_fabric import deadline
 from memory_fabric.ids import checksum
 
 LOCK_POLL_S = 0.005
+Stamp = tuple[int, int, int] | None
 # A link in a cloned repository must not redirect writes to another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # A flag of Windows alone, without which each line's end would become two characters.
@@ -200,6 +201,15 @@ def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     import tomllib  # as slow as a bare start of Python: imported only if there is a file
 
     return tomllib.loads(text)
+
+
+def stamp(path: str) -> Stamp:
+    """Return a value that differs after every change of a file; None without one."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:

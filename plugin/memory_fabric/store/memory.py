@@ -16,11 +16,10 @@ from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, EventRevoked, StoreUnavailable
 from memory_fabric.models import CANDIDATE_FROM, Project, Provenance, Record, Trust
-from memory_fabric.store import schema, switches
+from memory_fabric.store import files, schema, switches
 from memory_fabric.store.base_memory import KINDS, BaseMemory
 from memory_fabric.store.database import Database, is_suspect
 from memory_fabric.store.projects import registry_file
-from memory_fabric.store.switches import Stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class Memory(BaseMemory):
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         super().__init__(settings, project, repair=repair)
         self._stated = (settings.reads, settings.writes)
-        # Stamp of the config.toml that was read last.
-        self._configured: Stamp | None = None
+        # Stamp of the config.toml that was read last; at first of none.
+        self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
@@ -78,7 +77,7 @@ class Memory(BaseMemory):
     def follow_settings(self) -> None:
         """Apply switches and domains as they are now, and config.toml if it has changed."""
         home = self.switched_by[0]
-        stamp = switches.stamp(home)
+        stamp = files.stamp(os.path.join(home, switches.NAME))
         if stamp != self._configured:
             self._configured = stamp
             self.settings = switches.follow(self.settings, home)

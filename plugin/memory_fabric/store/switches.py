@@ -23,8 +23,6 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import files, launch_marks
 
 NAME = "config.toml"
-Stamp = tuple[int, int, int]
-MISSING: Stamp = (0, 0, 0)
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
 # The switch of the notes that the assistant is asked for, and the key of the times [from, until]
@@ -65,15 +63,6 @@ def follow(settings: Settings, home: str) -> Settings:
     """Return the settings with the switches and domains that config.toml has now."""
     file = read_file(home)
     return with_changes(settings, file.table, file.complaint if file.closed else "")
-
-
-def stamp(home: str) -> Stamp:
-    """Return a value that changes with every change of the file."""
-    try:
-        status = os.stat(os.path.join(home, NAME))
-    except OSError:
-        return MISSING
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def read_file(home: str) -> ConfigFile:

@@ -126,7 +126,7 @@ def overview(
     numbers = {key: number for number, row in enumerate(rows) for key in row.keys}
     entities = _entities(databases, rows, numbers, {} if only_graph else _said(databases, numbers))
     for entity in entities:
-        entity |= _age(entity["type"], entity["at"], now)
+        entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
     # Entities by their names, and by other names that no entity bears itself.
     known = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
@@ -158,7 +158,8 @@ def _with_fields(
     return fields | {"when": when, "version": version_of(record)}
 
 
-def _age(kind: str, at: str, now: str) -> dict[str, Any]:
+def age_of(kind: str, at: str, now: str) -> dict[str, Any]:
+    """Return how many `days` old a memory of this type is, and if that makes it `stale`."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
@@ -354,7 +355,7 @@ def _records(
                 about[record_id][number] = None
     changed, shown = file_states.all_changed(memory), []
     for record in records:
-        age = _age(record.type, record.created_at, now)
+        age = age_of(record.type, record.created_at, now)
         computed = {
             "worded": worded(record),
             "client": name_in(record.evidence),

@@ -140,7 +140,7 @@ class Keys:
         self._secret = token_bytes(KEY_BYTES)
         self._once: list[str] = []
         self._home, self._clock, self._strict = home, clock, strict
-        self._stamp = self._file_stamp()
+        self._stamp = files.stamp(path_in(self._home))
         self._learn(kept(home))
         self._looked_at = clock()
 
@@ -206,7 +206,7 @@ class Keys:
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
-        stamp = self._file_stamp()
+        stamp = files.stamp(path_in(self._home))
         if stamp == self._stamp:
             return
         try:
@@ -217,14 +217,6 @@ class Keys:
             self._strict = self._strict or bool(self._kept)
             self._learn(keys)
         self._stamp = stamp
-
-    def _file_stamp(self) -> tuple[int, int, int] | None:
-        """Return a value that differs after every change of the file; None without a file."""
-        try:
-            status = os.stat(path_in(self._home))
-        except OSError:
-            return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _same(key: str, known: str) -> bool:

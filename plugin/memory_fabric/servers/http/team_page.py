@@ -6,15 +6,13 @@ from typing import Any
 from memory_fabric import __version__, ids
 from memory_fabric.language import times
 from memory_fabric.language.concepts import concepts
-from memory_fabric.language.times import days_between
-from memory_fabric.recall.render import is_stale
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.http.team_rows import Row
 from memory_fabric.sharing.replica import wire
 from memory_fabric.text import name_key, neutralised
-from memory_fabric.viewer.picture import presentable
+from memory_fabric.viewer.picture import age_of, presentable
 
 # A browser can still draw and search at most this many at once; a search finds the rest.
 MAX_RECORDS, MAX_STATEMENTS = 2000, 5000
@@ -156,7 +154,7 @@ def _entities(
         for name, kind in record["entities"]:
             named(name, kind, record["domain"], record["created_at"])
     for entity in entities.values():
-        entity |= _age(entity["type"], entity["at"], now)
+        entity |= age_of(entity["type"], entity["at"], now)
     return dict(list(entities.items())[:MAX_ENTITIES])
 
 
@@ -178,7 +176,7 @@ def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, A
 
 
 def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str, Any]:
-    age = _age(value["type"], value["created_at"], now)
+    age = age_of(value["type"], value["created_at"], now)
     about = (by_key.get(name_key(name)) for name, _ in value["entities"])
     return {name: value[name] for name in SHOWN} | {
         "short_id": ids.short_id(value["id"]),
@@ -190,8 +188,3 @@ def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str
         "entities": [number for number in about if number is not None],
         "changed_files": {},
     }
-
-
-def _age(type_: str, at: str, now: str) -> dict[str, Any]:
-    days = days_between(at, now)
-    return {"stale": is_stale(type_, days), "days": None if days is None else int(days)}

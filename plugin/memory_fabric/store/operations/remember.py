@@ -172,8 +172,8 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 class Change(NamedTuple):
-    """What replacing a record did to the graph: `lifted` rows (None: untouched), `groups` that take
-    back changes to rows of others, and operations that `undo` the rest.
+    """Effects on the graph of replacing a record: `lifted` rows (None: untouched), `groups` that
+    take back changes to rows of others, and operations that `undo` the rest.
     """
 
     lifted: Any = None

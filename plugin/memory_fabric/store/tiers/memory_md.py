@@ -251,18 +251,10 @@ def _replaced(path: str, before: str, text: str) -> bool:
 
     def is_still() -> bool:
         """Return True if the file holds the text, and was not replaced while that was read."""
-        version = _version(path)
-        return _read(path) == before and _version(path) == version
+        stamp = files.stamp(path)
+        return _read(path) == before and files.stamp(path) == stamp
 
     return files.write_atomic(path, data, 0o600, still=is_still)
-
-
-def _version(path: str) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _id_in(marker: str) -> str:
