@@ -88,6 +88,8 @@ def test_help_fits_80_columns(shell: Shell, name: str) -> None:
     shown = shell.run(name, "--help", COLUMNS="80").out
 
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+    actions = shown.partition("\nCommands:\n")[2]
+    assert "..." not in actions  # their summaries are whole
 
 
 @pytest.mark.parametrize("name", ["recall", "share"])

@@ -237,7 +237,7 @@ def members(as_json: AsJson = False) -> int:
 
 
 def status(as_json: AsJson = False) -> int:
-    """Show what is exchanged, what waits, who is behind, and what needs your decision."""
+    """Show what waits, who is behind, and what needs your decision."""
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
         for tie in [tie for tie in ties.joined_by(memory) if not tie.via]:
@@ -282,7 +282,7 @@ def adopt(
     id_: str = argument(..., "ID", "The id of another member's record, or its end."),
     as_json: AsJson = False,
 ) -> int:
-    """Say as your own what another member said: from then on it holds as your words do."""
+    """Make a statement of another member your own."""
     with _opened("adopt") as memory:
         ending = f"%{id_part(id_)}"
         theirs = memory.find_records("source = ? AND id LIKE ?", (OTHERS, ending))
