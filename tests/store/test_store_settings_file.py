@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import switches
+from memory_fabric.store import files, switches
 
 WALL = "[domains.legal]\nisolate = true\n"
 BROKEN = "notices = [\n"
@@ -79,12 +79,14 @@ def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: s
 
 
 def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:
-    home = str(tmp_path)
-    stamps = [switches.stamp(home)]
-    stamps.append(switches.stamp(config(tmp_path, BROKEN)))
+    path = str(tmp_path / switches.NAME)
+    stamps = [files.stamp(path)]
+    config(tmp_path, BROKEN)
+    stamps.append(files.stamp(path))
     config(tmp_path, WALL)
-    stamps.append(switches.stamp(home))
-    os.replace(tmp_path / "config.toml", tmp_path / "old")
-    stamps.append(switches.stamp(config(tmp_path, WALL)))
+    stamps.append(files.stamp(path))
+    os.replace(path, tmp_path / "old")
+    config(tmp_path, WALL)
+    stamps.append(files.stamp(path))
 
     assert len(set(stamps)) == len(stamps)
