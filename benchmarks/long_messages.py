@@ -144,8 +144,8 @@ def errors(seed: int) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _print_cost(folder: str) -> None:
+    from memory_fabric.store.home.switches import settings_of
     from memory_fabric.store.memory import Memory
-    from memory_fabric.store.switches import settings_of
     from workloads.hooks_store import environ_of
 
     memory = Memory.open(settings_of(environ_of(folder)))

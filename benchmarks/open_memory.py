@@ -31,8 +31,8 @@ sys.path.insert(0, PLUGIN)
 from memory_fabric import ids
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction.redact import block_without_secrets
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
 
 # Milliseconds of the processor that the median question may take, up to so many observations.
 BUDGETS = ((10_000, 4.0), (100_000, 10.0), (1_000_000, 16.0))

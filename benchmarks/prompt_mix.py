@@ -283,7 +283,7 @@ def _share(found: Mix, what: str) -> float:
 def _late(folder: str) -> int:
     """The number of prompts that the log says ran out of time."""
     sys.path.insert(0, PLUGIN)
-    from memory_fabric.store.log import late_events
+    from memory_fabric.store.home.log import late_events
 
     return late_events([os.path.join(folder, "home", "memory", "logs")]).get("UserPromptSubmit", 0)
 

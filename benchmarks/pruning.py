@@ -33,8 +33,8 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
-from memory_fabric.store import conditions, reader  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
+from memory_fabric.store.queries import conditions, reader  # noqa: E402
 from scoring import mean  # noqa: E402
 
 UNPRUNED = 10**12

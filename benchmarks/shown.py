@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 from memory_fabric.capture.notes.protocol import PROTOCOL  # noqa: E402
 from memory_fabric.health.sandbox import HookResult, Sandbox  # noqa: E402
 from memory_fabric.ids import timestamp  # noqa: E402
-from memory_fabric.store.counts import tokens  # noqa: E402
+from memory_fabric.store.queries.counts import tokens  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "shown.md")
 EMPTY, MONDAY, TUESDAY = (f"5e551011-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))

@@ -31,7 +31,7 @@ def main(arguments, environ):
 def may_act(kind, environ, paths=os.path):
     """Return False if memory certainly has no records of this kind for the session's folder.
 
-    It reads the files that memory_fabric/store/launch_marks.py keeps. `paths` is `os.path`.
+    It reads the files that memory_fabric/store/home/launch_marks.py keeps. `paths` is `os.path`.
     """
     if environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS:
         return False

@@ -14,8 +14,8 @@ from memory_fabric.capture.notes.protocol import HEADINGS, PROTOCOL
 from memory_fabric.config import read_settings
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
-from memory_fabric.store import maintenance
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.upkeep import maintenance
 
 
 class SimulatedClient:

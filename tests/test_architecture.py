@@ -150,7 +150,7 @@ POSIX_ONLY = re.compile(
     r"setsid|getuid|geteuid|statvfs|pread|pwrite|O_CLOEXEC|O_NONBLOCK|O_NOFOLLOW|execv|uname)\b"
 )
 PORTED = frozenset(
-    """file_lock.py processes.py deadline.py config.py store/files.py store/filesystem.py
+    """file_lock.py processes.py deadline.py config.py store/files.py store/upkeep/filesystem.py
     setup/packages.py setup/install_packages.py
     live_client.py servers/live.py""".split()
 )

@@ -16,8 +16,9 @@ from memory_fabric import deadline
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed, EventRevoked
 from memory_fabric.hooks import dispatcher
-from memory_fabric.store import files, maintenance
-from memory_fabric.store.log import late_events
+from memory_fabric.store import files
+from memory_fabric.store.home.log import late_events
+from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
 

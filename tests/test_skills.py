@@ -12,7 +12,7 @@ import typer
 from memory_fabric.cli.app import build
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.servers.mcp.schema import TOOLS
-from memory_fabric.store.counts import tokens
+from memory_fabric.store.queries.counts import tokens
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))

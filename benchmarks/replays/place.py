@@ -22,8 +22,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 from memory_fabric.config import read_settings
 from memory_fabric.hooks import dispatcher
-from memory_fabric.store import backup, files, maintenance
+from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.upkeep import backup, maintenance
 from replay.fixed_clock import Clock
 
 CLOCK = os.path.join(ROOT, "tests", "replay", "fixed_clock.py")

@@ -115,7 +115,7 @@ def add_records(memory: Memory) -> None:
 def note_elsewhere(folder: str) -> None:
     """Note the project without fixes, as the start of a session notes it."""
     from memory_fabric.config import read_settings
-    from memory_fabric.store.launch_marks import note_place
+    from memory_fabric.store.home.launch_marks import note_place
     from memory_fabric.store.memory import Memory
 
     elsewhere = os.path.join(folder, NO_FIXES)

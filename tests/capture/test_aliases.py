@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memory_fabric.capture import remember
 from memory_fabric.capture.mentions import aliases_in
-from memory_fabric.store.entity_search import find
-from memory_fabric.store.graph import entities_by_key
+from memory_fabric.store.queries.entity_search import find
+from memory_fabric.store.queries.graph import entities_by_key
 from store.support import USER, World, create, database
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from cli.shell import GIVE_UP_S, Shell
 from cli.terminal import finish, start
-from memory_fabric.store import backup
+from memory_fabric.store.upkeep import backup
 
 MANY = 600
 UNDELAYED = """

@@ -14,10 +14,11 @@ from memory_fabric.servers.http import team_memory as writes
 from memory_fabric.servers.http import team_rows as rows
 from memory_fabric.servers.http.team_memory import ORIGIN, UNDOING, Statement, TeamMemory
 from memory_fabric.sharing.replica import inbox
-from memory_fabric.store import conditions, scoped_memory
+from memory_fabric.store import scoped_memory
 from memory_fabric.store.forget import purge_rows
 from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations import others as others_effects
+from memory_fabric.store.queries import conditions
 
 Check = Callable[[Store], None]
 Patch = pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.cli.main import main
-from memory_fabric.store import signing
+from memory_fabric.store.home import signing
 from simulated_client import SimulatedClient
 
 GIANT_BYTES = 1_500_000_000

@@ -12,8 +12,8 @@ import pytest
 
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import ingest_queue
 from store.support import World, database
 from thorough import stride

@@ -17,7 +17,8 @@ from memory_fabric import processes
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import sender
 from memory_fabric.forwarding.sender import Answer, delay_after, deliver, send_now
-from memory_fabric.store import files, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import switches
 from memory_fabric.store.queues import spool
 from receiver import Receiver, Says
 from thorough import stride

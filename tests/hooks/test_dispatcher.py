@@ -29,7 +29,7 @@ from memory_fabric.hooks.table import (
     SHARED_MODULES,
     WRITES,
 )
-from memory_fabric.store.log import late_events
+from memory_fabric.store.home.log import late_events
 from memory_fabric.store.memory import Memory
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def test_reading_and_writing_are_switched_apart(
 
 def test_a_project_is_switched_off_alone(sandbox: Sandbox) -> None:
     from memory_fabric.config import read_settings
-    from memory_fabric.store import switches
+    from memory_fabric.store.home import switches
     from memory_fabric.store.memory import Memory
 
     memory = Memory.open(read_settings(sandbox.environ, {}))

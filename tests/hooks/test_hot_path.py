@@ -43,7 +43,7 @@ OF_ROOMS = frozenset(
     for name in (
         "recall.agent_domains",
         "store.scoped_memory",
-        "store.callers",
+        "store.home.callers",
     )
 )
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
@@ -308,7 +308,10 @@ def test_an_event_that_recalls_nothing_loads_no_search(
 ) -> None:
     modules = modules_after(hooks, name, tmp_path, **fields)
 
-    assert modules & {"memory_fabric.store.search", "memory_fabric.store.reader"} == set()
+    assert (
+        modules & {"memory_fabric.store.queries.search", "memory_fabric.store.queries.reader"}
+        == set()
+    )
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
@@ -402,7 +405,7 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path
     by_agent = modules_after(hooks, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
 
     assert own & OF_ROOMS == set()
-    assert by_agent & OF_ROOMS == {"memory_fabric.store.callers"}
+    assert by_agent & OF_ROOMS == {"memory_fabric.store.home.callers"}
     assert by_agent & SLOW == set()
 
 

@@ -17,10 +17,11 @@ from memory_fabric.importing.items import here_of
 from memory_fabric.importing.run import plan, store
 from memory_fabric.importing.sources import recognise
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import instruction_files, log
 from memory_fabric.store.history import changes, undo
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN
+from memory_fabric.store.projects import instruction_files
 
 USER = Provenance("cli", trust="user")
 RULES = "# Shop\n\n- Use tabs, not spaces\n- Run pytest before each commit\n- Deploy on Mondays\n"

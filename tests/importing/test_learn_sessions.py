@@ -13,7 +13,7 @@ import pytest
 from importing.past import DAY_S, Machine, rest
 from memory_fabric.config import transcript_roots
 from memory_fabric.importing import past_sessions, runs
-from memory_fabric.store import switches
+from memory_fabric.store.home import switches
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from launchers.conftest import InstalledPlugin
 from launchers.support import PYTHON, run, write
 from launchers.test_launch import SHELLS
-from memory_fabric.store import launch_marks
+from memory_fabric.store.home import launch_marks
 
 BASH = b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}'
 FOLDER, PROJECT = "/srv/the app", "0198c0de-0000-7000-8000-000000000001"

@@ -12,7 +12,7 @@ import memory_fabric
 from launchers.support import ROOT, read, read_json
 from memory_fabric.hooks.table import HANDLERS
 from memory_fabric.servers.mcp.schema import TOOLS
-from memory_fabric.store.launch_marks import FIXES, RULES
+from memory_fabric.store.home.launch_marks import FIXES, RULES
 
 TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 HOOK = "${CLAUDE_PLUGIN_ROOT}/hooks/launch"

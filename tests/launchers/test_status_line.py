@@ -154,7 +154,7 @@ def test_the_status_line_loads_no_slow_module(bar: Bar) -> None:
     done = run(program, bar.hooks.environ, bar.given())
 
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
-    assert "memory_fabric.store.quick_counts" in loaded
+    assert "memory_fabric.store.queries.quick_counts" in loaded
     slow = "pathlib dataclasses subprocess typer"
     assert loaded & set(slow.split()) == set()
     assert "memory_fabric.store.database" not in loaded

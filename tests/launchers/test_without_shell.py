@@ -19,7 +19,7 @@ from launchers.test_launch_marks import FOLDER, PROJECT, Launched, launched
 from launchers.test_status_line import Bar, bar
 from memory_fabric.clients import hook_files, hooks_json, set_up
 from memory_fabric.clients.hooks_json import Edited
-from memory_fabric.store import launch_marks
+from memory_fabric.store.home import launch_marks
 
 __all__ = ["bar", "launched"]
 FILE = os.path.join(ROOT, "hooks", "launch.py")

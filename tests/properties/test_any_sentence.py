@@ -15,9 +15,9 @@ from memory_fabric.capture.contradiction import contradicted
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.store import counts as counted
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
+from memory_fabric.store.queries import counts as counted
 from recall.given import USER, open_memory
 
 # As records of decisions are written: an opening, a clause, a tail.

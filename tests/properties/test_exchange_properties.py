@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from drawn import built
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from store.support import World
 from thorough import examples
 

@@ -21,9 +21,9 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.recall import filters as filtering
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.store import conditions, graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import conditions, graph
 from memory_fabric.store.scoped_memory import within
 from recall.given import NOW, open_memory
 from thorough import examples

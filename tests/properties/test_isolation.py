@@ -30,13 +30,13 @@ from memory_fabric.recall import review
 from memory_fabric.recall.explain import answer_as_json, explain
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
-from memory_fabric.store import domain_counts, entity_search, graph, search
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import counts, entity_search, graph, search
 from memory_fabric.store.scoped_memory import within
 from memory_fabric.store.tiers import client_memory_files
 from memory_fabric.viewer.picture import overview, picture
@@ -344,7 +344,7 @@ def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
     yield exchange.export_lines(scoped.databases())
     for database in scoped.databases():
         yield graph.orphans(database), graph.variants(database)
-        yield graph.alias_conflicts(database), domain_counts.count_by_domain([database], 9).first
+        yield graph.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
         yield [last_mentions.with_text(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)

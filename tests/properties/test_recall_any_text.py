@@ -19,8 +19,8 @@ from memory_fabric.recall import inject, parse
 from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
-from memory_fabric.store import conditions
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import conditions
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
 from replay.hook_runner import HookRunner
 

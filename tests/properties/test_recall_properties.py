@@ -16,7 +16,7 @@ from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
 from memory_fabric.recall.rank import boost, rank
 from memory_fabric.recall.render import mark_stale, render
 from memory_fabric.recall.retrieve import MAX_DEPTH, walk
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, same_form, words
 
 NOW = "2026-03-01T12:00:00.000Z"

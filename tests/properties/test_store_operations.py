@@ -16,9 +16,11 @@ from drawn import built
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
-from memory_fabric.store import backup, graph, journal, records, repair, write
+from memory_fabric.store import journal, records, write
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import backup, repair
 from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "cursor-pagination", "cursor_pagination", "Ann"])

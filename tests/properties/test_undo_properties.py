@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import graph, journal, repair, write
+from memory_fabric.store import journal, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import repair
 from properties.test_store_operations import (
     IDS,
     NAMES,

@@ -9,7 +9,7 @@ from typing import Any
 from memory_fabric.config import read_settings
 from memory_fabric.models import Entity, Hit, Provenance, Record
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 
 NOW = "2026-03-01T12:00:00.000Z"
 USER = Provenance("prompt", trust="user", session="s1", author="ada", at="2026-02-20T10:00:00.000Z")

@@ -10,9 +10,9 @@ import pytest
 from memory_fabric.recall.meant import edits, with_names_meant
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.store import entity_search
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import entity_search
 from recall.given import NOW, USER, open_memory, remember
 
 RULE = "Cache sessions in Redis with a prefix for each tenant"

@@ -5,7 +5,7 @@ import pytest
 from memory_fabric.models import Hit
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from recall.given import NOW, a_candidate
 
 

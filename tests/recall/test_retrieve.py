@@ -11,8 +11,8 @@ from memory_fabric.models import Provenance, Relation
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import GRAPH_REQUIRED, newest, relations_around, retrieve
-from memory_fabric.store import conditions
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import conditions
 from recall.given import USER, open_memory, pagination_graph, remember
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from memory_fabric.config import read_settings
 from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
-from memory_fabric.store import launch_marks
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import TESTS, HookRunner
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from command_line import run_here
-from memory_fabric.store.counts import FIGURES
+from memory_fabric.store.queries.counts import FIGURES
 from replay.sessions import Replay, Step
 from replay.three_weeks import (
     DECISION,

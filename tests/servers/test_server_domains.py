@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.store import callers
+from memory_fabric.store.home import callers
 from servers.mcp_clients import Process
 
 WALLS = """

@@ -108,8 +108,8 @@ def test_search_gives_all_matches_once_best_first_with_their_relations(tmp_path:
 def test_more_matches_than_are_ranked_are_all_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_fabric.store.entity_search.POOL_ROWS", 7)
-    monkeypatch.setattr("memory_fabric.store.entity_search.PORTION", 7)
+    monkeypatch.setattr("memory_fabric.store.queries.entity_search.POOL_ROWS", 7)
+    monkeypatch.setattr("memory_fabric.store.queries.entity_search.PORTION", 7)
 
     async def story() -> None:
         async with connected(tmp_path / "home", **SMALL_REPLY) as client:

@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
 from memory_fabric.servers.mcp import tools
-from memory_fabric.store import callers
+from memory_fabric.store.home import callers
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import connected, environment, run, settings, texts
 

@@ -12,8 +12,8 @@ from mcp.client.client import Client
 
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import tools
-from memory_fabric.store import switches
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, connected, run, settings, texts
 

@@ -9,7 +9,7 @@ import pytest
 from command_line import run_here
 from memory_fabric.sharing.git import shared_journal
 from memory_fabric.sharing.replica import heads, inbox, outbox, wire
-from memory_fabric.store import conditions, graph, search
+from memory_fabric.store.queries import conditions, graph, search
 from memory_fabric.store.tiers import sync
 from sharing.replicas import Home, Log, synced
 from store.support import TOOL, USER, create, entity, relation

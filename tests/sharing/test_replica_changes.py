@@ -10,8 +10,9 @@ import pytest
 from memory_fabric.capture import edit
 from memory_fabric.models import Entity, Record
 from memory_fabric.sharing.replica import heads, outbox
-from memory_fabric.store import backup, journal
+from memory_fabric.store import journal
 from memory_fabric.store.history import undo
+from memory_fabric.store.upkeep import backup
 from sharing.replicas import Home, Log, synced
 from store.support import TOOL, USER, create, entity, observations_of, relation
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import graph
+from memory_fabric.store.queries import graph
 from sharing.replicas import Home, Log, synced
 from store.support import TOOL, create, entity, observations_of, relation
 from team.statements import entity as entity_of

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.models import Graph
-from memory_fabric.store import graph
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from store.support import TOOL, World
 
 

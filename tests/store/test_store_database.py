@@ -21,9 +21,11 @@ from memory_fabric.errors import (
 )
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
-from memory_fabric.store import backup, database, graph, schema, write
+from memory_fabric.store import database, schema, write
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.files import as_address
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import backup
 from store.support import USER, World
 
 
@@ -160,7 +162,7 @@ def test_an_older_database_that_cannot_be_written_is_read_all_the_same(
 READ_OLD = """
 import sys
 from memory_fabric.errors import StoreReadOnly
-from memory_fabric.store import graph
+from memory_fabric.store.queries import graph
 from memory_fabric.store.database import open_database
 db = open_database(sys.argv[1], "project", create=False)
 print(graph.open_nodes(db, ["api"]).entities[0].name, db.read_only)

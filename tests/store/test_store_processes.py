@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import graph
+from memory_fabric.store.queries import graph
 from store.support import World, create, database, entity, names
 
 WRITER = """

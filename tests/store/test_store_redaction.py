@@ -10,8 +10,9 @@ import pytest
 
 from drawn import token
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import journal, log
+from memory_fabric.store import journal
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, database, decision, entity, relation

@@ -9,11 +9,11 @@ import pytest
 
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import graph
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.scoped_memory import MAX_SCOPED, within
 from store.support import World, decision
 

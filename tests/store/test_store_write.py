@@ -11,9 +11,10 @@ import pytest
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Graph, Operation, Relation
-from memory_fabric.store import graph, write
+from memory_fabric.store import write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries import graph
 from store.support import TOOL, USER, World, create, database, entity, names, relation
 
 

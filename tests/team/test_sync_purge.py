@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
 from replay.hook_runner import content
 from store.support import create, entity
 from team.homes import SPACE, Home

@@ -14,8 +14,8 @@ from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.ties import Tie
 from memory_fabric.store.database import open_database
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
 from store.support import database
 from team.homes import SPACE, Home
 from team.postgres import ANN

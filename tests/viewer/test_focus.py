@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.errors import NotFound
-from memory_fabric.viewer.drawing import number_of
+from memory_fabric.viewer.page import number_of
 from viewer.graphs import picture_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 
-from memory_fabric.viewer.drawing import MAX_CHARS, MAX_EDGES, mermaid
+from memory_fabric.viewer.page import MAX_CHARS, MAX_EDGES, mermaid
 from viewer.graphs import HOSTILE, graphs, picture_of
 
 # Nothing that the language, Markdown or HTML would read as more than a character.

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from command_line import run_here
-from memory_fabric.store.counts import FIGURES, LIMITS
+from memory_fabric.store.queries.counts import FIGURES, LIMITS
 from replay.sessions import Replay
 from replay.three_weeks import STORY
 from replay.ways import in_process

@@ -26,8 +26,8 @@ from memory_fabric.models import contradicted as contradicts
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.render import low_trust_of
-from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 

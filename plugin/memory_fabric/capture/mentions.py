@@ -21,8 +21,8 @@ from memory_fabric.language.vocabulary import (
 )
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import exact
-from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_NAME_BYTES = 512

@@ -21,8 +21,8 @@ from memory_fabric.models import (
     Relation,
     record_type,
 )
-from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES, Memory
+from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
 
 MAX_TEXT_CHARS = 16 << 10

@@ -40,7 +40,7 @@ class Unread:
         """Add the unreadable sentences to the memory's failures, and count them in its store."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
-            from memory_fabric.store import counts  # late: only after a failure
+            from memory_fabric.store.queries import counts  # late: only after a failure
 
             memory.fail(f"sentences that could not be read: {summary}")
             counts.add_unread(memory, self.sentences)

@@ -17,7 +17,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Project, Record, shown_type
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import records
-from memory_fabric.store.file_states import paths_in
+from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.text import cut, many, one_line
 
 # Where a branch usually begins, the first that there is.

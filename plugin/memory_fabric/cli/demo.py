@@ -22,12 +22,13 @@ from memory_fabric.cli.formatting import origin_facts
 from memory_fabric.errors import FabricError
 from memory_fabric.health.sandbox import HookResult, Sandbox
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, files
+from memory_fabric.store import files
 from memory_fabric.store.history import changes, trace, undo
-from memory_fabric.store.log import OUT_OF_TIME
-from memory_fabric.store.maintenance import LOCK
+from memory_fabric.store.home.log import OUT_OF_TIME
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.store.upkeep import backup
+from memory_fabric.store.upkeep.maintenance import LOCK
 
 PROJECT = "orders-api"
 MONDAY, TUESDAY, WEDNESDAY = (f"5e551011-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))

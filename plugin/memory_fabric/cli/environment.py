@@ -9,7 +9,8 @@ from memory_fabric.cli import show
 from memory_fabric.config import Settings, home_path, read_settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
-from memory_fabric.store import files, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"

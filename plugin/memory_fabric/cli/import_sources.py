@@ -18,8 +18,9 @@ from memory_fabric.importing.run import FILE, Plan, Stored
 from memory_fabric.importing.runs import Run, undo
 from memory_fabric.importing.sources import INSTRUCTIONS, Source
 from memory_fabric.models import IMPORTED, shown_type
-from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
+from memory_fabric.store.home import switches
+from memory_fabric.store.projects import instruction_files
 from memory_fabric.text import many, one_line
 
 UNCHANGED = "Nothing was changed. Without --dry-run it is imported."

@@ -133,7 +133,7 @@ def _report_bug() -> tuple[str, str]:
     import traceback
 
     from memory_fabric.config import home_path
-    from memory_fabric.store import log
+    from memory_fabric.store.home import log
 
     kind, error, _ = sys.exc_info()
     path = log.keep_traceback(home_path(os.environ), traceback.format_exc())

@@ -29,10 +29,11 @@ from memory_fabric.config import Settings, read_settings
 from memory_fabric.deadline import time_limit
 from memory_fabric.forwarding.trigger import host_of, is_loopback
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import files, log, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import log, switches
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import Item
-from memory_fabric.store.switches import settings_of
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"

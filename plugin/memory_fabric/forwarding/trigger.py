@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from memory_fabric import ids, processes
 from memory_fabric.config import Settings, captures, environment
-from memory_fabric.store import log
+from memory_fabric.store.home import log
 from memory_fabric.store.queues import spool
 
 LOOPBACK = frozenset(("localhost", "::1"))

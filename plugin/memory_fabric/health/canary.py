@@ -12,9 +12,10 @@ from typing import Any
 from memory_fabric.health.check import Finding, fault, fine
 from memory_fabric.health.sandbox import GIVE_UP_S, Sandbox
 from memory_fabric.setup import packages
-from memory_fabric.store import counts, filesystem
 from memory_fabric.store.history.resolve import tiers_holding
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import counts
+from memory_fabric.store.upkeep import filesystem
 
 FIRST, SECOND, LAST = "prove-1", "prove-2", "prove-3"
 AGENT = "general-purpose"

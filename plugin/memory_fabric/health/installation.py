@@ -14,8 +14,8 @@ from memory_fabric.health.check import Finding, Sight, fault, fine, warning
 from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
 from memory_fabric.setup import packages as installer
-from memory_fabric.store import filesystem
 from memory_fabric.store.files import read_text
+from memory_fabric.store.upkeep import filesystem
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 MARKETPLACE = "claude plugin marketplace add"

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from memory_fabric.health import tiers as health
 from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fault, fine, warning
 from memory_fabric.sharing.git import location
-from memory_fabric.store import backup, filesystem, journal, repair
+from memory_fabric.store import journal
 from memory_fabric.store.files import size_of
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.projects import link, registry_file
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import backup, filesystem, repair
 from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}

@@ -9,12 +9,14 @@ from typing import Any
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
 from memory_fabric.sharing.git import adoption, location
-from memory_fabric.store import backup, counts, files, journal
+from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database, is_writable
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import counts
 from memory_fabric.store.queues import late_events
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.store.upkeep import backup
 from memory_fabric.text import first_of, many
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"

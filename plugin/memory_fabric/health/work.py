@@ -16,9 +16,9 @@ from memory_fabric.forwarding import trigger
 from memory_fabric.health.check import Finding, Message, Sight, ago, fine, warning, when
 from memory_fabric.importing import past_sessions
 from memory_fabric.importing.past_sessions import Session
-from memory_fabric.store import log as hook_log
 from memory_fabric.store.files import read_text
 from memory_fabric.store.history import trace
+from memory_fabric.store.home import log as hook_log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue, spool
 from memory_fabric.store.queues.ingest_queue import Backlog

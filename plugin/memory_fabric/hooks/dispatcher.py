@@ -201,9 +201,9 @@ def _handled(
             log(f"{event.name}: {failure}")
         may_alert = entry.shows_notices and memory.settings.notices != "off"
         if may_alert and (memory.failures or event.name == "Stop"):
-            from memory_fabric.store import alerts  # late: it is rare
+            from memory_fabric.store.home.log import notice_of_failures  # late: it is rare
 
-            alert = alerts.notice(memory.failures, memory.settings, event.name)
+            alert = notice_of_failures(memory.failures, memory.settings, event.name)
             replies.append(Reply(notice=alert))
         reply = merge(replies)
         texts = (reply.context, reply.refusal, reply.question)
@@ -223,7 +223,7 @@ def _handled(
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
-    from memory_fabric.store.switches import settings_of  # late: not for an unusable event
+    from memory_fabric.store.home.switches import settings_of  # late: not for an unusable event
 
     is_foreign = in_shell_of_another(environ, event.client.key)
     settings = settings_of(environ)._replace(foreign=is_foreign)
@@ -253,7 +253,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
     """Note the project of the session's folder for hooks/launch; none where nothing may be told."""
     if not table.HANDLERS[event_name].notes_place:
         return
-    from memory_fabric.store import launch_marks  # late: few events note it
+    from memory_fabric.store.home import launch_marks  # late: few events note it
 
     project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)

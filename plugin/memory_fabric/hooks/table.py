@@ -14,7 +14,7 @@ Handle = Callable[[Event, RequestContext], Reply | None]
 # capture in a home that is tied to a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
-# nothing for them where memory has nothing to say (store.launch_marks).
+# nothing for them where memory has nothing to say (store.home.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
     "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "fix_inject": frozenset(("Bash",)),

@@ -30,7 +30,7 @@ def log_for(environ: Mapping[str, str]) -> Log:
 
     def log(line: str) -> None:
         try:
-            from memory_fabric.store.log import note  # late: most runs have nothing to log
+            from memory_fabric.store.home.log import note  # late: most runs have nothing to log
 
             note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
         except Exception:  # noqa: BLE001 - nothing is left to report it
@@ -49,16 +49,16 @@ def count_late(
 ) -> None:
     """Count an event that left this work to later ones, and mark that the model was not told.
 
-    A line is added to the log, and a mark of `store.alerts` where one of the `tellers`
+    A line is added to the log, and a mark of `store.home.log` where one of the `tellers`
     was not done: no database takes part, which another process may have locked. Never raises.
     """
     try:
-        from memory_fabric.store import alerts, log  # late: most events have time for everything
+        from memory_fabric.store.home import log  # late: most events have time for everything
 
         places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
         log.note_late(places, event, work)
         if any(name in tellers for name in work):
-            alerts.leave(alerts.UNTOLD_PROMPT, places)
+            log.leave_mark(log.UNTOLD_PROMPT, places)
     except Exception:  # noqa: BLE001 - nothing is left to report it
         return
 
@@ -76,9 +76,9 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
     try:
         late_events.add(settings, event, writers, at)
     except OSError as error:
-        from memory_fabric.store import alerts
+        from memory_fabric.store.home.log import LOST_PROMPT, leave_mark
 
-        alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
+        leave_mark(LOST_PROMPT, (settings.home, settings.data_dir))
         log(f"{event.name}: not kept for later: {named(error)}")
         return LOST if settings.notices != "off" else ""
     if event.name == "UserPromptSubmit":
@@ -122,8 +122,8 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: Callable[[str
     """Finish one event, and delete its file; return what the person is told."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
+    from memory_fabric.store.home.switches import settings_of
     from memory_fabric.store.queues import late_events
-    from memory_fabric.store.switches import settings_of
     from memory_fabric.store.tiers import sync
 
     late = late_events.read(home_path(environ), path)

@@ -13,11 +13,13 @@ from memory_fabric.importing.instructions import File, TooLarge
 from memory_fabric.importing.items import TRUST, Left, here_of, provenance, record_of, worthless
 from memory_fabric.models import INSTRUCTIONS, Record
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.store import instruction_files, log, records, write
+from memory_fabric.store import records, write
 from memory_fabric.store.database import Database
-from memory_fabric.store.instruction_files import GONE, Followed
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN, is_forgotten
+from memory_fabric.store.projects import instruction_files
+from memory_fabric.store.projects.instruction_files import GONE, Followed
 from memory_fabric.text import same_form
 
 

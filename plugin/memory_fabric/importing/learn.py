@@ -34,12 +34,13 @@ from memory_fabric.importing.runs import Run
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import file_states, records, switches
+from memory_fabric.store import records
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import learn
-from memory_fabric.store.projects import home_projects
+from memory_fabric.store.projects import file_states, home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import content_stems, cut, first_of, one_line
 

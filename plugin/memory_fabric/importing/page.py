@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
-from memory_fabric.store import files, records, signing
+from memory_fabric.store import files, records
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import signing
+from memory_fabric.store.home.signing import ListSignature
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
-from memory_fabric.store.signing import ListSignature
 
 MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"

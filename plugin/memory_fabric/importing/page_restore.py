@@ -17,7 +17,8 @@ from memory_fabric.importing.items import FORGOTTEN, KNOWN, SOURCE, TRUST, UNREA
 from memory_fabric.importing.page import USER_PAGE, Found, Item, Row, page_name
 from memory_fabric.models import IMPORTED, Operation, Provenance, Record, text_with_reason
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.store import files, records, signing, write
+from memory_fabric.store import files, records, write
+from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows, tombstones
 from memory_fabric.store.operations.remember import is_forgotten

@@ -17,9 +17,10 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.importing import runs
 from memory_fabric.models import Registry
-from memory_fabric.store import files, switches
+from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions as sessions_stored
 from memory_fabric.store.database import open_to_look
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
 # States of a session.

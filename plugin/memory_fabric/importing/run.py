@@ -30,11 +30,12 @@ from memory_fabric.importing.items import (
 from memory_fabric.importing.runs import Run
 from memory_fabric.importing.sources import Source
 from memory_fabric.models import Operation, Progress, Record, Relation
-from memory_fabric.store import file_states, graph, records, write
+from memory_fabric.store import records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import is_forgotten
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import file_states, identity
+from memory_fabric.store.queries import graph
 from memory_fabric.store.write import create_operations
 from memory_fabric.text import same_form
 

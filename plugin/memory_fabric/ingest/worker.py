@@ -24,7 +24,8 @@ from memory_fabric.config import Settings
 from memory_fabric.deadline import call_again, time_limit
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest import parts
-from memory_fabric.store import log, records
+from memory_fabric.store import records
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed

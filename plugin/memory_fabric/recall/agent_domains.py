@@ -12,7 +12,7 @@ from memory_fabric.config import Settings
 from memory_fabric.domain_config import domain_name
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import switches
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed

@@ -15,7 +15,7 @@ from memory_fabric.models import SAID_BEFORE, Hit, Query
 from memory_fabric.recall.normalize import coverage, is_decisive, is_superseded
 from memory_fabric.recall.rank import TRUST_FACTORS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 # A turn with so much of a record's words states it.

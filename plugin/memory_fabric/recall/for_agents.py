@@ -26,8 +26,8 @@ from memory_fabric.recall.floor import SPECIFIC
 from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.render import within_share
-from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 

@@ -17,9 +17,9 @@ from memory_fabric.language.proper_names import is_ordinary
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Entity, Record
 from memory_fabric.patterns import pattern
-from memory_fabric.store.conditions import OF_SESSION
-from memory_fabric.store.launch_marks import FIXES, KINDS
+from memory_fabric.store.home.launch_marks import FIXES, KINDS
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import OF_SESSION
 from memory_fabric.text import STOPWORDS
 
 TYPE, HOLDS = "solution", KINDS[FIXES]

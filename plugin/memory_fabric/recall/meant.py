@@ -19,8 +19,8 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Query
 from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.reader import Reader
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.reader import Reader
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, stem, words
 
 # Shorter words are near to too many others.

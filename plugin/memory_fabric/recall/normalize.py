@@ -12,7 +12,7 @@ from memory_fabric.language import concepts, negations
 from memory_fabric.language.concepts import Concept
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.relevance import NO_SESSIONS, Measured, entities_of, measure
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import name_key, same_form, stem, words
 
 MOST = 0.99  # less than an exact name

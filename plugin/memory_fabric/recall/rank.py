@@ -15,10 +15,10 @@ from memory_fabric.language.times import days_between
 from memory_fabric.models import Hit, Query, Relation
 from memory_fabric.recall.normalize import MOST, most_relevant_first
 from memory_fabric.recall.render import is_over
-from memory_fabric.store import search
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries import search
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import name_key, words
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2

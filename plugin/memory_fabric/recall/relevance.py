@@ -19,7 +19,7 @@ from memory_fabric.language import concepts, times
 from memory_fabric.language.concepts import Concept, near_words
 from memory_fabric.models import Query
 from memory_fabric.recall.parse import split
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
 # Tuned on development conversations; halving or doubling one of them costs a point or less.

@@ -267,7 +267,7 @@ def kind_of(hit: models.Hit) -> str:
 def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
     """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
-    from memory_fabric.store import file_states  # late: not where nothing is told
+    from memory_fabric.store.projects import file_states  # late: not where nothing is told
 
     changes = file_states.changed(memory, ids) if ids else {}
     if not changes:
@@ -282,7 +282,7 @@ def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
 
 def mark_records(records: Sequence[models.Record], memory: Memory) -> list[models.Record]:
     """Return the records, to be told and not stored, with their changed files in the evidence."""
-    from memory_fabric.store import file_states  # late: not where nothing is told
+    from memory_fabric.store.projects import file_states  # late: not where nothing is told
 
     changes = file_states.changed(memory, [record.id for record in records])
     if not changes:

@@ -14,11 +14,11 @@ from memory_fabric.language import concepts
 from memory_fabric.models import DEFAULT_DEPTH, Filters, Hit, Query, Relation
 from memory_fabric.recall import rank, relevance
 from memory_fabric.recall.floor import FEW_ROWS
-from memory_fabric.store import search
-from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.reader import Reader
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries import search
+from memory_fabric.store.queries.graph import NOW
+from memory_fabric.store.queries.reader import Reader
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 Path = tuple[Relation, ...]

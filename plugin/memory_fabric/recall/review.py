@@ -32,12 +32,11 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall.normalize import dedupe
 from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS, is_stale, limit_days
-from memory_fabric.store import file_states
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, last_mentions, resolve
 from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import home_projects, registry_file
+from memory_fabric.store.projects import file_states, home_projects, registry_file
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.scoped_memory import without
 

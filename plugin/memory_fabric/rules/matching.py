@@ -20,10 +20,10 @@ from memory_fabric.rules.bindings import (
     required_by,
 )
 from memory_fabric.rules.shell import Call
-from memory_fabric.store import launch_marks
-from memory_fabric.store.conditions import OF_SESSION
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
+from memory_fabric.store.queries.conditions import OF_SESSION
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, one_line
 from memory_fabric.text import words as words_of
 

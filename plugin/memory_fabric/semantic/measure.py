@@ -16,10 +16,10 @@ from memory_fabric.config import Settings, read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Hit
 from memory_fabric.setup import extras
-from memory_fabric.store import log
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import log
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from memory_fabric import deadline, ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import Operation, Project, Provenance, Record
-from memory_fabric.store import switches
 from memory_fabric.store.database import (
     Database,
     expect_file,
@@ -24,6 +23,7 @@ from memory_fabric.store.database import (
     open_database,
     translated,
 )
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity
 
 KINDS = ("project", "user")
@@ -172,7 +172,8 @@ class BaseMemory:
         return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def _apply_where_stored(self, operation: Operation) -> dict[str, Any]:
-        from memory_fabric.store import graph, write  # recall alone never loads it
+        from memory_fabric.store import write
+        from memory_fabric.store.queries import graph  # recall alone never loads it
 
         kind, payload = operation.kind, dict(operation.payload)
         parts = [("user", payload)]
@@ -245,7 +246,7 @@ class BaseMemory:
             raise
 
     def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store import repair  # only for a damaged file
+        from memory_fabric.store.upkeep import repair  # only for a damaged file
 
         # without a limit, as half a rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):
@@ -281,7 +282,8 @@ class BaseMemory:
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
         # only if the graph cannot be written
-        from memory_fabric.store import journal, signing, write
+        from memory_fabric.store import journal, write
+        from memory_fabric.store.home import signing
 
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # a file would keep it beyond its session

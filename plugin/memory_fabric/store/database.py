@@ -18,8 +18,9 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.models import Graph
-from memory_fabric.store import files, launch_marks, schema
+from memory_fabric.store import files, schema
 from memory_fabric.store.files import as_address
+from memory_fabric.store.home import launch_marks
 
 # How long to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
@@ -452,7 +453,7 @@ def _migrate(database: Database, version: int) -> None:
         database.connection.close()
         database.connection, database.is_copy = copy, True
     elif version:
-        from memory_fabric.store import backup  # only with an older schema
+        from memory_fabric.store.upkeep import backup  # only with an older schema
 
         backup.create(database.path, f"-v{version}")
     if not version:

@@ -17,8 +17,9 @@ from typing import Any
 from memory_fabric import deadline
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import AGREED, BEFORE, OTHERS, PROMPT, QUOTATION, Operation, Record
-from memory_fabric.store import files, records, signing, write
+from memory_fabric.store import files, records, write
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import signing
 from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records, parts_of
 

@@ -16,14 +16,15 @@ from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, EventRevoked, StoreUnavailable
 from memory_fabric.models import CANDIDATE_FROM, Project, Provenance, Record, Trust
-from memory_fabric.store import files, schema, switches
+from memory_fabric.store import files, schema
 from memory_fabric.store.base_memory import KINDS, BaseMemory
 from memory_fabric.store.database import Database, is_suspect
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import registry_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.store.reader import Reader
+    from memory_fabric.store.queries.reader import Reader
 
 __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
@@ -98,7 +99,7 @@ class Memory(BaseMemory):
 
     def readers(self) -> list[Reader]:
         """Return the readers for recall, one for each of the `databases`."""
-        from memory_fabric.store.reader import Reader  # late: writers search nothing
+        from memory_fabric.store.queries.reader import Reader  # late: writers search nothing
 
         return [Reader(database) for database in self.databases()]
 
@@ -191,7 +192,9 @@ class Memory(BaseMemory):
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the records that the client itself shows, in MEMORY.md and instruction files."""
-        from memory_fabric.store import instruction_files  # not on the path of every command
+        from memory_fabric.store.projects import (
+            instruction_files,  # not on the path of every command
+        )
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
         return self.native_ids(session_started_at) | read_by_client

@@ -10,8 +10,8 @@ from typing import Any
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
-from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 

@@ -229,7 +229,7 @@ CREATE TABLE prompts (
 
 CREATE INDEX prompts_by_session ON prompts (session, answered);
 
--- Versions of the files that records name (store.file_states). `files_due` are records whose files
+-- Versions of the files that records name (store.projects.file_states). `files_due` are records whose files
 -- are to be read: new ones, and those that were reworded, noted again, kept or confirmed.
 CREATE TABLE file_states (
     record TEXT NOT NULL, path TEXT NOT NULL, blob_id TEXT NOT NULL, size INTEGER NOT NULL,
@@ -296,7 +296,7 @@ CREATE TRIGGER episodes_reworded AFTER UPDATE OF text ON episodes
     WHEN old.text <> new.text BEGIN
     DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END;
 
--- Records that act on tool calls (store.launch_marks).
+-- Records that act on tool calls (store.home.launch_marks).
 CREATE INDEX records_bound ON records (seq) WHERE instr(body, '"when"') > 0;
 
 CREATE INDEX records_of_fixes ON records (seq) WHERE type = 'solution';

@@ -16,8 +16,8 @@ from typing import Any
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store.database import Database, translated
-from memory_fabric.store.graph import existing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.graph import existing
 
 # Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
 _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))

@@ -1,13 +1,22 @@
-"""One HTML that holds the page, its library and the memory it shows; nothing is fetched for it."""
+"""A picture as text: an HTML page that holds its library and data, or a Mermaid flowchart.
+
+The page fetches nothing. A flowchart shows the whole graph or the surroundings of an entity.
+"""
 
 import base64
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
+
+from memory_fabric.errors import NotFound
+from memory_fabric.text import cut, name_key
 
 ASSETS = files("memory_fabric.viewer") / "assets"
 NONE, SELF = "'none'", "'self'"
@@ -31,6 +40,23 @@ INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\
 # In the JSON of a page: what could end its element, what old parsers took for ends of lines, and
 # halves of surrogate pairs, which no encoding takes.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
+# Of these categories of Unicode nothing is seen, it moves what is around it, or it is unknown.
+_SHOWN_AS = {
+    **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
+    **dict.fromkeys(("Cn", "Co"), "\ufffd"),
+    "Cf": "",
+}
+MAX_NODES = 60
+# Mermaid draws no text with more than 50,000 characters or 500 edges unless it is configured so.
+MAX_EDGES, MAX_CHARS = 400, 48_000
+_PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
+_JOINING = "-_"
+MAX_NEAR = 5
+# Below, two names have little in common.
+MIN_LIKENESS = 0.6
+# Parts of names that are shorter stand in too many.
+MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
@@ -95,3 +121,96 @@ def _style() -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
+    """A flowchart of the most connected entities and their relations; with a `focus` (an entity's
+    number) of what lies within so many steps of it, the nearest first.
+    """
+    entities, relations = picture["entities"], picture["relations"]
+    around: dict[int, set[int]] = {}
+    for relation in relations:
+        around.setdefault(relation["from"], set()).add(relation["to"])
+        around.setdefault(relation["to"], set()).add(relation["from"])
+    steps = dict.fromkeys(range(len(entities)), 0)
+    if focus is not None:
+        steps = _reached(around, focus, depth)
+    best = sorted(steps, key=lambda n: (steps[n], -len(around.get(n, ())), n))
+    places = {number: place for place, number in enumerate(sorted(best[:MAX_NODES]))}
+    near = [r for r in relations if r["from"] in steps and r["to"] in steps]
+    nodes = [
+        f'  n{place}["{_label(entities[number]["name"], MAX_NAME_CHARS)}<br/>'
+        f'{_label(entities[number]["type"], MAX_TYPE_CHARS)}"]'
+        for number, place in places.items()
+    ]
+    edges = [
+        f'  n{places[r["from"]]} -->|"{_label(r["type"], MAX_TYPE_CHARS)}"| n{places[r["to"]]}'
+        for r in near
+        if r["from"] in places and r["to"] in places
+    ][:MAX_EDGES]
+    left_out = picture["left_out"] if focus is None else {}
+    counts = (
+        (len(nodes), len(steps) + left_out.get("entities", 0), "entities"),
+        (len(edges), len(near) + left_out.get("relations", 0), "relations"),
+    )
+    return _flowchart(nodes, edges, [f"{n} of {of} {what}" for n, of, what in counts if n < of])
+
+
+def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
+    """Return the flowchart with as many edges as there is room for, under a note of what lacks."""
+    notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
+    # Also for the first line, and for what the note says of the room.
+    room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
+    sizes = accumulate(len(edge) + 1 for edge in edges)
+    drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
+    if len(drawn) < len(edges):
+        notes.append(f"{len(drawn)} of {len(edges)} relations had room.")
+    note = [f"%% {' '.join(notes)}"] if notes else []
+    return "\n".join(["flowchart LR", *note, *nodes, *drawn]) + "\n"
+
+
+def _label(text: str, max_chars: int) -> str:
+    """Return the text on one line and escaped, without invisible characters, or its code points if
+    all are.
+    """
+    seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
+    text_shown = " ".join(seen.split())
+    if not text_shown:
+        text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
+    text = cut(text_shown, max_chars)
+    parts = []
+    for before, c, after in zip(f" {text}", text, f"{text} "[1:], strict=False):
+        is_joining = c in _JOINING and before.isalnum() and after.isalnum()
+        is_plain = c == " " or is_joining or unicodedata.category(c) in _PLAIN
+        parts.append(c if is_plain else f"#{ord(c)};")
+    return "".join(parts)
+
+
+def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
+    """Return the entities (numbers) that can be reached, each with its distance."""
+    steps, edge = {start: 0}, {start}
+    for distance in range(1, depth + 1):
+        edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()
+        steps |= dict.fromkeys(edge, distance)
+    return steps
+
+
+def number_of(picture: Mapping[str, Any], name: str) -> int:
+    """The number of the entity of this name, else of this other name, else in another spelling.
+
+    Raises NotFound with the names that come near.
+    """
+    entities = picture["entities"]
+    for spelled in (str, name_key):
+        for key in ("name", "aliases"):
+            for number, entity in enumerate(entities):
+                names = [entity[key]] if key == "name" else entity[key]
+                if spelled(name) in map(spelled, names):
+                    return number
+    wanted, by_folded = name.casefold(), {e["name"].casefold(): e["name"] for e in entities[::-1]}
+    holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
+    alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
+    folded = dict.fromkeys((*sorted(holding, key=len)[:MAX_NEAR], *alike))
+    near = ", ".join([repr(by_folded[f]) for f in folded][:MAX_NEAR])
+    message = f"There is no entity {name!r}." + (f" Near to it: {near}." if near else "")
+    raise NotFound(name, message, remedy="memory-fabric recall finds names.")

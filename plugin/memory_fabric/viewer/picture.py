@@ -21,12 +21,13 @@ from memory_fabric.models import BEFORE, IMPORTED, PROMPT, TRUST_ORDER, WHEN, Re
 from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, SHARED, UNCONFIRMED, due
 from memory_fabric.redaction import redact
-from memory_fabric.store import counts, file_states
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, changes, resolve
 from memory_fabric.store.history.changes import Change, who
 from memory_fabric.store.history.resolve import version_of
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import file_states
+from memory_fabric.store.queries import counts
 from memory_fabric.text import each_text, neutralised
 
 # A browser can still draw and search at most this many at once.

@@ -13,8 +13,10 @@ from cli.doctor.doctoring import (
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import backup, files, journal, signing
+from memory_fabric.store import files, journal
+from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.upkeep import backup
 
 
 def test_rights_of_others_are_found_and_taken_away(enabled: Shell) -> None:

@@ -18,7 +18,7 @@ from e2e.harness.script import Script
 from e2e.harness.session import PATIENCE_S, Session
 from e2e.harness.stub import StubAPI
 from memory_fabric.hooks.table import PATIENCE
-from memory_fabric.store.log import OUT_OF_TIME
+from memory_fabric.store.home.log import OUT_OF_TIME
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CLIENT_PACKAGES = REPOSITORY / "tests/e2e/node_modules/@anthropic-ai"

@@ -8,7 +8,7 @@ import pytest
 
 from memory_fabric.models import CONFIRMED, WHEN, Provenance, Record
 from memory_fabric.rules import matching
-from memory_fabric.store import launch_marks
+from memory_fabric.store.home import launch_marks
 from simulated_client import SimulatedClient
 
 

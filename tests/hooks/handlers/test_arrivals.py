@@ -13,8 +13,8 @@ import pytest
 from memory_fabric.config import read_settings
 from memory_fabric.ids import new_id
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import counts
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import counts
 from replay.hook_runner import HookRunner
 
 START = {"hook_event_name": "SessionStart", "source": "startup"}

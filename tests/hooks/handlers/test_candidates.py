@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import maintenance
 from memory_fabric.store.history import undo
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
 SAID = "Never start the dev server yourself, I run it on my own machine."

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.store import callers
+from memory_fabric.store.home import callers
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"

@@ -11,7 +11,7 @@ import pytest
 
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import maintenance
+from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
 LOCAL = "The staging freeze of the invoice exporter ends on Friday"

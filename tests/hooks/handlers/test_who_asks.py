@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.hooks import dispatcher
-from memory_fabric.store import switches
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import registry_file
 from simulated_client import SimulatedClient
 

@@ -9,7 +9,7 @@ import pytest
 
 from memory_fabric.capture.notes.protocol import PROTOCOL
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import maintenance
+from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
 ANALYTICS = "Analytics queries run against PostgreSQL on port 6543"

@@ -10,10 +10,12 @@ import pytest
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Operation, Provenance
-from memory_fabric.store import graph, journal, records, repair, write
+from memory_fabric.store import journal, records, write
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import repair
 from store.support import (
     TOOL,
     USER,

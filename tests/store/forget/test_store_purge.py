@@ -13,13 +13,16 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, graph, journal, log, repair, signing
+from memory_fabric.store import journal
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.history import changes, merge, undo
+from memory_fabric.store.home import log, signing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import backup, repair
 from store.support import (
     TOOL,
     USER,

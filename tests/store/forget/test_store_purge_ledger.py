@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import launch_marks
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import purge as purging
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity
 

@@ -13,14 +13,17 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import backup, files, graph, journal, log, repair
+from memory_fabric.store import files, journal
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.history import merge
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import spool
+from memory_fabric.store.upkeep import backup, repair
 from store.support import (
     TOOL,
     USER,

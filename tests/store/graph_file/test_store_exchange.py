@@ -13,9 +13,10 @@ import pytest
 from drawn import chance, token
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Relation
-from memory_fabric.store import graph, write
+from memory_fabric.store import write
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from store.support import USER, World, create, entity, names
 
 SAID_THERE = Provenance("import", trust="tool")

@@ -13,9 +13,11 @@ import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.store import backup, files, graph
+from memory_fabric.store import files
 from memory_fabric.store.database import open_database
 from memory_fabric.store.graph_file.mirror import file_path
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import backup
 from store.serving import Served, edge, line, say, whole
 from store.support import TOOL, database, entity, names, relation
 

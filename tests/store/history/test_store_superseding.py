@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.models import TRUST_ORDER, Entity, Provenance, Record
-from memory_fabric.store import repair, search
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.forget import plan, purge
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import search
+from memory_fabric.store.upkeep import repair
 from store.support import USER, World, database, decision
 from thorough import examples
 

@@ -9,10 +9,11 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph, journal
+from memory_fabric.store import journal
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, merge, undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import memory_md
 from store.support import (
     TOOL,

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.store import graph, write
+from memory_fabric.store import write
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from store.support import TOOL, World, create, entity, observations_of, relation
 
 THERE = Provenance("import", trust="tool")

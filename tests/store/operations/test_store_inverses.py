@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries import graph
 from store.support import TOOL, World, create, database, entity, names
 
 BY = Provenance("cli", trust="user", session="s2")

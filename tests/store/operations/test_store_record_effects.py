@@ -10,9 +10,10 @@ import pytest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import AGAIN, PROMPT, Entity, Graph, Provenance, Record, Relation
-from memory_fabric.store import conditions, graph, journal, records, search
+from memory_fabric.store import journal, records
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import conditions, graph, search
 from memory_fabric.store.tiers import sync
 from store.support import TOOL, USER, World, create, database, decision, entity, names, pagination
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Project
-from memory_fabric.store import log
+from memory_fabric.store.home import log
 from memory_fabric.store.projects import registry_file
 from memory_fabric.store.projects.registry_file import find_project
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import DAMAGED, SOUND, Project, Registry, Trust
-from memory_fabric.store import log
+from memory_fabric.store.home import log
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.projects.identity import normalised_remote
 from memory_fabric.store.projects.registry_file import find_project

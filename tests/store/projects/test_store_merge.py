@@ -8,10 +8,11 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Filters, Provenance, Relation
-from memory_fabric.store import conditions, graph, repair, search
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import conditions, graph, search
+from memory_fabric.store.upkeep import repair
 from store.support import (
     TOOL,
     USER,

@@ -7,8 +7,10 @@ import sqlite3
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
-from memory_fabric.store import graph, journal, signing
+from memory_fabric.store import journal
+from memory_fabric.store.home import signing
 from memory_fabric.store.memory import KINDS, Memory
+from memory_fabric.store.queries import graph
 from store.support import TOOL, World, database, entity, names
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
-from memory_fabric.store import files, journal, signing, write
+from memory_fabric.store import files, journal, write
+from memory_fabric.store.home import signing
 from memory_fabric.store.tiers import sync
 from store.queues.operations import entities, hurried, locked, operation, signed
 from store.support import USER, World, create, decision, entity

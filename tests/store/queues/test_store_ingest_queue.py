@@ -13,7 +13,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.ingest.worker import try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import backup, write
+from memory_fabric.store import write
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
@@ -21,6 +21,7 @@ from memory_fabric.store.projects import link
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, IdempotencyConflict
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import backup
 from store.support import USER, World, database, entity
 
 BY = Provenance("ingest", trust="tool")

@@ -19,9 +19,11 @@ from memory_fabric.events import event_of
 from memory_fabric.health import tiers as status
 from memory_fabric.hooks import dispatcher, table
 from memory_fabric.hooks.handlers import capture_user_intent
-from memory_fabric.store import files, integrity, signing
+from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts
+from memory_fabric.store.home import signing
 from memory_fabric.store.queues import late_events
+from memory_fabric.store.upkeep import integrity
 from store.support import World, database
 
 STATED = "remember that the cellar door is painted green"

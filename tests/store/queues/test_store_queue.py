@@ -12,8 +12,10 @@ import pytest
 from drawn import token
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation
-from memory_fabric.store import files, graph, journal, schema, signing, write
+from memory_fabric.store import files, journal, schema, write
 from memory_fabric.store.database import mark_suspect
+from memory_fabric.store.home import signing
+from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import sync
 from store.queues.operations import entities, hurried, locked, operation, queue, signed
 from store.support import TOOL, USER, World, create, database, decision, entity
@@ -176,7 +178,7 @@ import os, sys
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph
+from memory_fabric.store.queries import graph
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import Memory
 memory = Memory.open(read_settings(os.environ, {}))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from drawn import chance
 from memory_fabric.ids import new_id
 from memory_fabric.models import Filters, Record
+from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.store.scoped_memory import within
-from memory_fabric.store.search import EVERYTHING, Candidate
 from memory_fabric.store.tiers import client_memory_files, memory_md
 from store.support import World
 

@@ -11,12 +11,12 @@ from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import Provenance, Record
 from memory_fabric.rules import effects
-from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.plan import reopened
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import content_stems, cut, neutralised

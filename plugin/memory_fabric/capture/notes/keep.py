@@ -13,10 +13,11 @@ from memory_fabric.capture.notes.quotation import agreement, find, says_everywhe
 from memory_fabric.capture.remember import kind_of, state
 from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import journal, records, signing
+from memory_fabric.store import journal, records
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.history import changes
+from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import remember as remembering
 from memory_fabric.store.records import key_of

@@ -27,8 +27,8 @@ from memory_fabric.models import (
 )
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
-from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about, key_of
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, stem, terms, words

@@ -8,7 +8,6 @@ from memory_fabric.cli.options import Step, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type
-from memory_fabric.store import graph
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.purge import Purged, PurgePreview
@@ -16,6 +15,7 @@ from memory_fabric.store.forget.purge_files import is_of_memories
 from memory_fabric.store.forget.scrub_log import marked
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120

@@ -8,10 +8,10 @@ from memory_fabric.cli.options import AsJson, argument, exclusive, flag, option
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type, worded
-from memory_fabric.store import file_states
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.undo import Undone
+from memory_fabric.store.projects import file_states
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120

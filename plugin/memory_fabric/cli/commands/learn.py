@@ -24,7 +24,7 @@ from memory_fabric.importing.past_sessions import Session
 from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.recall.request_context import visible_to
-from memory_fabric.store import switches
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import home_projects, identity, registry_file
 from memory_fabric.text import first_of, many
 

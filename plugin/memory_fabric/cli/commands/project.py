@@ -11,11 +11,10 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.sharing.git import adoption
 from memory_fabric.sharing.git.adoption import Missing
-from memory_fabric.store import domain_counts as store
-from memory_fabric.store.domain_counts import DomainCounts
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.projects.link import KnownProject, Plan
+from memory_fabric.store.queries.counts import TABLES_BY_DOMAIN, DomainCounts, count_by_domain
 from memory_fabric.text import cut
 
 ACTIONS = ("list", "link", "split", "undo", "adopt")
@@ -229,7 +228,7 @@ def domains(as_json: AsJson = False) -> int:
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        counts = store.count_by_domain(memory.databases(), MAX_SHOWN)
+        counts = count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
         config = settings.domains
@@ -241,7 +240,7 @@ def domains(as_json: AsJson = False) -> int:
             "complaints": list(settings.complaints),
         }
         rows = [
-            {"domain": name, **dict(zip(store.TABLES, numbers, strict=True))}
+            {"domain": name, **dict(zip(TABLES_BY_DOMAIN, numbers, strict=True))}
             for name, numbers in counts.counts
         ]
         first = [
@@ -263,7 +262,7 @@ def _show_domains(counts: DomainCounts, settings: Settings) -> None:
         show.line("Nothing is stored here yet.")
     else:
         rows = [(name, *map(str, numbers)) for name, numbers in counts.counts]
-        show.table(("domain", *store.TABLES), rows)
+        show.table(("domain", *TABLES_BY_DOMAIN), rows)
         crossings = f"Relations between different domains: {counts.crossings}"
         none = "No relation connects different domains."
         show.line(crossings if counts.crossings else none)

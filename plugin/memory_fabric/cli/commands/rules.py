@@ -13,7 +13,7 @@ from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import effects, matching
 from memory_fabric.rules.bindings import name_of
 from memory_fabric.rules.matching import BoundRule
-from memory_fabric.store import counts
+from memory_fabric.store.queries import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 

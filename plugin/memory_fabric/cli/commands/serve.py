@@ -296,8 +296,7 @@ def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
 
 
 def _content(picture: dict[str, Any], name: str | None, form: str, depth: int) -> str:
-    from memory_fabric.viewer.drawing import mermaid, number_of
-    from memory_fabric.viewer.page import page
+    from memory_fabric.viewer.page import mermaid, number_of, page
 
     focus = None if name is None else number_of(picture, name)
     if form == MERMAID:

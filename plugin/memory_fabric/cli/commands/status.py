@@ -23,10 +23,10 @@ from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.models import shown_type
 from memory_fabric.sharing.git import location, shared_journal
-from memory_fabric.store import counts
-from memory_fabric.store.counts import Share, Summary, WorthOfWeek
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
+from memory_fabric.store.queries import counts
+from memory_fabric.store.queries.counts import Share, Summary, WorthOfWeek
 from memory_fabric.text import many
 
 TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}

@@ -10,7 +10,7 @@ from memory_fabric.cli.options import argument, flag
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
-from memory_fabric.store import switches
+from memory_fabric.store.home import switches
 
 PARTS = {"read": "recall", "write": "capture"}
 Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for the model.")]

@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from memory_fabric.cli import environment, show
@@ -12,13 +11,14 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.sharing.git import adoption
-from memory_fabric.store import backup as backups
-from memory_fabric.store import graph, integrity
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import KINDS, Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import QueuedText
 from memory_fabric.store.tiers import sync as tiers
+from memory_fabric.store.upkeep import backup as backups
+from memory_fabric.store.upkeep import integrity
 from memory_fabric.text import cut, encodable, many, one_line
 
 MAX_ORPHANS = 10_000
@@ -52,7 +52,7 @@ def check(
         findings = integrity.findings(memory, full=full, progress=tell)
     harms = any(finding.harms for finding in findings)
     if as_json:
-        show.json_out({"sound": not harms, "findings": [asdict(finding) for finding in findings]})
+        show.json_out({"sound": not harms, "findings": [finding._asdict() for finding in findings]})
         return int(harms)
     for finding in findings:
         place = f" ({finding.where})" if finding.where else ""

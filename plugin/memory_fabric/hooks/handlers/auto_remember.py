@@ -12,8 +12,8 @@ from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.follow_transcript import TRANSCRIPT, follow
 from memory_fabric.hooks.session.turn_notes import end_turn, last_said
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import alerts, log
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.home import log
 
 QUESTION_MARKS = frozenset("?？؟")
 
@@ -42,7 +42,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     except DeadlinePassed:
         is_unfinished = True
         deadline.current().postpone(TRANSCRIPT)
-    if alerts.take(alerts.LOST_PROMPT, (memory.settings.home, memory.settings.data_dir)):
+    if log.take_mark(log.LOST_PROMPT, (memory.settings.home, memory.settings.data_dir)):
         memory.fail("prompt: the disk or the memory could not be written")
     instruction_updates.at_stop(memory.whole)
     memory.flush()

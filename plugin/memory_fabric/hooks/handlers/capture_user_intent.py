@@ -103,13 +103,13 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
         prompts.add(context.memory.session_database(), event.session, text, context.now, origin)
     except Exception:  # noqa: BLE001 - whatever it was, a later event stores the prompt
         # late: it is rare
-        from memory_fabric.store import alerts
+        from memory_fabric.store.home import log
         from memory_fabric.store.queues import late_events
 
         try:
             late_events.add(settings, event, (__name__.rpartition(".")[2],), context.now)
         except OSError:
-            alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
+            log.leave_mark(log.LOST_PROMPT, (settings.home, settings.data_dir))
             raise
 
 

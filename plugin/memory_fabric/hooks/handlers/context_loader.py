@@ -21,12 +21,13 @@ from memory_fabric.recall import session_block as blocks
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.setup import packages
 from memory_fabric.sharing.git import switch
-from memory_fabric.store import counts, log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
 from memory_fabric.store.files import open_regular
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import own_lines, registry_file
+from memory_fabric.store.queries import counts
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5

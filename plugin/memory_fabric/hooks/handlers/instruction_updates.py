@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.store import instruction_files
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import instruction_files
 
 # Bytes that a start reads of changed files and of those that they import; the next Stop reads more.
 MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10

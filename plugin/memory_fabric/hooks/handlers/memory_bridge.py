@@ -10,8 +10,9 @@ from memory_fabric.clients.settings import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.events import Event
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import graph, write
+from memory_fabric.store import write
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"

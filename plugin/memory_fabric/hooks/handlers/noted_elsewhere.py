@@ -8,7 +8,7 @@ from memory_fabric.events import Event
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.turn_notes import may_hold, take
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import log
+from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:

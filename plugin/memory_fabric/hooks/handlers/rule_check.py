@@ -12,8 +12,9 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.rules import matching
 from memory_fabric.rules.matching import Applied, BoundRule
-from memory_fabric.store import files, launch_marks
+from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 
 CHANNEL = "rule"

@@ -11,8 +11,8 @@ from memory_fabric.hooks.session.follow_transcript import TRANSCRIPT, follow, is
 from memory_fabric.hooks.session.turn_notes import end_turn, last_said
 from memory_fabric.models import Provenance
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import maintenance
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.upkeep import maintenance
 
 # The client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10

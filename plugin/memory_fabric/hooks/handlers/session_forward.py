@@ -15,7 +15,7 @@ from memory_fabric.hooks.session import notice_texts
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import log
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import SpoolFull

@@ -53,7 +53,7 @@ def caller_note(event: Event, context: RequestContext) -> None:
     config = settings.domains
     if not (event.agent_type or config.isolated or config.isolated_agents):
         return
-    from memory_fabric.store import callers  # late: most calls are the session's own
+    from memory_fabric.store.home import callers  # late: most calls are the session's own
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.save(settings.home, call, caller)

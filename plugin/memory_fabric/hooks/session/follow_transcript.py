@@ -32,9 +32,9 @@ from memory_fabric.hooks.session import turn_notes
 from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import log, switches
 from memory_fabric.store.conversations import prompts, sessions, worth
 from memory_fabric.store.conversations.prompts import STAGED
+from memory_fabric.store.home import log, switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line, without_injected
 

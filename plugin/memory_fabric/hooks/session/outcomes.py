@@ -20,9 +20,9 @@ from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.rules import matching
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.commands import command_in, covers
-from memory_fabric.store.conditions import marks
 from memory_fabric.store.conversations import worth
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import STOPWORDS, stem, words
 
 # The most that is read of an input of a tool, of an output, and of the answers of a turn.

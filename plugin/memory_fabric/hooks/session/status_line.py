@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from memory_fabric import events
 from memory_fabric.errors import BadInput
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
-from memory_fabric.store import quick_counts, switches
+from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
+from memory_fabric.store.queries import quick_counts
 
 # The longest that the status line may take, in seconds of wall-clock time.
 MAX_S = 1.5

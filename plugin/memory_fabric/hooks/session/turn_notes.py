@@ -19,11 +19,11 @@ from memory_fabric.config import is_checked, trust_for
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import records
-from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.write import cleaned
 from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 

@@ -24,7 +24,8 @@ from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import without_names
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.setup.packages import ENTRY
-from memory_fabric.store import files, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 

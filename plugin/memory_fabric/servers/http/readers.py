@@ -25,7 +25,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.project_stores import ProjectStores, recalled
 from memory_fabric.servers.http.responses import Job, of_error
-from memory_fabric.store.search import EVERYTHING
+from memory_fabric.store.queries.search import EVERYTHING
 
 MAX_READERS = 32
 # A question is refused after this many readers have ended while they answered it.

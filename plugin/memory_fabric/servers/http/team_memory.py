@@ -30,7 +30,7 @@ from memory_fabric.store import records
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
-from memory_fabric.store.reader import Reader
+from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]

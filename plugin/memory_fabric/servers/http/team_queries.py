@@ -29,7 +29,7 @@ from memory_fabric.sharing.team.errors import (
     TeamError,
     TooSlow,
 )
-from memory_fabric.store.search import EVERYTHING
+from memory_fabric.store.queries.search import EVERYTHING
 
 Rows = list[tuple[Any, ...]]
 

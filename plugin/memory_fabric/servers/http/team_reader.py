@@ -1,4 +1,4 @@
-"""Reads of a space for recall, as the member whose transaction it is (store.reader.Reader).
+"""Reads of a space for recall, as the member whose transaction it is (store.queries.reader.Reader).
 
 Turns of conversations never travel, so there are none.
 """
@@ -21,9 +21,9 @@ from memory_fabric.servers.http.team_words import (
 )
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.store.graph import NOW
-from memory_fabric.store.reader import Reader
-from memory_fabric.store.search import EVERYTHING, Candidate
+from memory_fabric.store.queries.graph import NOW
+from memory_fabric.store.queries.reader import Reader
+from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.text import name_key, words
 
 Groups = Sequence[Sequence[str]]

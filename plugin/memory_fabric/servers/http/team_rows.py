@@ -10,7 +10,7 @@ from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.heads import NAMELESS
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 
 STORE = "team"
 SCOPE = "team"

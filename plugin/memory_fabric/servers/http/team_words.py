@@ -1,4 +1,4 @@
-"""Full-text queries of PostgreSQL that match few enough rows to rank, as store/conditions for FTS5.
+"""PostgreSQL full-text queries that match few enough rows to rank, as queries/conditions for FTS5.
 
 Ranking all rows with a common word would read most of a large table. The shares of common words
 come from the statistics of the column (memory_fabric.word_shares); words that are not among these

@@ -11,9 +11,9 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import graph_view
 from memory_fabric.servers.mcp.graph_view import Page
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json
-from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.text import cut
 
 Arguments = Mapping[str, Any]

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.store import entity_search, graph
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
 # Entities of some names, and the relations at some of their ends, by numbers in creation order.

@@ -26,8 +26,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.projects import identity, registry_file
-from memory_fabric.store.switches import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

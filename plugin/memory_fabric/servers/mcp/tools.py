@@ -15,7 +15,7 @@ from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.mcp.schema import STRING, TOOLS, known_part, problems
-from memory_fabric.store import callers, switches
+from memory_fabric.store.home import callers, switches
 from memory_fabric.store.memory import Memory
 
 Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]

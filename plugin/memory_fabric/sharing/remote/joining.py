@@ -14,7 +14,7 @@ from memory_fabric.sharing.team.exchange import tied_database
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import GIT, USER, Tie
 from memory_fabric.store import files
-from memory_fabric.store import log as home_log
+from memory_fabric.store.home import log as home_log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 

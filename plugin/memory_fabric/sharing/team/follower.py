@@ -17,7 +17,8 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.sharing.team import sync, ties
 from memory_fabric.sharing.team.ties import Outcome, Tie
-from memory_fabric.store import files, log
+from memory_fabric.store import files
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 
 if TYPE_CHECKING:  # it needs the driver, which is made importable later

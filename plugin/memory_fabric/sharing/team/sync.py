@@ -24,9 +24,10 @@ from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import driver, keys, ties
 from memory_fabric.sharing.team.errors import NoAnswer, NoKey, Passing
 from memory_fabric.sharing.team.ties import Outcome, Tie
-from memory_fabric.store import files, log, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import log, switches
+from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.switches import settings_of
 from memory_fabric.text import many
 
 if TYPE_CHECKING:  # it needs the driver, which is made importable later

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memory_fabric.store import files
-from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries.conditions import marks
 
 # An injected memory may be injected again after this many prompts: it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50

@@ -10,13 +10,13 @@ from typing import Any
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum, short_id
 from memory_fabric.models import Provenance, Record, users_words
-from memory_fabric.store import search
-from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import search
+from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, files, journal
+from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import own_words, plan, purge_files, purge_rows, purge_steps
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
@@ -28,6 +28,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
 from memory_fabric.store.tiers.file_locations import Location
+from memory_fabric.store.upkeep import backup
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 

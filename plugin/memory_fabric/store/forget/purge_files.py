@@ -8,10 +8,11 @@ from typing import Any
 
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
-from memory_fabric.store import callers, files, journal, signing
+from memory_fabric.store import files, journal
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
+from memory_fabric.store.home import callers, signing
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import memory_md

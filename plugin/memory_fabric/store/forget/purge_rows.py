@@ -14,7 +14,7 @@ from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.sharing.team import purge as purge_team
-from memory_fabric.store import records, repair, write
+from memory_fabric.store import records, write
 from memory_fabric.store.database import Database, translated
 from memory_fabric.store.files import as_address
 from memory_fabric.store.forget import scrub_log
@@ -22,6 +22,7 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import kinds
 from memory_fabric.store.queues.ingest_queue import PURGED
+from memory_fabric.store.upkeep import repair
 from memory_fabric.text import index_extra
 
 Row = TypeVar("Row", bound=tuple[Any, ...])

@@ -12,26 +12,19 @@ from typing import NamedTuple
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import (
-    backup,
-    callers,
-    files,
-    journal,
-    launch_marks,
-    records,
-    signing,
-    write,
-)
+from memory_fabric.store import files, journal, records, write
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
 from memory_fabric.store.forget.plan import PurgePlan, target_in, target_of
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.graph_file import agreed, exchange
+from memory_fabric.store.home import callers, launch_marks, signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
 from memory_fabric.store.tiers.file_locations import Location
+from memory_fabric.store.upkeep import backup
 from memory_fabric.text import many
 
 SET_ASIDE = ".corrupt-"

@@ -17,9 +17,10 @@ from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Progress, Provenance, Relation
 from memory_fabric.redaction.redact import may_hold_secret, redact
 from memory_fabric.redaction.rules import is_command_line
-from memory_fabric.store import files, graph, write
+from memory_fabric.store import files, write
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries import graph
 from memory_fabric.store.write import Loaded, entity_object, relation_object
 
 Item = Entity | Relation

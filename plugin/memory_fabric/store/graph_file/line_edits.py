@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.models import Entity, Relation
-from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.agreed import State, mark_of
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries import graph
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.models import Entity, Relation
-from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.operations import rows
+from memory_fabric.store.queries import graph
 from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]

@@ -17,7 +17,7 @@ from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance, Relation
-from memory_fabric.store import backup, files, graph
+from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database, translated
 from memory_fabric.store.graph_file import agreed, exchange, merge_external
@@ -32,7 +32,9 @@ from memory_fabric.store.graph_file.agreed import (
 )
 from memory_fabric.store.graph_file.line_edits import can_be_appended, edited, edits_since
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import file_locations, sync
+from memory_fabric.store.upkeep import backup
 
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]

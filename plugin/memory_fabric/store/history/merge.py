@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.text import name_key
 
 

@@ -7,11 +7,12 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import checksum, short_id
 from memory_fabric.models import CONFIRMED, WHEN, Provenance, Record
 from memory_fabric.sharing.git import location
-from memory_fabric.store import graph, journal, records
+from memory_fabric.store import journal, records
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import memory_md
 
 _ID = re.compile(r"(?:record:)?[0-9a-f-]{6,}")

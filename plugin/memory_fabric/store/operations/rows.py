@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import OTHERS, Provenance
-from memory_fabric.store.conditions import marks
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import index_extra, name_key
 

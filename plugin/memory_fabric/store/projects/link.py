@@ -16,10 +16,11 @@ from typing import Any, TypeGuard
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import OTHERS, Identity, Progress, Provenance, Registry
-from memory_fabric.store import files, launch_marks, records
+from memory_fabric.store import files, records
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 from memory_fabric.store.projects import identity, registry_file

@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.store import files, signing
+from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
+from memory_fabric.store.home import signing
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 # Key in the database for the journal's stamp when it was last checked.

@@ -196,7 +196,7 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
         names = dict.fromkeys(_stale(read_cards(home), now), "") | names
     write_registry(home, now, names)
     # late: only for a changed registry. A queue needs the key later, when home may be read-only.
-    from memory_fabric.store import signing
+    from memory_fabric.store.home import signing
 
     signing.key_of(home)
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
@@ -247,7 +247,7 @@ def _set_aside(home: str, path: str, known: Registry) -> None:
         text = f"{path} was {known.state}; {again}."
     else:
         return
-    from memory_fabric.store import log  # only needed with a notice
+    from memory_fabric.store.home import log  # only needed with a notice
 
     log.add(home, text)
 
@@ -273,7 +273,7 @@ def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tupl
 
 def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) -> None:
     """Leave a notice for the next session in a folder that makes a claim or was moved."""
-    from memory_fabric.store import log  # only needed with a notice
+    from memory_fabric.store.home import log  # only needed with a notice
 
     missing = [key for key in known.keys if key not in now.keys]
     if {*now.asked} - {*known.asked}:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.events import Event, event_of
-from memory_fabric.store import files, signing
+from memory_fabric.store import files
+from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
 # A larger event, such as a tool's, is not kept, and what waits takes no more than this.

@@ -13,7 +13,7 @@ from memory_fabric.models import Filters
 from memory_fabric.redaction.redact import redact
 from memory_fabric.store.files import NotRegular, open_regular
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries.search import Candidate
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, encodable, neutralised, one_line
 

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory_fabric.store import files, log
+from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
+from memory_fabric.store.home import log
 from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import memory_md

@@ -10,13 +10,15 @@ from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import PROMOTED_FROM, Record, marked_older, newer_records
 from memory_fabric.sharing.git import switch
-from memory_fabric.store import backup, files, journal, signing
+from memory_fabric.store import files, journal
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
+from memory_fabric.store.home import signing
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.store.upkeep import backup
 
 # Of what the user said: what may be in MEMORY.md by itself, and what else may if this holds.
 _STANDING = "type IN ('constraint', 'preference')"
@@ -29,7 +31,7 @@ def flush(memory: BaseMemory) -> None:
     # Created while home can be written: a queue needs the key when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
-    from memory_fabric.store import file_states  # not needed at a session's start
+    from memory_fabric.store.projects import file_states  # not needed at a session's start
 
     _attempt(memory, "files that records name", partial(file_states.update, memory))
     for database in memory.databases():

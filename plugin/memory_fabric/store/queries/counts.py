@@ -1,4 +1,7 @@
-"""Counts over a memory's databases: its tables, unread sentences, what was told, one week."""
+"""Counts over a memory's databases: rows, unread sentences, injections, domains, one week.
+
+For a memory that is limited to a domain (store.scoped_memory) they count that domain.
+"""
 
 import json
 import time
@@ -245,6 +248,51 @@ def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
     figures = {name: cases._asdict() for name, cases in week.figures.items()}
     numbers = {"week": week.monday, "sessions": week.sessions, "tokens": tokens(week.chars)}
     return {**numbers, **figures}
+
+
+TABLES_BY_DOMAIN = ("entities", "relations", "observations", "records", "episodes")
+_CROSSING = """
+    FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target
+    WHERE s.domain <> t.domain
+"""
+
+
+class CrossDomainRelation(NamedTuple):
+    """A relation between entities of different domains."""
+
+    source: str
+    source_domain: str
+    type: str
+    target: str
+    target_domain: str
+    store: str
+
+
+class DomainCounts(NamedTuple):
+    """Row counts of each domain by TABLES_BY_DOMAIN; relations across domains, and the `first`."""
+
+    counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    crossings: int = 0
+    first: tuple[CrossDomainRelation, ...] = ()
+
+
+def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCounts:
+    """Count the rows of all these databases together. Raises StoreUnavailable."""
+    counts: dict[str, list[int]] = {}
+    crossings, first = 0, list[CrossDomainRelation]()
+    for database in databases:
+        for place, table in enumerate(TABLES_BY_DOMAIN):
+            by_domain = f"SELECT domain, count(*) FROM {table} GROUP BY domain"
+            for domain, number in database.rows(by_domain):
+                counts.setdefault(domain, [0] * len(TABLES_BY_DOMAIN))[place] += number
+        crossings += database.rows(f"SELECT count(*) {_CROSSING}")[0][0]
+        fields = "s.name, s.domain, r.type, t.name, t.domain"
+        oldest = f"SELECT {fields} {_CROSSING} ORDER BY r.id LIMIT ?"
+        rows = database.rows(oldest, (max_shown - len(first),))
+        first += [CrossDomainRelation._make((*row, database.kind)) for row in rows]
+    return DomainCounts(
+        tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
+    )
 
 
 DAY_S = 24 * 3600

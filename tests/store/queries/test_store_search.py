@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Filters, Provenance, Record
-from memory_fabric.store import conditions, graph, records, search
+from memory_fabric.store import records
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
+from memory_fabric.store.queries import conditions, graph, search
 from memory_fabric.store.scoped_memory import within
 from memory_fabric.text import terms
 from store.support import (

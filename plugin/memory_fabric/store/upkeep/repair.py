@@ -9,9 +9,10 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import Operation, Progress
-from memory_fabric.store import backup, files, journal, write
+from memory_fabric.store import files, journal, write
 from memory_fabric.store.database import SUSPECT, Database, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
+from memory_fabric.store.upkeep import backup
 
 FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),

@@ -1,19 +1,21 @@
-"""Integrity checks of what is stored: each problem with its place and remedy."""
+"""Integrity checks of databases, indexes, journals and queues; each problem has a remedy."""
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from memory_fabric.models import SOUND, Progress
-from memory_fabric.store import backup, files, graph, journal, repair
+from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge_steps import set_aside
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, registry_file
+from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import late_events
+from memory_fabric.store.upkeep import backup, repair
 from memory_fabric.text import first_of
 
 # With at least this many rows an index is compared by row numbers and samples: SQLite's own check
@@ -21,7 +23,7 @@ from memory_fabric.text import first_of
 LARGE_ROWS = 50_000
 # Samples are this many of the newest rows, and as many spread over all rows.
 SAMPLES = 100
-# Of each index its table of texts, the column of row numbers, and a column with text.
+# For each index: the table of its texts, the column of row numbers, and a column with text.
 _TEXTS = {
     "entities_fts": ("entities", "id", "name"),
     "observations_fts": ("observations", "id", "text"),
@@ -30,18 +32,14 @@ _TEXTS = {
     "entities_trigrams": ("entities", "id", "name"),
     "observations_trigrams": ("observations", "id", "text"),
 }
-# A word that every tokenizer takes as one.
+# A word that every tokenizer keeps whole.
 _WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,}(?!\w)")
 TRIGRAM_CHARS = 3
 
-Part = Callable[[], Iterable["Finding"]]
-
-MAX_SHOWN = 5
-MAX_ORPHANS = 10_000
+MAX_SHOWN, MAX_ORPHANS = 5, 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A problem and its remedy; a harmless problem is only an offer to tidy up."""
 
     what: str
@@ -79,7 +77,7 @@ def findings(
     return sorted(problems, key=lambda finding: not finding.harms)
 
 
-def _parts_of(database: Database, *, full: bool) -> Iterator[Part]:
+def _parts_of(database: Database, *, full: bool) -> Iterator[Callable[[], Iterable[Finding]]]:
     yield partial(_damage, database)
     if not database.newer and not database.read_only:
         yield from (partial(_index, database, table, full) for table in repair.FULL_TEXT)
@@ -119,7 +117,8 @@ def _damage(database: Database) -> Iterator[Finding]:
 
 
 def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
-    if not matches(database, table, full=full):
+    is_sampled = not full and is_large(database, table)
+    if not (samples_match if is_sampled else repair.index_matches)(database, table):
         text = f"The index {table} does not match its texts: searches miss some."
         yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
 
@@ -210,16 +209,9 @@ def is_large(database: Database, table: str) -> bool:
     return counted is not None and counted[0] >= LARGE_ROWS
 
 
-def matches(database: Database, table: str, *, full: bool = False) -> bool:
-    """Return True if an index holds its texts, as far as compared. Raises StoreUnavailable."""
-    if full or not is_large(database, table):
-        return repair.index_matches(database, table)
-    return samples_match(database, table)
-
-
 def samples_match(database: Database, table: str) -> bool:
     """Return True if an index has the rows of its texts, and a word of each sampled text."""
-    texts, number, _ = _TEXTS[table]
+    texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
     # An index of parts keeps no row numbers.
     if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
@@ -227,8 +219,13 @@ def samples_match(database: Database, table: str) -> bool:
         pairs = (texts, sizes, "id", number), (sizes, texts, number, "id")
         if any(database.row(f"{missing.format(*pair)} LIMIT 1") for pair in pairs):
             return False
+    select = f"SELECT {number}, {column} FROM {texts}"
+    samples = database.rows(f"{select} ORDER BY {number} DESC LIMIT {SAMPLES}")
+    most = samples[0][0] if samples else 0
+    for at in range(0, most, max(1, most // SAMPLES)):
+        samples += database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
-    for row, text in _samples(database, table):
+    for row, text in samples:
         words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
         if not words:
             continue
@@ -237,16 +234,3 @@ def samples_match(database: Database, table: str) -> bool:
         if not database.row(query, (f'"{word}"', row)):
             return False
     return True
-
-
-def _samples(database: Database, table: str) -> list[tuple[int, str]]:
-    texts, number, column = _TEXTS[table]
-    select = f"SELECT {number}, {column} FROM {texts}"
-    newest = database.rows(f"{select} ORDER BY {number} DESC LIMIT {SAMPLES}")
-    most = newest[0][0] if newest else 0
-    spread = [
-        row
-        for at in range(0, most, max(1, most // SAMPLES))
-        for row in database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
-    ]
-    return [*newest, *spread]

@@ -1,4 +1,4 @@
-"""Checks of the folders of memory: permissions, owners, leftovers, disk space, file system."""
+"""Checks of memory's folders: permissions, owners, leftover files, disk space, file system."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,9 +6,9 @@ from itertools import chain, islice
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
 
-# No home has more files; a wrong folder must not keep the user waiting.
+# No home has more files; a wrong folder, such as /, must not keep the user waiting.
 MAX_LOOKED_AT = 20_000
-# Packages kept by the installer: many files, none of them secret.
+# The folder of installed packages: many files, none of them secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
 # Files that a killed writer left: a temporary file with the writer's process id and time, or the
@@ -25,7 +25,17 @@ SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "
 
 def all_paths(folders: Iterable[str]) -> list[str]:
     """Return the folders and everything in them but links; at most 20,000 paths."""
-    return list(islice(chain.from_iterable(map(_under, folders)), MAX_LOOKED_AT))
+
+    def below(folder: str) -> Iterator[str]:
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            return
+        yield folder
+        for parent, subfolders, names in os.walk(folder):
+            subfolders[:] = [name for name in subfolders if name not in NOT_PRIVATE]
+            paths = (os.path.join(parent, name) for name in (*subfolders, *names))
+            yield from (path for path in paths if not os.path.islink(path))
+
+    return list(islice(chain.from_iterable(map(below, folders)), MAX_LOOKED_AT))
 
 
 def exposed(paths: Iterable[str]) -> list[str]:
@@ -56,8 +66,16 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
     """Return temporary files of killed writers, but no files that the user named so."""
-    temporary = ((path, _status(path)) for path in paths if _is_temporary(path))
-    return [path for path, s in temporary if s and now_s - s.st_mtime > LEFT_AFTER_S]
+    temporary = []
+    for path in paths:
+        stem, ending = os.path.splitext(path)
+        pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
+        is_ours = stem.endswith(DATABASE) or (pid.isdigit() and dash and moment.isdigit())
+        if ending in TEMPORARY_SUFFIXES and is_ours and os.path.isfile(path):
+            status = _status(path)
+            if status and now_s - status.st_mtime > LEFT_AFTER_S:
+                temporary.append(path)
+    return temporary
 
 
 def delete(paths: Iterable[str]) -> None:
@@ -104,7 +122,13 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             rows = [line.split() for line in lines]
     except OSError:
-        rows = _mounted(_output_of_mount())
+        import subprocess  # only doctor asks, and not on Linux
+
+        try:
+            mount = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
+            rows = _mounted(mount.stdout.decode("utf-8", "replace"))
+        except (OSError, subprocess.SubprocessError):
+            return ""
     real = os.path.realpath(nearest(path))
     best, kind = "", ""
     for fields in rows:
@@ -115,16 +139,6 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         if inside and len(place) >= len(best):  # a later mount covers an earlier one
             best, kind = place, fields[2]
     return kind
-
-
-def _output_of_mount() -> str:
-    import subprocess  # only doctor asks, and not on Linux
-
-    try:
-        process = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return process.stdout.decode("utf-8", "replace")
 
 
 def _mounted(output: str) -> list[list[str]]:
@@ -141,26 +155,6 @@ def _mounted(output: str) -> list[list[str]]:
 def is_shared(kind: str) -> bool:
     """True if several machines may write a file system of this type."""
     return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
-
-
-def _under(folder: str) -> Iterator[str]:
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        return
-    yield folder
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in NOT_PRIVATE]
-        for name in (*folders, *names):
-            path = os.path.join(place, name)
-            if not os.path.islink(path):
-                yield path
-
-
-def _is_temporary(path: str) -> bool:
-    stem, ending = os.path.splitext(path)
-    if ending not in TEMPORARY_SUFFIXES or not os.path.isfile(path):
-        return False
-    pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
-    return stem.endswith(DATABASE) or (pid.isdigit() and bool(dash) and moment.isdigit())
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -11,10 +11,15 @@ from typing import Any
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
-from memory_fabric.store import conditions, graph, search
-from memory_fabric.store.conditions import marks, match_expression, ranked_after, selective_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.search import Candidate
+from memory_fabric.store.queries import conditions, graph, search
+from memory_fabric.store.queries.conditions import (
+    marks,
+    match_expression,
+    ranked_after,
+    selective_query,
+)
+from memory_fabric.store.queries.search import Candidate
 
 Groups = Sequence[Sequence[str]]
 Candidates = list[Candidate]

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
-from memory_fabric.store import backup, log, maintenance, switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.files import Locked
+from memory_fabric.store.home import log, switches
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import backup, maintenance
 from store.support import USER, World, create, database, decision, entity
 
 # --- notices -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from memory_fabric.store import filesystem
+from memory_fabric.store.upkeep import filesystem
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.store import entity_search, graph
 from memory_fabric.store.database import Database
-from memory_fabric.store.entity_search import all_matching, find
+from memory_fabric.store.queries import entity_search, graph
+from memory_fabric.store.queries.entity_search import all_matching, find
 from store.support import World, create, database, entity
 from thorough import examples
 

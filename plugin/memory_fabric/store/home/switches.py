@@ -20,7 +20,8 @@ from memory_fabric.config import (
     with_changes,
 )
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import files, launch_marks
+from memory_fabric.store import files
+from memory_fabric.store.home import launch_marks
 
 NAME = "config.toml"
 SWITCHES = "switches.json"

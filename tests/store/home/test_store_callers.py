@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import callers
-from memory_fabric.store.callers import Caller
+from memory_fabric.store.home import callers
+from memory_fabric.store.home.callers import Caller
 
 ANN = Caller("s-1", "a1", "legal-advisor")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory_fabric.models import OTHERS, Entity, Graph, Relation
-from memory_fabric.store.conditions import Condition, marks
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries.conditions import Condition, marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 

@@ -10,10 +10,11 @@ import pytest
 
 from memory_fabric.ids import new_id
 from memory_fabric.models import CONFIRMED, Record
-from memory_fabric.store import file_states, records
-from memory_fabric.store.file_states import CHANGED, GONE
+from memory_fabric.store import records
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import file_states
+from memory_fabric.store.projects.file_states import CHANGED, GONE
 from store.support import USER, World, database, decision, git_folder
 
 API = "src/api/x.py"

@@ -19,9 +19,9 @@ from memory_fabric.models import (
     SHARED_LOG,
     Filters,
 )
-from memory_fabric.store import conditions
-from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries import conditions
+from memory_fabric.store.queries.conditions import marks
 
 EVERYTHING = Filters()
 

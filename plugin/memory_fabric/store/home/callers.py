@@ -32,8 +32,16 @@ class Caller(NamedTuple):
 def save(home: str, call: str, caller: Caller) -> None:
     """Save the caller of this call. Raises OSError, and ValueError for an id that names no file."""
     path = _path(home, call)
-    files.make_folder(os.path.dirname(path))
-    _clean_up(os.path.dirname(path))
+    folder = os.path.dirname(path)
+    files.make_folder(folder)
+    # A marker file has the time at which old files were last removed.
+    now_s, marker = time.time(), os.path.join(folder, ".swept")
+    if _age_s(marker, now_s) >= CLEAN_UP_EVERY_S:
+        files.write_atomic(marker, b"", durable=False)
+        for name in os.listdir(folder):
+            caller_file = os.path.join(folder, name)
+            if name.endswith(".json") and _age_s(caller_file, now_s) > MAX_AGE_S:
+                files.remove(caller_file)  # unless another hook did
     files.write_atomic(path, files.json_line(caller._asdict()).encode(), durable=False)
 
 
@@ -51,18 +59,6 @@ def _path(home: str, call: str) -> str:
     if not (fits.isascii() and fits.isalnum() and len(call) <= MAX_ID_CHARS):
         raise ValueError(f"{call[:MAX_ID_CHARS]!r} is not the id of a tool call")
     return os.path.join(home, FOLDER, f"{call}.json")
-
-
-def _clean_up(folder: str) -> None:
-    """Remove old files now and then; a marker file in the folder tells when it was last done."""
-    now_s, mark = time.time(), os.path.join(folder, ".swept")
-    if _age_s(mark, now_s) < CLEAN_UP_EVERY_S:
-        return
-    files.write_atomic(mark, b"", durable=False)
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
-        if name.endswith(".json") and _age_s(path, now_s) > MAX_AGE_S:
-            files.remove(path)  # unless another hook did
 
 
 def _age_s(path: str, now_s: float) -> float:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import conditions as fts_query
-from memory_fabric.store import search
-from memory_fabric.store.conditions import match_expression, selective_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.reader import Reader
+from memory_fabric.store.queries import conditions as fts_query
+from memory_fabric.store.queries import search
+from memory_fabric.store.queries.conditions import match_expression, selective_query
+from memory_fabric.store.queries.reader import Reader
 from store.support import USER, World, create, database, decision, entity
 
 LETTERS = "abcdef"

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from memory_fabric.store import conditions, graph
 from memory_fabric.store.database import Database
+from memory_fabric.store.queries import conditions, graph
 from memory_fabric.text import composed, mask_reader, stem, terms
 
 Rank = tuple[bool, float, bool, float, int]

@@ -12,9 +12,11 @@ import pytest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.health import tiers as status
 from memory_fabric.sharing.git import location
-from memory_fabric.store import backup, database, files, graph, repair
+from memory_fabric.store import database, files
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import backup, repair
 from store.support import USER, World, create, entity, names, pagination
 from store.support import database as opened
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, graph, integrity, journal, repair
+from memory_fabric.store import files, journal
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
+from memory_fabric.store.upkeep import backup, integrity, repair
 from store.support import TOOL, USER, World, create, database, decision, entity
 
 

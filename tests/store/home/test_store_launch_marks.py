@@ -9,9 +9,9 @@ import pytest
 
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import launch_marks, switches
 from memory_fabric.store.history import undo as undoing
-from memory_fabric.store.launch_marks import FIXES, RULES
+from memory_fabric.store.home import launch_marks, switches
+from memory_fabric.store.home.launch_marks import FIXES, RULES
 from memory_fabric.store.memory import Memory
 
 BY = Provenance("cli", trust="user", session="s1")

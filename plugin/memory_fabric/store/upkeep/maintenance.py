@@ -3,6 +3,7 @@
 Runs as a detached process, one at a time, and ends by itself.
 """
 
+import math
 import os
 import sqlite3
 import time
@@ -11,38 +12,37 @@ from collections.abc import Mapping
 from memory_fabric import ids, processes
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
-from memory_fabric.store import backup, files, filesystem, log
+from memory_fabric.store import files
 from memory_fabric.store.history import candidates
+from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
+from memory_fabric.store.upkeep import backup, filesystem
 
 # A session may be resumed after weeks; then its ledger still counts.
 SESSIONS_KEPT_DAYS = 90
 # A crashed session may be resumed the same day; then its local records still apply.
 LOCAL_KEPT_DAYS = 1
-# A candidate that did not occur again for this long was not worth remembering.
+# A candidate that did not occur again in this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# A note of the assistant alone is told for this many days or sessions, whichever is longer.
+# An unconfirmed note of the assistant is shown for this many days or sessions, whichever is longer.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
     """Return True if a database has a backup due, or nothing has expired in it for a day."""
-    return any(backup.is_due(db.path) or not _ran_today(db.path) for db in memory.databases())
-
-
-def _ran_today(path: str) -> bool:
-    """Return True if this ran for a database within a day: the folder of backups has the time."""
-    try:
-        return time.time() - os.path.getmtime(files.backups_of(path)) <= backup.EVERY_S
-    except OSError:
-        return False
+    # The folder of backups has the time of the last run, in nanoseconds.
+    stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
+    ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
+    is_expiry_due = any(age_s > backup.EVERY_S for age_s in ages_s)
+    return is_expiry_due or any(backup.is_due(database.path) for database in memory.databases())
 
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
     """Start the detached process, which outlives the session, and return its id."""
-    return processes.start("store.maintenance", {**environ, "CLAUDE_PROJECT_DIR": project_dir})
+    environ = {**environ, "CLAUDE_PROJECT_DIR": project_dir}
+    return processes.start("store.upkeep.maintenance", environ)
 
 
 def main() -> None:
@@ -60,8 +60,8 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Back up what is due and delete what has expired: turns and ingested texts after `keep_days`
-    (0: all), the rest after fixed times.
+    """Make the backups that are due, and delete what has expired: turns and ingested texts after
+    `keep_days` days (0: all of them), other rows after fixed times.
     """
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import files, switches
+from memory_fabric.store import files
+from memory_fabric.store.home import switches
 
 WALL = "[domains.legal]\nisolate = true\n"
 BROKEN = "notices = [\n"

@@ -1,0 +1,1 @@
+"""Files of a home beside its databases: settings, logs, keys, marks."""

@@ -1,0 +1,237 @@
+"""Log of the hooks, notices for the user, and marks of one event for a later one.
+
+The log has one line per problem, in home, the client's data folder or on stderr. A notice waits
+until an event can show it, and is shown once. Marks tell of failing tiers and of lost or late
+prompts; they are empty files, which can be made even on a full disk. A failing tier is reported
+once, and again only after it has worked in between.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
+
+from memory_fabric.config import Settings
+from memory_fabric.store import files
+from memory_fabric.text import cut, one_line
+
+MAX_LOG_BYTES = 1 << 20
+MAX_LINE_CHARS = 1000
+LOG_NAME = "memory-fabric.log"
+FAULTS_NAME = "faults.log"
+# Marks the line of an event that ran out of time, after the event's name.
+OUT_OF_TIME = ": out of time: "
+NOTICES, LOCK_S = "notices.jsonl", 0.2
+MARKS, PREFIX = "told", "trouble-"
+# A prompt that was not kept after its reply, and one that was told nothing for want of time.
+LOST_PROMPT, UNTOLD_PROMPT = "lost-prompt", "untold-prompt"
+MAX_NOTICE_CHARS = 300
+# The first words of failures, and their explanation for the user.
+MEANINGS = {
+    "graph": "the graph cannot be written; what is said waits in a queue and is applied later",
+    "queue": "changes that wait for the graph cannot be kept or applied",
+    "journal": "the journal cannot be written; it follows when it can",
+    "MEMORY.md": "MEMORY.md cannot be written; it follows when it can",
+    "file": "a file was not read",
+    "prompt": "a prompt could not be kept; a note that quotes it counts as the assistant's",
+    "refused": "nothing was stored",
+}
+REFUSED = "Nothing was stored"
+LATE_NOTICE = (
+    "memory-fabric: a prompt was not told what memory knows, as 1.5 s had passed, or 0.5 s of "
+    "processor time: the machine is busy, or the memory slow. Ask again when it is not; "
+    "`memory-fabric status` counts such prompts, `memory-fabric doctor` looks for a cause"
+)
+
+
+def note(home: str, data_dir: str, line: str) -> None:
+    """Append one line with the time; never raises. Home, else the data folder, else stderr."""
+    # late: slow to import, and only needed for a problem
+    from memory_fabric.redaction.redact import redact
+
+    stamped = f"{_now()} {redact(' '.join(line.split())[:MAX_LINE_CHARS])}"
+    try:
+        if not _append_in_first((home, data_dir), stamped):
+            sys.stderr.write(stamped + "\n")
+    except OSError:
+        return  # nowhere left to log; a hook must not fail the session for that
+
+
+def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
+    """Append the line of an event that left this work to later events; never raises."""
+    _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
+
+
+def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
+    """Count events by name that ran out of time in these logs, or that left some of this work."""
+    counts: dict[str, int] = {}
+    for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
+        try:
+            text = files.read_text(path) or ""
+        except OSError:
+            continue  # no log, no count
+        for line in text.splitlines():
+            head, late, work_left = line.partition(OUT_OF_TIME)
+            if late and (not work or any(name in work for name in work_left.split(", "))):
+                name = head.rpartition(" ")[2]
+                counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def keep_traceback(home: str, trace: str) -> str:
+    """Append the traceback of an internal error; return the file, empty if none can be written."""
+    from memory_fabric.redaction.redact import redact  # slow to import
+
+    folder = os.path.join(home, "logs")
+    is_written = _append(folder, f"{_now()}\n{redact(trace)}", FAULTS_NAME)
+    return os.path.join(folder, FAULTS_NAME) if is_written else ""
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _append_in_first(places: Sequence[str], line: str) -> bool:
+    """Append to the log in home, else in the data folder; False if neither takes it."""
+    home, data_dir = places
+    folders = (os.path.join(home, "logs") if home else "", data_dir)
+    return any(folder and _append(folder, line) for folder in folders)
+
+
+def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
+    path = os.path.join(folder, name)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if files.size_of(path) > MAX_LOG_BYTES:
+            os.replace(path, path + ".1")
+        handle = files.open_to_append(path)
+        try:
+            return os.write(handle, line.encode("utf-8", "replace") + b"\n") > 0
+        finally:
+            os.close(handle)
+    except OSError:
+        return False
+
+
+def add(home: str, text: str, *, place: str = "") -> None:
+    """Save a notice for the next event, or start in `place`. Raises OSError, TimeoutError."""
+    # late: slow to import, and only needed with a notice
+    from memory_fabric.redaction.redact import redact
+
+    more = {"place": place} if place else {}
+    path = os.path.join(home, NOTICES)
+    with files.Locked(path + ".lock", LOCK_S):
+        files.append_lines(path, [{"text": redact(text), **more}])
+
+
+def take(home: str, place: str = "") -> list[str]:
+    """Return the notices for any place and this one, each once; those that a lock keeps wait."""
+    path = os.path.join(home, NOTICES)
+    if not os.path.exists(path):
+        return []
+    mine: list[dict[str, Any]] = []
+    remaining: list[dict[str, Any]] = []
+    try:
+        with files.Locked(path + ".lock", LOCK_S):
+            for line in files.read_lines(path)[0]:
+                (mine if line.get("place", "") in ("", place) else remaining).append(line)
+            if mine and remaining:
+                text = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in remaining)
+                files.write_atomic(path, text.encode("utf-8", "replace"))
+            elif mine:
+                os.unlink(path)
+    except OSError:
+        return []
+    return list(dict.fromkeys(str(line.get("text", "")) for line in mine if line.get("text")))
+
+
+def is_first_time(home: str, name: str) -> bool:
+    """True the first time that `name` is asked for in this home."""
+    # In a home that cannot be written it would be shown at every start.
+    return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
+
+
+def leave_mark(mark: str, places: Sequence[str]) -> None:
+    """Leave a mark for the next Stop, in the first writable of these places. Never raises."""
+    _make_mark(mark, places, os.O_CREAT | os.O_WRONLY)
+
+
+def take_mark(mark: str, places: Sequence[str]) -> bool:
+    """Return True if the mark was left since the last Stop; remove it. Never raises."""
+    is_left = False
+    for folder in _mark_folders(places):
+        try:
+            os.unlink(os.path.join(folder, mark))
+        except OSError:
+            continue  # no mark there
+        is_left = True
+    return is_left
+
+
+def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
+    """Return the notice of failures not reported yet, and once of a late prompt; or ''."""
+    from memory_fabric.redaction.redact import without_secrets  # late: failures are rare
+
+    places = (settings.home, settings.data_dir)
+    late = ""
+    if event_name == "Stop":  # Stop tried all tiers
+        _clear(failures, places)
+        is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
+        late = LATE_NOTICE if is_late else ""
+    # At a prompt all but a refusal may be temporary, and is left to a later event. If no mark can
+    # be made, only the start of a session reports.
+    by_kind: dict[str, str] = {}
+    for failure in failures:
+        kind = _kind_of(failure)
+        if kind and (kind == "refused" or event_name != "UserPromptSubmit"):
+            by_kind.setdefault(kind, failure)
+    if "refused" in by_kind:
+        by_kind = {"refused": by_kind["refused"]}
+    texts = []
+    for kind, failure in by_kind.items():
+        is_new = _make_mark(PREFIX + kind, places, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        if is_new or (is_new is None and event_name == "SessionStart"):
+            line = one_line(failure)
+            cause = line.partition(": ")[2] or line
+            texts.append(without_secrets(cut(f"{MEANINGS[kind]} ({cause})", MAX_NOTICE_CHARS)))
+    text = " · ".join(texts)
+    said = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
+    return " · ".join(part for part in (said, late) if part)
+
+
+def _kind_of(failure: str) -> str:
+    """Return the key of MEANINGS for a failure; empty for one that the user need not know."""
+    if REFUSED in failure:
+        return "refused"
+    head = failure.partition(":")[0].partition(" ")[0]
+    return head if head in MEANINGS else ""
+
+
+def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
+    failing = {_kind_of(failure) for failure in failures}
+    for folder in _mark_folders(places):
+        for name in files.names_in(folder):
+            if name.startswith(PREFIX) and name[len(PREFIX) :] not in failing:
+                take_mark(name, [os.path.dirname(folder)])
+
+
+def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
+    """Make a mark; return False if it exists already, None if no folder can be written."""
+    for folder in _mark_folders(places):
+        try:
+            files.make_folder(folder)
+            os.close(os.open(os.path.join(folder, name), flags, 0o600))
+        except FileExistsError:
+            return False
+        except OSError:
+            continue  # try the next folder
+        return True
+    return None
+
+
+def _mark_folders(places: Sequence[str]) -> Iterator[str]:
+    return (os.path.join(place, MARKS) for place in places if place)

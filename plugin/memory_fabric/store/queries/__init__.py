@@ -1,0 +1,1 @@
+"""Reads of the databases: search, graph, counts."""

@@ -1,0 +1,1 @@
+"""Backups, repair and checks of what is stored."""
