@@ -132,6 +132,18 @@ class Cluster:
         assert done.returncode == 0, f"{name} {' '.join(arguments)}: {done.stdout}\n{self.log()}"
         return done.stdout
 
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the cluster's account into its folder."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if self.account:
+            os.chown(path, self.account.pw_uid, self.account.pw_gid)
+
+    def started(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a program as the cluster's account, with a pipe to it."""
+        return subprocess.Popen(command, **self._account(), cwd=self.folder, stdin=subprocess.PIPE)
+
     def _account(self) -> dict[str, Any]:
         account = self.account
         if account is None:
