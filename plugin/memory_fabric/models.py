@@ -35,6 +35,8 @@ SOURCES = frozenset(
 OTHERS, HAS_OTHERS = "journal", "others"
 # The origin of a record that came by a shared log, whose server knows its author.
 SHARED_LOG = "shared log"
+# The origin of changes that another machine of this user made.
+OTHER_MACHINE = "another machine of yours"
 # The source of texts that other programs ingest, and the prefix of their turns' ids.
 INGEST = "ingest"
 # Sources of a person's own words.

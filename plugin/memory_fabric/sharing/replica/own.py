@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from memory_fabric.models import (
     CONTRADICTS,
     EFFECT,
     LIFTED,
+    OTHER_MACHINE,
     OTHERS,
     QUOTATION,
     TRUST_ORDER,
@@ -32,6 +33,7 @@ from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records, write
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.operations import rows
+from memory_fabric.text import name_key
 
 Value = dict[str, Any]
 
@@ -69,6 +71,12 @@ _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = 
         (),
     ),
 }
+
+# The other entities that have a name as their alias.
+_HOLDERS = (
+    "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+    "WHERE a.key = ? AND e.name <> ?"
+)
 
 
 class Outgoing:
@@ -201,6 +209,18 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
         withdraw(_Stated(c, was, at))
 
 
+def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
+    """Return the key on the wire of a row of the graph in `team_due` that is not there any more;
+    empty for one that is there, and for one whose names may not be sent as they are.
+    """
+    names = json.loads(key)
+    find, condition, _ = _ROWS[kind]
+    is_plain = write.cleaned({"": names})[""] == names and not set("/\\") & set("".join(names))
+    if not is_plain or any(find(c, condition, tuple(names))):
+        return ""
+    return wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], names, strict=True)))
+
+
 class _Stated:
     """A statement of this user from another machine, made or withdrawn here."""
 
@@ -213,6 +233,8 @@ class _Stated:
         self._by = Provenance(
             source if isinstance(source, str) and source else "cli",
             trust=trust if trust in TRUST_ORDER else "tool",
+            # `undo` takes back what was done here last, not what another machine did.
+            origin=OTHER_MACHINE,
             at=str(value.get("created_at") or at),
             domain=str(value.get("domain") or "general"),
         )
@@ -283,9 +305,25 @@ class _Stated:
                 self._apply("merge", {"into": name, "names": [alias]})
         entities = rows.entities(self.c, "e.name = ?", (name,))
         aliases = {alias for row in entities for _, alias in row["aliases"]}
-        for change, names in (("unalias", aliases - wanted), ("alias", wanted - aliases)):
-            if names:
-                self._apply(change, {"entity": name, "aliases": sorted(names)})
+        self._change_aliases("unalias", name, aliases - wanted)
+        for alias in sorted(wanted - aliases):
+            # Of two machines that gave one name to different entities, the later one gave it.
+            holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
+            if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
+                for (holder,) in holders:
+                    self._change_aliases("unalias", holder, {alias})
+                self._change_aliases("alias", name, {alias})
+
+    def _rank(self, name: str) -> tuple[str, str]:
+        """Return the order of what this user's machines last said of an entity."""
+        key = wire.key_of_entity(name)
+        register = heads.of_keys(self.c, [key]).get(key, ())
+        head = heads.current(one for one in register if one.is_own)
+        return head.order if head is not None else ("", "")
+
+    def _change_aliases(self, change: str, name: str, aliases: Collection[str]) -> None:
+        if aliases:
+            self._apply(change, {"entity": name, "aliases": sorted(aliases)})
 
     def withdraw_entity(self) -> None:
         self._apply("remove_orphans", {"entityNames": [self.value["name"]]})

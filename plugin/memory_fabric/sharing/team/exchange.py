@@ -22,6 +22,7 @@ from memory_fabric.sharing.team.keys import MACHINE, Key
 from memory_fabric.sharing.team.ties import USER, WAITS, Outcome, Tie
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.schema import IS_ORPHAN
 
 # Operations in one batch. What is read is merged in one transaction, for which hooks that write
 # wait; a machine that reads the whole log at first is seldom in a session.
@@ -259,7 +260,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     `kind` is that of the database. Raises what `purge.purge` raises.
     """
     from memory_fabric.store.forget import purge  # rare, and it loads much
-    from memory_fabric.store.forget.plan import Found, FoundText
+    from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
 
     records, observations = [], []
     for head in stated:
@@ -286,10 +287,17 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
         records=tuple(records),
         observations=tuple(observations),
     )
-    if erased:
+    names = [head.stated["name"] for head in stated if head.is_own and head.kind == wire.ENTITY]
+    if erased or names:
         tombstones = "SELECT id, key, created_at FROM tombstones"
         before = _rows(memory, kind, tombstones)
-        purge.purge_exactly(memory, erased, _BY_OTHERS)
+        if erased:
+            purge.purge_exactly(memory, erased, _BY_OTHERS)
+        # An entity of which something is said here stays.
+        said = f"SELECT name FROM entities AS e WHERE NOT {IS_ORPHAN}"
+        gone = {*names} - {name for (name,) in _rows(memory, kind, said)}
+        if entities := tuple(FoundEntity(name, "", kind, (), 0) for name in sorted(gone)):
+            purge.purge_exactly(memory, Found(erased.text, entities=entities), _BY_OTHERS)
         mine = {own.tombstone_of(head.key) for head in stated if head.is_own}
         new = [list(row) for row in _rows(memory, kind, tombstones) - before if row[0] not in mine]
         memory.write("tombstones", {"add": [], "remove": new}, _BY_OTHERS, store=kind)

@@ -5,8 +5,9 @@ The words are blanked in them, and the server is to erase them, too (`outbox.dem
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
-from memory_fabric.sharing.replica import heads, outbox, wire
+from memory_fabric.sharing.replica import heads, outbox, own, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
@@ -22,6 +23,8 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     keys |= {wire.key_of_observation(*pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
+    went = {wire.key_of_entity(name) for name in _names_gone(c, purged)}
+    purged += [head for head in stated if head.key in went and head not in purged]
     blank = (
         head._replace(state=heads.REFUSED, payload=PURGED)
         if head.state == heads.UNREAD
@@ -42,8 +45,21 @@ def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
         (kind, key)
         for kind, key in due
         if any(target.is_in(part) or target.is_name(part) for part in json.loads(key))
+        or _is_unsent(c, own.key_of_gone(c, kind, key))
     ]
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", purged)
+
+
+def _names_gone(c: sqlite3.Connection, purged: Sequence[Head]) -> set[str]:
+    """Return the names of entities that went with the records that these operations state."""
+    names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
+    there = "SELECT 1 FROM entities WHERE name = ?"
+    return {name for name in names if c.execute(there, (name,)).fetchone() is None}
+
+
+def _is_unsent(c: sqlite3.Connection, key: str) -> bool:
+    register = heads.of_keys(c, [key]).get(key, ())
+    return bool(key) and not any(head.is_own and head.value for head in register)
 
 
 def _holds(head: Head, target: PurgeTarget) -> bool:

@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import NotFound
-from memory_fabric.models import Provenance
+from memory_fabric.models import OTHER_MACHINE, Provenance
 from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Excludes operations without a visible effect, and operations that cannot be undone.
-_NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
+# Excludes operations without a visible effect, those that cannot be undone, and those that were
+# made on another machine of the user.
+_NOT_LAST = (
+    "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]' "
+    f"AND json_extract(provenance, '$.origin') <> '{OTHER_MACHINE}'"
+)
 _UNDO_OF = (
     "SELECT id FROM operations WHERE kind = 'undo' "
     "AND json_extract(payload, '$.operation') = ? ORDER BY seq DESC LIMIT 1"

@@ -1,0 +1,120 @@
+"""Two machines of one user: what each may take back, names given twice, and what a purge leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Entity
+from memory_fabric.sharing.replica import inbox, outbox, space
+from memory_fabric.sharing.team import exchange
+from memory_fabric.store.forget import purge
+from memory_fabric.store.history import merge, undo
+from sharing.replicas import Home, Log
+from store.support import TOOL, USER, create, entity
+
+ALIASES = (
+    "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity ORDER BY 1, 2"
+)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, log: Log) -> Home:
+    return proved(Home(tmp_path, "ann", log, machine="desk", key=True))
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, log: Log) -> Home:
+    return proved(Home(tmp_path, "ann", log, machine="lapt", key=True))
+
+
+def proved(home: Home) -> Home:
+    """Mark the operations of a home as proved to the user's other machines."""
+    with home.database.transaction() as c:
+        space.note(c, space.PROVED, "1")
+    return home
+
+
+def exchanged(*homes: Home) -> None:
+    """Exchange as the product does until nothing is left."""
+    for home in homes * 3:
+        outbox.settle_dismissals(home.database)
+        home.push()
+        operations, to = home.log.pull(space.position(home.database))
+        inbox.merge(
+            home.memory,
+            home.database,
+            operations,
+            to,
+            home.verified,
+            erase=lambda stated, home=home: exchange.erase(home.memory, "project", stated),  # type: ignore[misc]
+        )
+
+
+def files_with(home: Home, text: str) -> set[str]:
+    """Return the files of a home that hold a text."""
+    home.memory.flush()
+    home.memory.close()
+    files = (path for path in home.world.root.rglob("*") if path.is_file())
+    return {path.name for path in files if text.encode() in path.read_bytes()}
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_named"),
+    [("id", False), ("merger with Zebraville", False), ("Zebraville", False), ("Zebraville", True)],
+)
+def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
+    desk: Home, laptop: Home, request_: str, *, is_named: bool
+) -> None:
+    about = (Entity("Zebraville", "organisation"),)
+    said = desk.say("Prepare the merger with Zebraville now", entities=about)
+    if is_named:
+        merge.add_aliases(desk.memory, "Zebraville", ["the town"], TOOL)
+    exchanged(desk, laptop)
+    laptop.memory.flush()
+
+    text = said.id if request_ == "id" else request_
+    purge.purge(desk.memory, purge.find(desk.memory, text), USER)
+    at_once = desk.database.rows("SELECT key FROM team_due UNION ALL SELECT value FROM team_heads")
+    exchanged(desk, laptop)
+
+    assert "Zebraville" not in str(at_once)
+    assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
+
+
+@pytest.mark.parametrize("is_desk_first", [False, True])
+def test_a_name_that_two_machines_give_to_different_entities_stays_with_the_later(
+    desk: Home, laptop: Home, *, is_desk_first: bool
+) -> None:
+    for name in ("Ledger", "Journal"):
+        create(desk.memory, entity(name, f"{name} is kept"))
+    exchanged(desk, laptop)
+
+    given = [(desk, "Ledger"), (laptop, "Journal")]
+    for home, name in given if is_desk_first else reversed(given):
+        merge.add_aliases(home.memory, name, ["the book"], TOOL)
+        outbox.settle(home.memory, home.database)
+    exchanged(desk, laptop)
+
+    later = "Journal" if is_desk_first else "Ledger"
+    for home in (desk, laptop):
+        assert home.database.rows(ALIASES) == [(later, "the book")]
+        assert home.push() == 0
+
+
+def test_undoing_the_last_change_takes_back_what_this_machine_did(desk: Home, laptop: Home) -> None:
+    desk.say("Use UTC")
+    exchanged(desk, laptop)
+    laptop.say("Use CET")
+    exchanged(laptop, desk)
+
+    undo.undo(desk.memory, [undo.last(desk.memory)], USER)
+    exchanged(desk, laptop)
+
+    assert list(desk.records()) == list(laptop.records()) == ["Use CET"]
