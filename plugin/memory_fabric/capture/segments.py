@@ -120,8 +120,13 @@ def _prose_lines(lines: list[str]) -> list[str]:
     fence = ""
     in_trace = False
     in_paste = False
-    is_diff = any(line.startswith(("@@ ", "diff --git ")) for line in lines)
-    is_diff = is_diff or _looks_like_diff(lines)
+    # A diff, also one without its header.
+    added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
+    spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
+    is_mostly = added + removed + spaced > len(lines) // 3
+    is_diff = bool(added and (removed or spaced) and is_mostly)
+    is_diff = is_diff or any(line.startswith(("@@ ", "diff --git ")) for line in lines)
     for line in lines:
         place = exact(_PLACE).search(line)
         line = line[: place.start()] if place else line
@@ -139,34 +144,18 @@ def _prose_lines(lines: list[str]) -> list[str]:
     return prose
 
 
-def _looks_like_diff(lines: list[str]) -> bool:
-    added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
-    spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
-    return bool(added and (removed or spaced)) and added + removed + spaced > len(lines) // 3
-
-
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
     """Return True if this line belongs to pasted text that an earlier phrase announces. A paste
     runs from the announcing line to a blank line that is followed by unindented text which speaks
     for itself; this reader takes the whole following paragraph and no more.
     """
-    bare = line.strip()
+    has_text = bool(line.strip())
+    # The last line that is not blank, after at most two blank lines.
+    last = next((said.strip().lower() for said in prose[-1:-4:-1] if said.strip()), "")
     if open_already:
-        return bool(bare) or not _last_said(prose)
-    last = _last_said(prose).lower()
-    if not bare or not last:
-        return False
+        return has_text or not last
     announced = last.rstrip(" ?").endswith((":", "this")) or last.endswith("?")
-    return announced and any(lead in last for lead in _PASTE_LEADS)
-
-
-def _last_said(prose: list[str]) -> str:
-    """Return the last line that is not blank, looking back over at most two blank lines."""
-    for line in prose[-1:-4:-1]:
-        if line.strip():
-            return line.strip()
-    return ""
+    return has_text and announced and any(lead in last for lead in _PASTE_LEADS)
 
 
 def _is_shown(line: str, bare: str) -> bool:

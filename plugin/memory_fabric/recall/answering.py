@@ -5,6 +5,7 @@ before talk, the cut-off, and how an answer goes on in the same session.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -155,24 +156,17 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _counts(text: str) -> Counts:
-    """Return how often each stem stands in the text."""
-    by_word: dict[str, int] = {}
-    for word in words(text):
-        by_word[word] = by_word.get(word, 0) + 1
-    counts: Counts = {}
-    for word, count in by_word.items():
+    """Return the number of occurrences of each stem in the text."""
+    counts: Counter[str] = Counter()
+    for word, count in Counter(words(text)).items():
         if word not in STOPWORDS:
-            stemmed = stem(word)
-            counts[stemmed] = counts.get(stemmed, 0) + count
+            counts[stem(word)] += count
     return counts
 
 
 def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
     """Return the cosine of each session to the rare words of the best few."""
-    holding: dict[str, int] = {}
-    for words_of in counts.values():
-        for word in words_of:
-            holding[word] = holding.get(word, 0) + 1
+    holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
         weights = {

@@ -2,6 +2,7 @@
 why hits are not injected.
 """
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -112,9 +113,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     are redacted by the current rules.
     """
     redacted: dict[str, str] = {}
-    sources: dict[str, int] = {}
-    for hit in answer.hits:
-        sources[hit.source] = sources.get(hit.source, 0) + 1
+    sources = dict(Counter(hit.source for hit in answer.hits))
     fields: dict[str, Any] = {
         "query": answer.query.text,
         "intent": answer.query.intent,

@@ -167,9 +167,8 @@ class Part:
         if not rare:
             return NOTHING_RARE
         numbers = _all_numbered(hit.text) if self.numbered else {}
-        for noun, asked_for in self.numbered.items():
-            if noun in numbers and numbers[noun].isdisjoint(asked_for):
-                return ANOTHER_NUMBER
+        if any(numbers.get(noun, asked).isdisjoint(asked) for noun, asked in self.numbered.items()):
+            return ANOTHER_NUMBER
         if is_turn and hit.text.rstrip().endswith("?"):
             return "a past turn that only asks"
         if is_turn:
@@ -257,10 +256,7 @@ def _stems(hit: Hit) -> Set[str]:
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
     """Return the words of the prompt that few of these memories hold."""
-    counts: dict[str, int] = {}
-    for hit in hits:
-        for term in hit.metadata.get("matched", ()):
-            counts[term] = counts.get(term, 0) + 1
+    counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
 

@@ -6,7 +6,6 @@ three ways to match, surest first: the error line that the failure had; a phrase
 quotes; and several distinctive words of the record close together.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
@@ -15,14 +14,13 @@ from typing import NamedTuple
 from memory_fabric import deadline
 from memory_fabric.language.proper_names import is_ordinary
 from memory_fabric.language.word_lists import words as listed
-from memory_fabric.models import Entity, Record
+from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
-from memory_fabric.store.home.launch_marks import FIXES, KINDS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.queries.conditions import OF_SESSION
+from memory_fabric.store.queries.conditions import marks
+from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-TYPE, HOLDS = "solution", KINDS[FIXES]
 # What strangers or other programs stated is found when asked for, but told of no failure.
 TRUSTED = frozenset(("user", "assistant"))
 # The newest fixes of each database are compared, with both ends of the text.
@@ -46,8 +44,6 @@ NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
 # The surer way comes first, whatever the weights.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
 
-# JSON of a record without evidence or entities.
-EMPTY = (None, "", "{}", "[]")
 # A colon before a letter joins a symbol: `notifications:listByUser`, `Ledger::post`.
 _TOKEN = r"[^\W_](?:[\w.@/\\$+~#-]|::?(?=[A-Za-z_]))*[\w$]|[^\W_]"
 _SEPARATORS = r"::?|[./\\#]"
@@ -80,43 +76,12 @@ def matching(
     is asked of each fix whose symptom is there; the record has no more than id, session and time
     beside what was compared. Raises StoreUnavailable, DeadlinePassed.
     """
-    fixes = [record for record in _on_record(memory) if record.trust in TRUSTED]
+    newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
+    fixes = [record for record in newest if record.trust in TRUSTED]
     shown = known_in(text, fixes, command=command)
     ids = [fix.id for fix in shown if wanted(fix)][:MAX_TOLD]
-    marks = ", ".join("?" * len(ids))
-    records = memory.find_records(f"id IN ({marks})", tuple(ids)) if ids else []
+    records = memory.find_records(f"id IN ({marks(ids)})", tuple(ids)) if ids else []
     return sorted(records, key=lambda record: ids.index(record.id))
-
-
-def _on_record(memory: Memory) -> list[Record]:
-    """Return the newest fixes that hold, of the project and of the user, for this session. They
-    have only the fields that are compared, and those that say whose they are. Raises
-    StoreUnavailable, DeadlinePassed.
-    """
-    records = []
-    for database in memory.databases():
-        # The index of fixes is ordered by row.
-        for id_, what, trust, session, at, evidence, entities in database.rows(
-            "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
-            f"json_extract(body, '$.entities') FROM records WHERE {HOLDS} AND {OF_SESSION} "
-            "ORDER BY seq DESC LIMIT ?",
-            (memory.settings.session, MAX_FIXES),
-        ):
-            records.append(
-                Record(
-                    TYPE,
-                    what,
-                    id=id_,
-                    trust=trust,
-                    session=session,
-                    created_at=at,
-                    evidence=json.loads(evidence) if evidence not in EMPTY else {},
-                    entities=tuple(Entity(*fields) for fields in json.loads(entities))
-                    if entities not in EMPTY
-                    else (),
-                )
-            )
-    return records
 
 
 def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Record]:

@@ -5,6 +5,7 @@ A failing source is reported and skipped; only DeadlinePassed ends the question.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -114,10 +115,9 @@ def with_rarest_terms(
         return query
     # Words that say little are not worth counting.
     telling = [term for term in query.terms if term not in concepts.WEAK]
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for reader in readers:
-        for term, count in reader.rows_with(telling, sources).items():
-            counts[term] = counts.get(term, 0) + count
+        counts.update(reader.rows_with(telling, sources))
     rarest = sorted(counts, key=counts.__getitem__)[:most]
     unknown_terms = [term for term in (*telling, *query.terms) if term not in counts]
     chosen = frozenset((*rarest, *unknown_terms[: most - len(rarest)]))

@@ -33,7 +33,7 @@ from memory_fabric.models import (
 from memory_fabric.recall.normalize import dedupe
 from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS, is_stale, limit_days
 from memory_fabric.store.database import Database
-from memory_fabric.store.history import candidates, last_mentions, resolve
+from memory_fabric.store.history import candidates, changes, last_mentions, resolve
 from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import file_states, home_projects, registry_file
@@ -157,18 +157,18 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
     """Return the current records whose files have changed, newest first, marked as `mark_records`.
     All files of all records are compared by their content, so nobody should wait.
     """
-    changes = file_states.all_changed(memory)
+    changed_files = file_states.all_changed(memory)
     wanted = frozenset(record_type(kind.lower()) for kind in types)
     holding = f"{ACTIVE_CURRENT} AND id"
     records: list[Record] = []
-    ids = list(changes)
+    ids = list(changed_files)
     for at in range(0, len(ids), MAX_IDS):
         some = ids[at : at + MAX_IDS]
         marks = ", ".join("?" * len(some))
         records += memory.find_records(f"{holding} IN ({marks})", tuple(some), MAX_IDS)
     records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
     return [
-        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
+        record._replace(evidence={**record.evidence, CHANGED_FILES: changed_files[record.id]})
         for record in records
         if not wanted or record.type in wanted
     ]
@@ -270,7 +270,7 @@ def prune(
     memory.flush()
     taken = {_key(s.item) for s in removed}
     kept = tuple(s for s in shown if _key(s.item) not in taken)
-    return Pruned(tuple(removed), kept, _first_of(memory, batch))
+    return Pruned(tuple(removed), kept, _undo_id(memory, batch))
 
 
 def _judged(
@@ -336,7 +336,7 @@ def _forget(
     try:
         memory.write_now("forget", payload, by, store=database.kind)
     except StoreUnavailable as error:  # not queued: a thing used until then must stay
-        back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
+        back = f" memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
             f"{'Not all of it' if some_removed else 'Nothing'} was pruned: "
@@ -345,17 +345,9 @@ def _forget(
         ) from error
 
 
-def _first_of(memory: Memory, batch: str) -> str:
+def _undo_id(memory: Memory, batch: str) -> str:
     """Return the id by which `undo` finds all of a batch; '' if nothing was changed."""
-    for database in memory.databases():
-        row = database.row(
-            "SELECT id FROM operations WHERE kind = 'forget' AND instr(payload, ?) > 0 "
-            "ORDER BY seq DESC LIMIT 1",
-            (batch,),
-        )
-        if row:
-            return short_id(str(row[0]))
-    return ""
+    return next((short_id(change.id) for change in changes.of_batch(memory, batch)), "")
 
 
 def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[Stale]:

@@ -11,7 +11,7 @@ from typing import Any
 from memory_fabric.ids import checksum
 from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.store.database import Database
-from memory_fabric.store.queries.conditions import marks
+from memory_fabric.store.queries.conditions import OF_SESSION, marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
@@ -145,6 +145,34 @@ def about(
         if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
             break
     return [_of_row(row)[0] for row in rows]
+
+
+def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
+    """Return the newest fixes of each database that hold, with the local ones of this session, as
+    far as symptoms are compared: text, trust, evidence, entities, session and time.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    query = (
+        "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
+        "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "
+        # The index of fixes is ordered by row.
+        f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
+    )
+    return [
+        Record(
+            "solution",
+            what,
+            id=id_,
+            trust=trust,
+            session=stated_in,
+            created_at=at,
+            evidence=json.loads(evidence or "{}"),
+            entities=tuple(Entity(*fields) for fields in json.loads(entities or "[]")),
+        )
+        for db in databases
+        for id_, what, trust, stated_in, at, evidence, entities in db.rows(query, (session, limit))
+    ]
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -20,6 +20,7 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import remember as remembering
+from memory_fabric.store.operations import tombstones
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
@@ -302,9 +303,8 @@ def _was_undone(memory: Memory, new: models.Record, said: Said) -> bool:
     """Return True if the words of a note that was written earlier were forgotten since, as by its
     undo: its turn is read again, late.
     """
-    last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
-    values = remembering.key_sum(new), said.at
-    return bool(said.at) and any(db.row(last, values) for db in memory.databases())
+    key = remembering.key_sum(new)
+    return bool(said.at) and tombstones.were_forgotten(memory.databases(), key, said.at)
 
 
 def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:

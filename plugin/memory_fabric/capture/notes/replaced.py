@@ -16,6 +16,7 @@ from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
 from memory_fabric.models import (
     PASTED,
     QUOTATION,
+    STATED_TYPES,
     TRUST_ORDER,
     WHEN,
     Provenance,
@@ -28,16 +29,11 @@ from memory_fabric.models import (
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.queries.conditions import match_expression
+from memory_fabric.store.queries.conditions import match_expression, number_of_texts
 from memory_fabric.store.records import about, key_of
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, stem, terms, words
 
-# The types that a note may name in words; a session record is never meant.
-TYPES = (
-    "decision", "preference", "constraint", "pattern", "antipattern", "problem", "solution",
-    "blocker", "question", "note",
-)  # fmt: skip
 MIN_ID_CHARS = 6
 MAX_LOOKED_AT = 8
 # The share of a stated record's words that a quotation of the same prompt has.
@@ -133,8 +129,8 @@ class Shared:
         self._databases = memory.databases()
         name = memory.project.name if memory.project else ""
         self._unsaid = _STATING.union(map(stem, words(name)))
-        self._texts = self._count("SELECT (SELECT count(*) FROM records) + count(*) FROM episodes")
-        self._holding = lru_cache(MAX_COUNTED)(self._rows_with)
+        self._texts = number_of_texts(self._databases)
+        self._holding = lru_cache(MAX_COUNTED)(self._number_holding)
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
         """Return the share of the weight of a text's words that the other one holds, the numbers of
@@ -185,16 +181,8 @@ class Shared:
                     return True
         return False
 
-    def _rows_with(self, spellings: tuple[str, ...]) -> int:
-        sql = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
-        match = match_expression(spellings)
-        return sum(
-            self._count(sql.format(f"{kind}_fts"), match) for kind in ("records", "episodes")
-        )
-
-    def _count(self, sql: str, *values: str) -> int:
-        rows = (database.row(sql, values) for database in self._databases)
-        return sum(int(row[0]) for row in rows if row)
+    def _number_holding(self, spellings: tuple[str, ...]) -> int:
+        return number_of_texts(self._databases, match_expression(spellings))
 
 
 def _confirms(sentence: str, text: str) -> bool:
@@ -294,5 +282,5 @@ def matching(memory: Memory, text: str) -> list[Record]:
         return []
     records: list[Record] = []
     for database in memory.databases():
-        records += about(database, query, TYPES, MAX_LOOKED_AT, candidates=True)
+        records += about(database, query, STATED_TYPES, MAX_LOOKED_AT, candidates=True)
     return records

@@ -18,7 +18,7 @@ from memory_fabric.clients.transcript import before_prompt, is_clients_own
 from memory_fabric.config import trust_for
 from memory_fabric.events import Event
 from memory_fabric.ids import short_id
-from memory_fabric.models import PASTED, PROMPT, QUOTATION, STAGED, Hit, Record
+from memory_fabric.models import PASTED, PROMPT, QUOTATION, STAGED, STATED_TYPES, Hit, Record
 from memory_fabric.recall.floor import RARE, Part
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
@@ -134,7 +134,7 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
     current = [
         hit
         for hit in candidates
-        if hit.metadata.get("type") in replaced.TYPES and not hit.metadata.get("over")
+        if hit.metadata.get("type") in STATED_TYPES and not hit.metadata.get("over")
     ]
     first = next(iter(rank(current, context.now)), None)
     if first is None:

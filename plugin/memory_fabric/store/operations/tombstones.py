@@ -6,11 +6,12 @@ of the same that is not an import lifts the tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import Provenance
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
 from memory_fabric.text import many
 
@@ -36,6 +37,12 @@ def of_turn(uuid: str) -> str:
 def is_set(c: Connection, id_: str) -> bool:
     """True if there is a tombstone with this id."""
     return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None
+
+
+def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
+    """Return True if the words with this key (`remember.key_sum`) were forgotten since then."""
+    last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
+    return any(database.row(last, (key, since)) for database in databases)
 
 
 def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:

@@ -197,6 +197,16 @@ def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
     return " OR ".join(quoted)
 
 
+def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
+    """Return the number of records and turns, of those that match an FTS5 query if one is given."""
+    counts = [
+        f"(SELECT count(*) FROM {f'{kind}_fts WHERE {kind}_fts MATCH ?1' if match else kind})"
+        for kind in ("records", "episodes")
+    ]
+    query, values = f"SELECT {' + '.join(counts)}", (match,) if match else ()
+    return sum(int(row[0]) for db in databases if (row := db.row(query, values)))
+
+
 def selective_query(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
