@@ -9,16 +9,53 @@ from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, sam
 # Reports the progress of a long task: how much is done, of how much.
 Progress = Callable[[int, int], object]
 
-RECORD_TYPES = frozenset(
-    "decision preference constraint pattern antipattern problem solution blocker question note "
-    "session".split()
-)
-# Other names of record types: those that notes use.
-TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
+
+class RecordType(NamedTuple):
+    """The heading of a type of record on memory pages, and its traits.
+
+    An open point of work `is_open`. A type that `is_followed` describes a practice to follow. Only
+    records of a type that `may_bind` bind the calls which their `When:` names.
+    """
+
+    heading: str
+    is_open: bool = False
+    is_followed: bool = False
+    may_bind: bool = False
+
+
+# All types of records, in the order of memory pages.
+RECORD_TYPE_TABLE = {
+    "constraint": RecordType("Rules", is_followed=True, may_bind=True),
+    "preference": RecordType("Preferences", is_followed=True, may_bind=True),
+    "decision": RecordType("Decisions", is_followed=True, may_bind=True),
+    "note": RecordType("Facts"),
+    "solution": RecordType("Fixes", is_followed=True),
+    "pattern": RecordType("Patterns", is_followed=True, may_bind=True),
+    "antipattern": RecordType("Antipatterns", may_bind=True),
+    "problem": RecordType("Problems"),
+    "blocker": RecordType("Blockers", is_open=True),
+    "question": RecordType("Open points", is_open=True),
+    "session": RecordType("Sessions"),
+}
+RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
+# The kinds of notes with the types of their records, in the order of the request for notes.
+NOTE_KINDS = {
+    "rule": "constraint",
+    "decision": "decision",
+    "preference": "preference",
+    "fact": "note",
+    "fix": "solution",
+    "open": "question",
+}
+# Other names of record types: those that only notes use.
+TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
 # The words under which people read a type.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # Without `session`: these records are summaries that only hooks write.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
+_FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
+# As in the condition of the index `records_open`, which SQLite compares word for word.
+OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
@@ -42,8 +79,6 @@ INGEST = "ingest"
 # Sources of a person's own words.
 TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-# Types of records that describe a practice to follow.
-FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
 # Beginnings of reasons that need no "because".
@@ -64,8 +99,7 @@ WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 AGREED, STAGED = "agreed", "staged"
 # The key of a note's evidence: what `When:` names and nobody typed, which does not bind by itself.
 UNSAID = "unsaid"
-# Types of records that bind the calls which their `When:` names.
-RULE_TYPES = ("constraint", "preference", "decision", "pattern", "antipattern")
+RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
@@ -311,7 +345,7 @@ def verdict(record: Record) -> str:
     """Return the outcome of a record: `failed`, `worked` (also for practices to follow), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
-    return "worked" if record.outcome == "success" or record.type in FOLLOWED else ""
+    return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
 
 
 def lacks_lesson(record: Record) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from cli.shell import Shell
-from memory_fabric.models import LASTING_SCOPES, STATED_TYPES
+from memory_fabric.models import LASTING_SCOPES
 from memory_fabric.viewer import page as page_module
 from servers.http.http_server import Serving, serving
 from viewer.conftest import Opener, expect_value, wait
@@ -307,10 +307,8 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
     assert "Forgotten" in runs("Commands: order-service", "Forget")
 
 
-def test_the_page_knows_the_types_and_scopes_of_the_command() -> None:
+def test_the_page_knows_the_scopes_of_the_command() -> None:
     script = (Path(str(page_module.ASSETS)) / "actions.js").read_text("utf-8")
-    types = re.findall(r'STATED_TYPES =\s+"([a-z ]+)"', script)
     scopes = re.findall(r"LASTING_SCOPES = table\(\{(.*?)\}\)", script, re.DOTALL)
 
-    assert tuple(types[0].split()) == STATED_TYPES
     assert set(re.findall(r"^  (\w+):", scopes[0], re.MULTILINE)) == set(LASTING_SCOPES)

@@ -73,7 +73,9 @@ def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
     known = models.RECORD_TYPES | models.ENTITY_TYPES
     colours = re.findall(r"--t-([a-z]+):", script("styles/base.css"))
 
-    assert set(rows("looks.js", "LOOKS")) == known
+    of_records = rows("looks.js", "RECORD_LOOKS").keys()
+    assert of_records == models.RECORD_TYPES
+    assert {*of_records, *rows("looks.js", "LOOKS")} == known
     assert {name for name in known if colours.count(name) != 2} == set()
 
 

@@ -15,7 +15,14 @@ from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
+from memory_fabric.models import (
+    IMPORTED,
+    OTHERS,
+    RECORD_TYPE_TABLE,
+    Record,
+    stated_at,
+    text_with_reason,
+)
 from memory_fabric.store import files, records
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import signing
@@ -27,21 +34,7 @@ MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
 USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
-# Headings by type of record, in the order of the page.
-HEADINGS = {
-    "constraint": "Rules",
-    "preference": "Preferences",
-    "decision": "Decisions",
-    "note": "Facts",
-    "solution": "Fixes",
-    "pattern": "Patterns",
-    "antipattern": "Antipatterns",
-    "problem": "Problems",
-    "blocker": "Blockers",
-    "question": "Open points",
-    "session": "Sessions",
-}
-TYPES = {heading: kind for kind, heading in HEADINGS.items()}
+TYPES = {row.heading: kind for kind, row in RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
 # The memories that a page leaves out, as the command prints them.
 LEFT_OUT = (
@@ -323,7 +316,7 @@ def _record_lines(own: Sequence[Record]) -> Iterator[str]:
     """Yield the lines of the records by kind, current ones first, newest first."""
     newest_first = sorted(own, key=stated_at, reverse=True)
     ordered = sorted(newest_first, key=lambda r: bool(r.valid_to or r.superseded_by))
-    for kind, heading in HEADINGS.items():
+    for heading, kind in TYPES.items():
         of_kind = [record for record in ordered if record.type == kind]
         if of_kind:
             yield from ("", f"## {heading}")

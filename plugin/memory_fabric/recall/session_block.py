@@ -40,7 +40,6 @@ IMPORTED_HEADING = "Imported, unconfirmed:"
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
-OPEN_TYPES = ("question", "blocker")
 
 IMPORTED_CHARS = 240  # with all that is around them at most 100 tokens
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3

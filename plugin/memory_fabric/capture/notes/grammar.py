@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memory_fabric.models import NOTE_KINDS
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.bindings import with_first
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
-KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
 # Without and with the quotation.
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
 # A longer text of the assistant is read up to here only.
@@ -217,7 +217,7 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
         # Neutralising marks the tags of injected blocks.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
-        is_note = kind in ("", *KINDS) and is_safe
+        is_note = kind in ("", *NOTE_KINDS) and is_safe
         yield (kind, body) if is_note else ("", "")
 
 

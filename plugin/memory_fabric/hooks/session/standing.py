@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memory_fabric.ids import timestamp
 from memory_fabric.language.times import parsed
-from memory_fabric.models import AGREED, OTHERS, Record, contradicted, stated_at
+from memory_fabric.models import AGREED, OPEN_TYPES, OTHERS, Record, contradicted, stated_at
 from memory_fabric.recall import session_block
 from memory_fabric.recall.render import within_share
 from memory_fabric.store import records
@@ -77,8 +77,7 @@ class Standing:
         latest = session_block.latest_of_session([*facts, *fixes])
         facts = [record for record in latest if record not in fixes]
         self.known = [*facts[: session_block.MAX_FACTS], *(r for r in latest if r in fixes)]
-        open_types = session_block.OPEN_TYPES
-        open_records = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
+        open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
         open_records += _open(memory, "=")
         self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
         # More than are told: the newest may all be of one author.
@@ -111,7 +110,7 @@ class Standing:
     def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
         """Return True for an open point of the assistant that later sessions left as it is."""
         is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
-        is_open = record.type in session_block.OPEN_TYPES
+        is_open = record.type in OPEN_TYPES
         if not (is_open and is_noted and sightings.get(record.id, 1) < 2):
             return False
         later = sessions.worked_since(
@@ -125,7 +124,7 @@ def _open(memory: Memory, sign: str) -> list[Record]:
     Pinned records are left out, since they are listed anyway.
     """
     # As the index of open points has it; a `+` keeps that of others' records from being chosen.
-    types = ", ".join(f"'{kind}'" for kind in session_block.OPEN_TYPES)
+    types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
 

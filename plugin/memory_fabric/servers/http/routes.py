@@ -287,6 +287,8 @@ def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str,
     described["paths"] = {
         path: methods for path, methods in described["paths"].items() if not paths or path in paths
     }
+    types = {"type": "string", "enum": sorted(filters.TYPES)}
+    described["components"]["schemas"]["MemoryType"] = types
     if not keys_are_needed:
         for path, methods in described["paths"].items():
             for operation in methods.values() if path.startswith(ingest_protocol.PATH) else ():

@@ -3,10 +3,8 @@
 
 const SERVED = "served";
 const FILE = "file";
-const STATED_TYPES =
-  "antipattern blocker constraint decision note pattern preference problem question solution".split(
-    " ",
-  );
+// Without the summaries of sessions, which only hooks write.
+const STATED_TYPES = Object.keys(RECORD_LOOKS).filter((type) => type !== "session").sort();
 const LASTING_SCOPES = table({
   team: "team: this project",
   user: "user: yours, in every project",

@@ -1,13 +1,8 @@
 // The looks of types: each has a colour and a shape, so that neither is needed alone.
 
-const LOOKS = table({
-  project: "star",
+const RECORD_LOOKS = table({
   decision: "diamond",
   pattern: "hexagon",
-  technology: "circle",
-  component: "square",
-  tool: "cross",
-  agent: "pentagon",
   preference: "drop",
   blocker: "triangle",
   antipattern: "down",
@@ -17,6 +12,14 @@ const LOOKS = table({
   question: "drop",
   note: "circle",
   session: "cross",
+});
+const LOOKS = table({
+  ...RECORD_LOOKS,
+  project: "star",
+  technology: "circle",
+  component: "square",
+  tool: "cross",
+  agent: "pentagon",
   person: "pentagon",
   organisation: "hexagon",
   place: "drop",
