@@ -34,7 +34,7 @@ Flag = Annotated[bool, BeforeValidator(_only_true)]
 
 
 class AnyEvent(BaseModel):
-    """The fields that every event may carry, and the whole of one that we have no model for."""
+    """The fields that any event may have; an event without others needs no model of its own."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -104,12 +104,6 @@ class PostToolUseFailure(ToolEvent):
 
     hook_event_name: Literal["PostToolUseFailure"]
     error: Text = ""
-
-
-class SubagentStart(AnyEvent):
-    """A subagent starts; its task is not told."""
-
-    hook_event_name: Literal["SubagentStart"]
 
 
 class StopEvent(AnyEvent):

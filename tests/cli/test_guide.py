@@ -62,7 +62,7 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
 
 
 def test_the_page_has_the_commands_that_are_run_here_or_with_the_client() -> None:
-    assert len(FROM_THE_FOLDER) == 13
+    assert len(FROM_THE_FOLDER) == 14
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 
@@ -89,9 +89,9 @@ def test_every_command_of_the_page_works_in_its_order(reader: Shell) -> None:
 
 
 def test_setup_finds_the_hooks_that_were_put_in_by_hand(reader: Shell) -> None:
-    (block,) = re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)
+    (printing,) = (command for command in COMMANDS if command.startswith("sed "))
     settings = reader.user_home / ".claude" / "settings.json"
-    settings.write_text(block.replace("/path/to/memory-fabric", str(ROOT)), "utf-8")
+    typed(reader, f"{printing} > {settings}", ROOT)
 
     status, screen = typed(reader, "bin/memory-fabric setup --no-mcp", ROOT)
 

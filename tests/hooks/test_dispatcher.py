@@ -17,7 +17,7 @@ import pytest
 from memory_fabric import deadline
 from memory_fabric.deadline import process_age_s
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.hooks import dispatcher, table
+from memory_fabric.hooks import dispatcher, handlers
 from memory_fabric.hooks.dispatcher import answer, run
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
 from memory_fabric.hooks.table import (
@@ -118,7 +118,7 @@ def test_the_table_of_the_hooks_page_names_the_handlers_of_each_event() -> None:
 
 @pytest.mark.parametrize("name", HANDLER_NAMES)
 def test_every_handler_module_has_a_handle_function(name: str) -> None:
-    handle = table.load(name)
+    handle = handlers.load(name)
     assert callable(handle) and handle.__doc__
     module = handle.__module__.removeprefix("memory_fabric.hooks.handlers.")
     assert (handle.__name__, module) in (("handle", name), (name, SHARED_MODULES.get(name)))
@@ -281,7 +281,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     def handle(event: Event, context: RequestContext) -> Reply:
         return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
 
-    monkeypatch.setattr(table, "load", lambda name: handle)
+    monkeypatch.setattr(handlers, "load", lambda name: handle)
     outcome = answer(event("SubagentStart"), sandbox.environ)
     assert (context_of(outcome.output), done) == ("facts", [])
     assert context_of(run(event("SubagentStart"), sandbox.environ)) == "facts"

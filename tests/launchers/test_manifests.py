@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import tomllib
 from typing import Any
 
@@ -118,13 +119,19 @@ def test_the_files_named_are_programs() -> None:
         assert read(path).startswith("#!/bin/sh\n")
 
 
-def test_the_manual_setup_is_the_same_hooks_with_an_absolute_path() -> None:
+def test_the_command_of_the_manual_setup_prints_the_hooks_with_an_absolute_path() -> None:
     guide = read(os.path.join(ROOT, "hooks", "README.md"))
-    (block,) = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    (command,) = re.findall(r"^    (sed .*)$", guide, re.MULTILINE)
 
-    stated = json.loads(block)["hooks"]
-    expected = json.dumps(_entries()).replace("${CLAUDE_PLUGIN_ROOT}", "/path/to/memory-fabric")
-    assert stated == json.loads(expected)
+    printed = subprocess.check_output(command, shell=True, cwd=ROOT, text=True)
+
+    commands = [
+        hook["command"]
+        for groups in json.loads(printed)["hooks"].values()
+        for group in groups
+        for hook in group["hooks"]
+    ]
+    assert set(commands) == {os.path.join(os.path.abspath(ROOT), "hooks", "launch")}
 
 
 def test_the_locks_pin_every_dependency_with_hashes_once_and_name_no_host() -> None:

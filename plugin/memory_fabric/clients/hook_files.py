@@ -29,18 +29,18 @@ class HookFile(NamedTuple):
     """The user's file of hooks of a client.
 
     `folder` is the client's folder (from `variable`, else below the user's home), `name` the file
-    in it. `todo` is left to the person. `lacks` are those of Claude Code's events that it has not;
-    `per_second` is the unit of its timeouts, 0 where it is not certain and none is written;
-    `most_s` limits those of some events. `flat` hooks stand in the list of their event without a
-    group, in a file that has a version. The MCP server stands in the same file if it `has_server`.
-    `is_run` says that the tests run the real client.
+    in it. `todo` is left to the person. `events` are those of Claude Code's events that the client
+    has beside COMMON_EVENTS. `per_second` is the unit of its timeouts, 0 where the unit is unknown
+    and no timeout is written; `most_s` limits the timeouts of some events. `flat` hooks stand in
+    the list of their event without a group, in a file with a version. The MCP server stands in the
+    same file if it `has_server`. `is_run` says that the tests run the real client.
     """
 
     variable: str
     folder: str
     name: str
     todo: str
-    lacks: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     per_second: int = 1
     most_s: Mapping[str, int] = {}
     flat: bool = False
@@ -48,9 +48,10 @@ class HookFile(NamedTuple):
     is_run: bool = False
 
 
-EVENTS = frozenset(
-    """SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure SubagentStart
-    SubagentStop Stop PreCompact PostCompact SessionEnd""".split()
+# The events that every client with a file of hooks has.
+COMMON_EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+    *("Stop", "PreCompact", "SessionEnd"),
 )
 NEW_SESSIONS = "New sessions will have the hooks."
 CODEX, OPENCODE = "codex", "opencode"
@@ -59,7 +60,7 @@ FILES: Mapping[str, HookFile] = {
         *("CODEX_HOME", ".codex", "hooks.json"),
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
-        lacks=("PostToolUseFailure", "PostCompact"),
+        events=("SubagentStart", "SubagentStop"),
         # The client cuts a longer timeout, with a warning at each start.
         most_s={"SessionEnd": 3},
         is_run=True,
@@ -67,6 +68,7 @@ FILES: Mapping[str, HookFile] = {
     "qwen": HookFile(
         *("QWEN_HOME", ".qwen", "settings.json"),
         NEW_SESSIONS,
+        events=("PostToolUseFailure", "SubagentStart", "SubagentStop", "PostCompact"),
         per_second=MILLISECONDS,
         has_server=True,
         is_run=True,
@@ -74,7 +76,6 @@ FILES: Mapping[str, HookFile] = {
     "gemini": HookFile(
         *("", ".gemini", "settings.json"),
         f"{NEW_SESSIONS} In Gemini CLI, /hooks lists them.",
-        lacks=("PostToolUseFailure", "SubagentStart", "SubagentStop", "PostCompact"),
         per_second=MILLISECONDS,
     ),
     "cursor": HookFile(
@@ -82,26 +83,25 @@ FILES: Mapping[str, HookFile] = {
         "Restart Cursor; its settings list the hooks. If it also loads Claude Code's hooks "
         "(third-party configurations) and these are in ~/.claude/settings.json, switch that off: "
         "every hook would run twice.",
-        lacks=("PostCompact",),
+        events=("PostToolUseFailure", "SubagentStart", "SubagentStop"),
         per_second=0,
         flat=True,
     ),
     "factory": HookFile(
         *("", ".factory", "settings.json"),
         f"{NEW_SESSIONS} In droid, /hooks lists them.",
-        lacks=("PostToolUseFailure", "SubagentStart", "PostCompact"),
+        events=("SubagentStop",),
     ),
     "codebuddy": HookFile(
         *("", ".codebuddy", "settings.json"),
         f"{NEW_SESSIONS} In CodeBuddy, /hooks reviews them.",
-        lacks=("PostToolUseFailure", "SubagentStart", "PostCompact"),
+        events=("SubagentStop",),
     ),
     OPENCODE: HookFile(
         "OPENCODE_CONFIG_DIR",
         os.path.join(".config", "opencode"),
         os.path.join("plugins", "memory-fabric.js"),
         "Restart OpenCode: it loads the plugin when it starts.",
-        lacks=tuple(EVENTS),
     ),
 }
 # Codex's MCP servers: a table of its own at the end of its file, between two comments.
@@ -155,7 +155,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     return {
         own_names.get(event, event): [_group(row, file, event, group) for group in groups]
         for event, groups in set_up.hook_groups(root, "posix").items()
-        if event in EVENTS.difference(file.lacks)
+        if event in (*COMMON_EVENTS, *file.events)
     }
 
 

@@ -15,7 +15,7 @@ from memory_fabric.config import TIES, Settings, answering, in_shell_of_another
 from memory_fabric.deadline import Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, EventRevoked, StoreUnavailable
 from memory_fabric.events import Event, parse_event, tool_name
-from memory_fabric.hooks import table
+from memory_fabric.hooks import handlers, table
 from memory_fabric.hooks.reply import (
     MAX_INPUT_BYTES,
     Reply,
@@ -79,7 +79,7 @@ def run(
 def answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], table.Handle] | None = None,
+    load: Callable[[str], handlers.Handle] | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
@@ -92,7 +92,7 @@ def answer(
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
     try:
         with answering(environ):
-            return _answer(data, environ, load or table.load, limit_of, log, memory_type)
+            return _answer(data, environ, load or handlers.load, limit_of, log, memory_type)
     except BadInput as error:
         log(f"input ignored: {error}")
     except Exception as error:  # noqa: BLE001 - the outermost call
@@ -127,7 +127,7 @@ def _serve(environ: Mapping[str, str], left: "Left | None") -> None:
 def _answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], table.Handle],
+    load: Callable[[str], handlers.Handle],
     limit_of: Callable[[str], Deadline],
     log: Log,
     memory_type: type[Memory],
@@ -184,7 +184,7 @@ def _handled(
     event: Event,
     settings: Settings,
     limit: Deadline,
-    load: Callable[[str], table.Handle],
+    load: Callable[[str], handlers.Handle],
     log: Log,
     late_notice: str,
     memory_type: type[Memory],
@@ -287,7 +287,7 @@ def _replies(
     event: Event,
     memory: Memory,
     names: Sequence[str],
-    load: Callable[[str], table.Handle],
+    load: Callable[[str], handlers.Handle],
     log: Log,
 ) -> list[Reply]:
     replies: list[Reply] = []

@@ -9,24 +9,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from memory_fabric.hooks.table import HANDLERS
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 
-# Events whose context reaches the model without continuing the turn, as Stop and SubagentStop do.
-# What tool events add comes together with the tool's result.
-CONTEXT_EVENTS = frozenset(
-    (
-        "SessionStart",
-        "UserPromptSubmit",
-        "UserPromptExpansion",
-        "SubagentStart",
-        "PreToolUse",
-        "PostToolUse",
-        "PostToolUseFailure",
-    )
-)
-# Events whose notice reaches only the person. The output of PreCompact and PostCompact goes to the
-# summariser, that of SessionEnd to no one; these and unknown events stay silent.
-NOTICE_EVENTS = CONTEXT_EVENTS | {"Stop", "SubagentStop"}
+CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
+NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
 
 # The client replaces a value above 10,000 by a path and a preview. It counts as JavaScript does, in
 # UTF-16 units, of which a character outside the basic plane has two.

@@ -1,14 +1,10 @@
-"""The table of events: the handlers of each, and the time that it may take."""
+"""The table of events: for each its handlers, its time limits, and the readers of its output."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
-from memory_fabric.hooks.reply import Reply
-from memory_fabric.recall.request_context import RequestContext
-
-Handle = Callable[[Event, RequestContext], Reply | None]
 
 # The switches that a handler needs: recall, capture, either, capture with a forward target, or
 # capture in a home that is tied to a shared log.
@@ -38,10 +34,13 @@ class Entry(NamedTuple):
     Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
     and of waiting for other processes, once for databases and once for files (`lock_s`). A person
     waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
-    `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish what
-    an interrupted process left behind. One that `notes_place` notes the folder's project for
+    `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish the
+    work of an interrupted process. One that `notes_place` records the folder's project for
     hooks/launch. One that `reads_transcript`, or writes files beside the databases, commits each
-    change by itself: who does it again after an interruption finds what was done.
+    change separately, so that a repeated run after an interruption finds the earlier changes.
+    The context of a reply reaches the model only if the event `tells_model`: without continuing the
+    turn, as Stop and SubagentStop would. Its notice reaches the person if it `tells_person` or
+    `tells_model`. Other events print nothing, except that PreCompact prints for the summariser.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -54,6 +53,8 @@ class Entry(NamedTuple):
     repairs: bool = False
     notes_place: bool = False
     reads_transcript: bool = False
+    tells_model: bool = False
+    tells_person: bool = False
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
@@ -72,33 +73,37 @@ HANDLERS: Mapping[str, Entry] = {
     "SessionStart": _entry(
         "reads:context_loader reads:checkpoint_restore forwards:waiting_forward" + _EXCHANGE,
         _START,
-        "shows_notices repairs notes_place",
+        "shows_notices repairs notes_place tells_model",
     ),
     # It notes the place: where reading is on again, or the folder's project is another, no tool
     # event would tell.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
-        "hurried recalls shows_notices notes_place",
+        "hurried recalls shows_notices notes_place tells_model",
     ),
     # A person has typed a command that merges two projects, and waits for it. Both recall and
     # capture depend on the project.
-    "UserPromptExpansion": _entry("either:project_link", _COMMAND),
+    "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
     # `task_note` only keeps the task for the subagent that graph_memory_inject answers next. For
     # `caller_note` the server reads and writes for its caller.
     "PreToolUse": _entry(
-        "reads:task_note either:caller_note reads:rule_check", _PROMPT, "hurried notes_place"
+        "reads:task_note either:caller_note reads:rule_check",
+        _PROMPT,
+        "hurried notes_place tells_model",
     ),
     "PostToolUse": _entry(
-        "writes:memory_bridge writes:answer_note reads:fix_inject", _TOOL, "notes_place"
+        "writes:memory_bridge writes:answer_note reads:fix_inject",
+        _TOOL,
+        "notes_place tells_model",
     ),
-    "PostToolUseFailure": _entry("reads:fix_inject", _TOOL, "notes_place"),
-    "SubagentStart": _entry("reads:graph_memory_inject", _PROMPT, "hurried recalls"),
-    "SubagentStop": _entry("writes:agent_memory_store", _TURN),
+    "PostToolUseFailure": _entry("reads:fix_inject", _TOOL, "notes_place tells_model"),
+    "SubagentStart": _entry("reads:graph_memory_inject", _PROMPT, "hurried recalls tells_model"),
+    "SubagentStop": _entry("writes:agent_memory_store", _TURN, "tells_person"),
     "Stop": _entry(
         "writes:auto_remember forwards:session_forward" + _EXCHANGE,
         _TURN,
-        "shows_notices repairs reads_transcript",
+        "shows_notices repairs reads_transcript tells_person",
     ),
     "PreCompact": _entry("writes:precompact_save", _TURN, "reads_transcript"),
     "PostCompact": _entry(
@@ -117,15 +122,6 @@ LEAST_WORK_S = 0.1
 # Further time after the reply, by the clock and of CPU time, to keep the prompt and what was told.
 # By the clock a prompt has more of it, since its client waits longest.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
-
-
-def load(name: str) -> Handle:
-    """Return a handler by its name in HANDLERS."""
-    # `importlib` would do the same, but takes time to import.
-    path = f"memory_fabric.hooks.handlers.{SHARED_MODULES.get(name, name)}"
-    function = name if name in SHARED_MODULES else "handle"
-    handle: Handle = getattr(__import__(path, fromlist=[function]), function)
-    return handle
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:

@@ -9,9 +9,8 @@ from memory_fabric.config import Settings, home_path
 from memory_fabric.deadline import Deadline, current
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.events import Event, prompt
-from memory_fabric.hooks import table
+from memory_fabric.hooks import handlers, table
 from memory_fabric.hooks.reply import Reply, merge
-from memory_fabric.hooks.table import Handle
 from memory_fabric.recall.request_context import RequestContext, visible_to
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
@@ -93,7 +92,7 @@ def finish_late(
     environ: Mapping[str, str],
     limit: Deadline,
     log: Log,
-    load: Callable[[str], Handle] | None = None,
+    load: Callable[[str], handlers.Handle] | None = None,
 ) -> str:
     """Finish events that had no time to store what was said; return what the person is told. Each
     leaves only when all of it is stored. Does nothing while another process does it.
@@ -109,7 +108,7 @@ def finish_late(
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
                 with limit.part(LATE_SHARE):  # one that takes too long does not keep the rest back
-                    notices.append(_finish(path, environ, log, load or table.load))
+                    notices.append(_finish(path, environ, log, load or handlers.load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
     except OSError as error:
@@ -118,7 +117,9 @@ def finish_late(
     return " · ".join(filter(None, notices))
 
 
-def _finish(path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], Handle]) -> str:
+def _finish(
+    path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], handlers.Handle]
+) -> str:
     """Finish one event, and delete its file; return what the person is told."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late

@@ -17,7 +17,7 @@ from memory_fabric.deadline import Deadline
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.events import event_of
 from memory_fabric.health import tiers as status
-from memory_fabric.hooks import dispatcher, table
+from memory_fabric.hooks import dispatcher, handlers
 from memory_fabric.hooks.handlers import capture_user_intent
 from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts
@@ -61,7 +61,7 @@ class Hooks:
 
         if name in self.errors:
             return failing
-        return late if name in self.late else table.load(name)
+        return late if name in self.late else handlers.load(name)
 
     def records(self) -> list[str]:
         memory = self.world.memory()

@@ -1,1 +1,19 @@
-"""Handlers of the hook events: `handle` of a module, or functions of a shared one."""
+"""The handlers of events, each loaded by its name in `hooks.table` only when its event comes."""
+
+from collections.abc import Callable
+
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.table import SHARED_MODULES
+from memory_fabric.recall.request_context import RequestContext
+
+Handle = Callable[[Event, RequestContext], Reply | None]
+
+
+def load(name: str) -> Handle:
+    """Return a handler by its name in HANDLERS."""
+    # `importlib` would do the same, but takes time to import.
+    path = f"{__name__}.{SHARED_MODULES.get(name, name)}"
+    function = name if name in SHARED_MODULES else "handle"
+    handle: Handle = getattr(__import__(path, fromlist=[function]), function)
+    return handle
