@@ -31,6 +31,11 @@ PACKAGE = "plugin/memory_fabric"
 FILES_AT_ONCE = 10
 # A test that takes longer is of no use beside so many faster ones.
 LONGEST_S = 30
+# Folders of installed packages; none is changed by a test.
+INSTALLED = (
+    ".venv",
+    *(f"tests/e2e/{client}node_modules" for client in ("", "newer/", "other-clients/")),
+)
 NOT_MAPPED = {"e2e", "benchmarks"}
 FOLDER = "MUTATION_MAP"
 SCHEMA = """
@@ -110,9 +115,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def copy_tree(to: Path) -> Path:
-    """Copy the working tree without git's files; links to shared packages stay links."""
-    leave = shutil.ignore_patterns(".git", ".*_cache", ".hypothesis")
-    return Path(shutil.copytree(ROOT, to, symlinks=True, ignore=leave))
+    """Copy the working tree without git's files; folders of installed packages become links."""
+    leave = shutil.ignore_patterns(".git", ".*_cache", ".hypothesis", ".venv", "node_modules")
+    shutil.copytree(ROOT, to, symlinks=True, ignore=leave)
+    for installed in INSTALLED:
+        (to / installed).symlink_to((ROOT / installed).resolve())
+    return to
 
 
 def build(to: Path, jobs: int) -> None:
