@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from cli.shell import Shell
-from memory_fabric.cli.app import build, format_help, split_examples, with_fences
+from memory_fabric.cli.app import build, format_help, split_examples
 from memory_fabric.cli.registry import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
@@ -118,5 +118,5 @@ def test_examples_are_kept_apart_from_the_prose() -> None:
     )
 
     assert prose == "Does it.\n\nMore."
-    assert with_fences(examples) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
+    assert format_help(examples, rendered=True) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
     assert format_help(examples, rendered=False) == ("Like this:\n\n\b\n    one\n    two\n\nAfter.")

@@ -180,7 +180,7 @@ def test_in_a_terminal_a_drop_asks(shell: Shell, memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("bend",), 2, "There is no action 'bend'. Use list, show, retry, drop, work."),
+        (("bend",), 2, "'bend' is not one of 'list', 'show', 'retry', 'drop', 'work'"),
         (("show",), 2, "show needs the id of one text."),
         (("show", "a", "b"), 2, "show needs the id of one text."),
         (("retry",), 2, "retry needs either ids or --all"),

@@ -69,7 +69,7 @@ def listing() -> typer.Typer:
     """Build the application for `--help`: the name and summary of every command, none imported."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # It is never called: main builds the application with the command that it runs.
+        # The function is never called: main builds the application with the command that it runs.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 
@@ -116,16 +116,9 @@ def split_examples(text: str) -> tuple[str, str]:
 
 
 def format_help(text: str, *, rendered: bool) -> str:
-    """Format a text for `--help`: as Markdown if it is rendered, else with verbatim examples."""
+    """Format a text for `--help`, with its examples verbatim, or in Markdown code blocks."""
     parts = text.split("\n\n")
-    verbatim = "\n\n".join(VERBATIM + p if p.startswith(INDENT) else p for p in parts)
-    return with_fences(text) if rendered else verbatim
-
-
-def with_fences(text: str) -> str:
-    """Return the text with its examples in fenced code blocks."""
-    parts = text.split("\n\n")
-    return "\n\n".join(
-        f"```sh\n{inspect.cleandoc(part)}\n```" if part.startswith(INDENT) else part
-        for part in parts
-    )
+    for n, part in enumerate(parts):
+        if part.startswith(INDENT):
+            parts[n] = f"```sh\n{inspect.cleandoc(part)}\n```" if rendered else VERBATIM + part
+    return "\n\n".join(parts)

@@ -31,8 +31,8 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 class BranchReport(NamedTuple):
     """The records of a branch compared with those where it began.
 
-    `changed` and `withdrawn` records are as they were, `contradictions` pairs of one that the
-    branch states and one from before, `stale` ones from before with files that the branch changes.
+    `changed` are pairs (old, new), `withdrawn` old records, `contradictions` pairs (new, old), and
+    `stale` old records with the files that they name and the branch changes.
     """
 
     base: str
@@ -45,10 +45,7 @@ class BranchReport(NamedTuple):
 
 
 def of_branch(project: Project, base: str) -> BranchReport:
-    """Return what HEAD changes since it left `base`, by default the usual branch.
-
-    Raises BadInput if git cannot tell.
-    """
+    """Compare HEAD with its start on `base`, by default the usual branch. Raises BadInput."""
     places = [base] if base else BASES
     begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
     commit = next((found.decode().strip() for found in begun if found), "")
@@ -141,10 +138,7 @@ def as_json(report: BranchReport) -> dict[str, Any]:
 
 
 def _git(project: Project, *words: str) -> bytes:
-    """Return the output of git in the project; empty if it fails, as for a file that is not there.
-
-    With fsmonitor off, git runs no program of the repository. Raises BadInput without git.
-    """
+    """Return git's output, empty if it fails; it runs no program of the repository."""
     git = shutil.which("git")
     if git is None:
         raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
@@ -163,7 +157,7 @@ def _records(content: bytes) -> tuple[dict[str, Record], int]:
 
 
 def _named(record: Record, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the files, of these, that a record names."""
+    """Return those of the files that a record names."""
     named = {path.strip("/") for path in paths_in([record.what, record.why])}
     return tuple(f for f in files if any(f == path or f.endswith(f"/{path}") for path in named))
 
@@ -176,6 +170,6 @@ def _said(record: Record) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text of others as it may stand in Markdown: no markup, and nobody is called."""
+    """Return others' text escaped for Markdown, without mentions of people."""
     marked = _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS))
     return marked.replace("@", "@ ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memory_fabric.cli import show
-from memory_fabric.config import Settings, home_path, read_settings, search_path
+from memory_fabric.config import Settings, home_path, in_client, read_settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
 from memory_fabric.store import files
@@ -23,8 +23,9 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings as hooks read them; the project defaults to the current folder. Raises
-    BadInput if config.toml cannot be read, if a file is in the path of the home, or if the current
+    """Return the settings as hooks read them; the project defaults to the current folder.
+
+    Raises BadInput if config.toml cannot be read, a file is in the way of the home, or the current
     folder was deleted.
     """
     home = home_path(os.environ)
@@ -66,10 +67,7 @@ def plugin_root() -> str:
 
 @contextmanager
 def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
-    """Open the memory of this folder and close it afterwards; `repair` as in Memory.open.
-
-    Changes of one `step` are undone together. Raises BadInput for a step that is no name.
-    """
+    """Open and close the memory of this folder. Raises BadInput for an invalid `step`."""
     if len(step) > MAX_STEP_CHARS or not all(c.isalnum() or c in "-_." for c in step):
         remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
         raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
@@ -83,8 +81,13 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
 
 
 def provenance(trust: str = "user") -> Provenance:
-    """Return the provenance of a statement on the command line.
-
-    The speaker is a person, or a model whose command a person allowed.
-    """
+    """Return the provenance of a command: a person, or a model that a person allowed."""
     return Provenance(source=SOURCE, trust=trust)
+
+
+def require_user(command: str, decision: str, how: str = "") -> None:
+    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
+    if in_client(os.environ):
+        text = f"Nothing was changed: only the user may decide {decision}."
+        remedy = how or f"Run memory-fabric {command} in a terminal outside Claude Code."
+        raise BadInput(command.split()[0], text, remedy=remedy)

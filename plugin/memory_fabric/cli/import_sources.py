@@ -61,8 +61,9 @@ def import_from(
     as_json: bool,
     yes: bool = False,
 ) -> int:
-    """Say what is new in these sources and what is left out, and store it unless `dry_run`. Raises
-    BadInput without `yes` if another project has the name by which a source states this one.
+    """Show what is new in sources and what is left out; store it unless `dry_run`.
+
+    Raises BadInput without `yes` if another project has the name that a source gives this one.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -97,14 +98,13 @@ def import_from(
         for plan in () if dry_run else plans:
             if plan.source is INSTRUCTIONS:
                 follow.begin(memory, plan.path)
-        failures = list(memory.failures)
     if as_json:
         results = [result._asdict() for result in stored]
         rows = [
             _plan_as_json(plan) | {"stored": results[number] if results else None}
             for number, plan in enumerate(plans)
         ]
-        answer = {"imports": rows, "followed": followed._asdict(), "failures": failures}
+        answer = {"imports": rows, "followed": followed._asdict(), "failures": memory.failures}
         return show.json_out({**answer, "same_name": twins})
     if twins and dry_run:
         show.warn(str(_ambiguous(here, twins)))
@@ -113,7 +113,7 @@ def import_from(
             f"Of instruction files that have changed: {followed.new} new, {followed.closed} closed."
         )
     show.line(UNCHANGED if dry_run else _outcome(stored, plans))
-    show.warn_all(failures)
+    show.warn_all(memory.failures)
     return 0
 
 
@@ -233,7 +233,6 @@ def restore_pages(
             runs.save(memory.settings.home, record, FILE)
             for page in due:
                 page_restore.store(memory, page, batch)
-        failures = list(memory.failures)
     if as_json:
         rows = [
             {
@@ -248,11 +247,11 @@ def restore_pages(
             for path, page in pages
         ]
         stored = bool(due) and not dry_run
-        return show.json_out({"pages": rows, "stored": stored, "failures": failures})
+        return show.json_out({"pages": rows, "stored": stored, "failures": memory.failures})
     imported = "Imported. memory-fabric import --undo takes it back."
     nothing = "Nothing new in it; nothing was changed."
     show.line(UNCHANGED if dry_run else imported if due else nothing)
-    show.warn_all(failures)
+    show.warn_all(memory.failures)
     return 0
 
 

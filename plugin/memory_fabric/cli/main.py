@@ -150,7 +150,7 @@ def _discard_output() -> None:
 
 
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
-    """Say an error of ours, with its own remedy or that of its command; return the exit code."""
+    """Print an error with its own remedy or its command's; return the exit code."""
     statuses = ((NotFound, NOTHING_FOUND), (BadInput, WRONG_USE), (FabricError, FAILED))
     status = next(status for kind, status in statuses if isinstance(error, kind))
     remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)

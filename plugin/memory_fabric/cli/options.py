@@ -1,53 +1,50 @@
-"""The options and arguments of commands: short forms of typer's, and those that commands share."""
+"""Options and arguments of commands: short forms of typer's, and those that several share."""
 
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import STATED_TYPES, TYPE_ALIASES
 
-# For commands whose JSON needs no description of its own.
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
-Step = Annotated[
-    str,
-    typer.Option(
-        "--step",
-        metavar="NAME",
-        help="Make this one step with other changes of the name, for `undo --step NAME`.",
-    ),
-]
-
-
-# Types of records on the command line.
+# The types of records as commands take them.
 RECORD_TYPES = (*STATED_TYPES, *TYPE_ALIASES)
 
 
-def flag(name: str, says: str) -> Any:
-    """Return an option without a value, such as `--yes`."""
-    return typer.Option(False, name, help=says)
+def flag(spec: str) -> Any:
+    """Return an option without a value, from its name and help: `--yes  Do not ask.`"""
+    names, _, text = _parts(spec)
+    return typer.Option(False, *names, help=text)
 
 
-def option(
-    default: object,
-    metavar: str,
-    says: str,
-    *names: str,
-    choices: Collection[str] = (),
-    **more: Any,
-) -> Any:
-    """Return an option with a value; its name is that of the parameter unless `names` has any.
+def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
+    """Return an option with a value, from its name, placeholder and help: `--type T  The kind.`
 
-    The shell completes `choices`; `more` are typer's own: min, max.
+    Without a name it is that of the parameter. The shell completes `choices`; `more` are min, max.
     """
+    names, metavar, text = _parts(spec)
     more |= _completion(choices)
-    return typer.Option(default, *names, metavar=metavar or None, help=says, **more)
+    return typer.Option(default, *names, metavar=metavar, help=text, **more)
 
 
-def argument(default: object, metavar: str, says: str, choices: Collection[str] = ()) -> Any:
-    """Return a word of the command line; `...` as default makes it necessary."""
-    return typer.Argument(default, metavar=metavar, help=says, **_completion(choices))
+def repeated(spec: str) -> Any:
+    """Return an option whose values are a list, None without any; its help says so."""
+    return option(f"{spec.rstrip('.')}; can be repeated.", None)
+
+
+def argument(spec: str, default: object = ..., choices: Collection[str] = ()) -> Any:
+    """Return a word of the command line from its placeholder and help; `...` makes it required."""
+    _, metavar, text = _parts(spec)
+    return typer.Argument(default, metavar=metavar, help=text, **_completion(choices))
+
+
+def _parts(spec: str) -> tuple[list[str], str | None, str]:
+    """Split a specification at two spaces, as in docopt, into names, placeholder and help."""
+    head, gap, text = spec.partition("  ")
+    words = head.split() if gap else []
+    names = [word for word in words if word.startswith("--")]
+    return names, " ".join(words[len(names) :]) or None, text if gap else spec
 
 
 def _completion(choices: Collection[str]) -> dict[str, Any]:
@@ -55,6 +52,12 @@ def _completion(choices: Collection[str]) -> dict[str, Any]:
         return [word for word in choices if word.startswith(incomplete)]
 
     return {"autocompletion": complete} if choices else {}
+
+
+AS_JSON = flag("--json  Answer in JSON, for programs.")
+STEP = option(
+    "--step NAME  Make this one step with other changes of the name, for `undo --step NAME`."
+)
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """A command, the module and function that run it, and the panel of `--help` that lists it.
+    """A command: its module and function, its panel in `--help`, and its summary.
 
-    `says` repeats the first line of the function's docstring, so that the list of commands need
-    not import the module. 64 characters fill a line of 80 columns.
+    `says` repeats the first line of the docstring, so that `--help` imports no command; a line of
+    80 columns has room for 64 characters.
     """
 
     name: str

@@ -65,8 +65,8 @@ def line(text: str, style: str = "") -> None:
 
 
 def lines(texts: Iterable[str], style: str = "") -> None:
-    """Print paragraphs, without control characters."""
-    for text in texts:
+    """Print each text as a paragraph; empty ones are left out."""
+    for text in filter(None, texts):
         line(text, style)
 
 
@@ -91,8 +91,8 @@ def table(
 ) -> None:
     """Print a table with a header; the last column takes the remaining width.
 
-    In a terminal, texts of the last column are cut to so many `lines` of it; 0 cuts none. Columns
-    in `optional` are left out where they say the same in all of several rows, or nothing.
+    In a terminal, texts of the last column are cut to `lines` lines, if that is not 0. `optional`
+    columns are left out if all rows have the same value, or a single row has none.
     """
     from rich.table import Table
 
@@ -123,7 +123,7 @@ def _cell(value: str | Text) -> Text:
 def _cut_last(
     columns: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int
 ) -> None:
-    """Cut the last cell of each row to so many lines of the width that the others leave."""
+    """Cut the last cell of each row to `lines` lines of the width that others leave."""
     other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
         for n, name in enumerate(columns[:-1])
@@ -181,9 +181,7 @@ def on(switch: bool) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Go on if the user agrees, or agreed in advance with `--yes`. Raises Abort if not, and
-    BadInput without a terminal to ask in.
-    """
+    """Ask unless `yes`. Raises Abort if the user declines, BadInput without a terminal."""
     if not yes and not sys.stdin.isatty():
         text = "Nothing was changed: this needs a confirmation."
         raise BadInput("--yes", text, remedy="Use --yes.")
@@ -192,10 +190,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text without control and invisible characters, and with neutralised fences.
-
-    A memory must control neither the terminal nor a model that reads the output.
-    """
+    """Return the text without control characters and fences, which could steer a reader."""
     return _without_controls(neutralised(text))
 
 
@@ -204,9 +199,7 @@ def _without_controls(text: str) -> str:
 
 
 def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> None:
-    """Write a command's output file atomically. Raises BadInput if it exists and `force` is not
-    set.
-    """
+    """Write an output file atomically. Raises BadInput if it exists, unless `force` is set."""
     if os.path.isdir(target):
         raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
     if os.path.exists(target) and not os.path.isfile(target):
@@ -234,10 +227,7 @@ def open_page(address: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total); None if `quiet`.
-
-    In a terminal it draws a bar; elsewhere it writes a line now and then.
-    """
+    """Yield a function for (done, total) that draws a bar or writes lines; None if `quiet`."""
     if quiet:
         yield None
         return
@@ -272,7 +262,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """Say in a terminal what takes longer than PATIENCE_S, until it is done; print nothing else."""
+    """Show in a terminal what takes longer than PATIENCE_S, until it is done."""
     told = threading.Event()
 
     def tell() -> None:

@@ -32,7 +32,7 @@ def reports(memory: Memory, now_s: float) -> list["TieReport"]:
 
 
 class TieReport:
-    """The state of a tie as this machine knows it; `counts` are zeros if it cannot be read."""
+    """The state of a binding as this machine knows it; zero `counts` if it is unreadable."""
 
     def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -62,12 +62,12 @@ class TieReport:
 
     @property
     def trouble_lines(self) -> list[str]:
-        """The sentences of `troubles` with their remedies."""
+        """The problems with their remedies, as lines."""
         return [f"{trouble.text} {trouble.remedy}".rstrip() for trouble in self.troubles]
 
     @property
     def troubles(self) -> list[Message]:
-        """Problems of the tie, as far as this machine knows."""
+        """The problems of the binding, as far as this machine knows."""
         state, numbers, name = self.state, self.counts, self.tie.space
         since = ago(state.since, self._now_s) if state.since else "lately"
         possible = (
@@ -106,9 +106,7 @@ class TieReport:
 
     @property
     def for_doctor(self) -> TieState:
-        """The same for `doctor`; bad is a tie that has not worked for a week, or never, or needs
-        the user.
-        """
+        """The report for `doctor`; bad if it failed for a week or always, or needs the user."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None
@@ -116,7 +114,7 @@ class TieReport:
         return TieState(self.tie.space, self.headline, is_bad, self.troubles)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
+        """Return the report as a JSON object."""
         return {
             "scope": "user" if self.tie.key == USER else "team",
             **show.fields(self.tie, "space member me"),

@@ -24,10 +24,7 @@ _EXIT_CODE = "\nExit Code: "
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return the event of the client with this key in Claude Code's form.
-
-    A prompt without text has no name then: Qwen Code sends one after each call of a tool.
-    """
+    """Return a client's event in Claude Code's form, without a name if it is an empty prompt."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -51,8 +48,8 @@ def adapt(event: Event, key: str) -> Event:
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
     """Return the settings of another client's session.
 
-    The variables of a Claude Code in whose shell the client was started say nothing of it. If its
-    transcript says that a program wrote the prompts, it is unattended.
+    Variables of a Claude Code in whose shell the client was started are ignored. The session is
+    unattended if its transcript says that a program wrote the prompts.
     """
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""

@@ -44,10 +44,7 @@ def changed_files(patch: str) -> list[str]:
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the patch that a call applies; '' for other calls.
-
-    The model also gives it to the shell (`apply_patch <<'EOF'`), which the client intercepts.
-    """
+    """Return the patch that a call applies, also one given to the shell; '' for other calls."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""

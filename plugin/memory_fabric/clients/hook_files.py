@@ -28,12 +28,12 @@ MILLISECONDS = 1000
 class HookFile(NamedTuple):
     """The user's file of hooks of a client.
 
-    `folder` is the client's folder (from `variable`, else below the user's home), `name` the file
-    in it. `todo` is left to the person. `events` are those of Claude Code's events that the client
-    has beside COMMON_EVENTS. `per_second` is the unit of its timeouts, 0 where the unit is unknown
-    and no timeout is written; `most_s` limits the timeouts of some events. `flat` hooks stand in
-    the list of their event without a group, in a file with a version. The MCP server stands in the
-    same file if it `has_server`. `is_run` says that the tests run the real client.
+    `folder` is the client's folder (from `variable`, else in the user's home), `name` a file in it,
+    `todo` the user's remaining step. `events` are Claude Code's events that the client has beside
+    COMMON_EVENTS, `per_second` the unit of its timeouts (0: unknown, none is written), `most_s`
+    their limits. `flat` hooks are in the list of their event without a group, in a file with a
+    version. If it `has_server`, the MCP server is in the same file. `is_run`: the tests run the
+    real client.
     """
 
     variable: str
@@ -119,9 +119,7 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks to its file, and where it is known how with
-    `mcp` the server. Raises BadInput, OSError.
-    """
+    """Return the changes for a client's hooks, and server with `mcp`. Raises BadInput, OSError."""
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
@@ -160,11 +158,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
-    """Return the shell command of a hook: it names the client, and calls the launcher.
-
-    For a client without a variable for the project's folder it is the folder in which hooks run.
-    `system` is `os.name`.
-    """
+    """Return the shell command of a hook, which names the client; `system` is `os.name`."""
     if system != "posix":
         words = [*set_up.without_shell(root), "--client", client, *arguments]
         return " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -216,11 +210,8 @@ def _with_codex_server(home: str, path: str, root: str) -> Change:
             path, f"{path}: {error}; it was left as it is.", remedy="Correct it, and try again."
         ) from error
     if isinstance(servers, dict) and SERVER in servers:
-        raise BadInput(
-            "--client",
-            f"{path} has a server named {SERVER} already; nothing was changed.",
-            remedy="Remove or rename it, or add --no-mcp.",
-        )
+        text = f"{path} has a server named {SERVER} already; nothing was changed."
+        raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
     server = {**set_up.server_of(root), "env_vars": VARIABLES}
     # TOML writes texts and lists of them as JSON does.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]

@@ -41,9 +41,7 @@ class Edited(NamedTuple):
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Return the text with a value under these names, in objects that are made if they are
-    missing; unchanged if it has one. Raises BadInput if another value is in the way.
-    """
+    """Add a value under these names, and objects around it, if missing. Raises BadInput."""
     container = read(done.text, path)
     for depth, name in enumerate(names):
         _need(container, dict, ".".join(names[:depth]) or "the file", done.text, path)
@@ -57,9 +55,7 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
 
 
 def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edited:
-    """Return the text with memory-fabric's hooks after the existing ones. Raises BadInput for a
-    text that is not a settings file.
-    """
+    """Append memory-fabric's hooks. Raises BadInput for a text that is not a settings file."""
     if read(done.text, path).member(HOOKS) is None:
         return with_member(done, path, (HOOKS,), dict(groups))
     for event, ours in groups.items():
@@ -75,9 +71,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Return the text without the hooks whose command is `ours`, nor containers that this leaves
-    empty.
-    """
+    """Remove the hooks whose command is `ours`, and containers that become empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -104,17 +98,14 @@ def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
 
 
 def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
-    """Return the text with memory-fabric's server. Raises BadInput if another server has
-    its name.
-    """
+    """Add memory-fabric's server. Raises BadInput if another server has its name."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
-        raise BadInput(
-            "--mcp",
+        text = (
             f"{path} has a server named {SERVER} already (line {_line(done.text, other.start)} "
-            "on); nothing was changed.",
-            remedy="Remove or rename it, or add --no-mcp.",
+            "on); nothing was changed."
         )
+        raise BadInput("--mcp", text, remedy="Remove or rename it, or add --no-mcp.")
     return with_member(done, path, (SERVERS, SERVER), dict(server))
 
 
@@ -171,11 +162,9 @@ def read(text: str, path: str) -> Part:
     try:
         root = json_text.read(text)
     except json.JSONDecodeError as error:
-        raise BadInput(
-            path,
-            f"{path}, line {error.lineno}: {error.msg}; it was left as it is.",
-            remedy="Correct that line (comments are not JSON), and try again.",
-        ) from error
+        text = f"{path}, line {error.lineno}: {error.msg}; it was left as it is."
+        remedy = "Correct that line (comments are not JSON), and try again."
+        raise BadInput(path, text, remedy=remedy) from error
     except ValueError as error:  # a number beyond what Python reads
         raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
     except RecursionError as error:
@@ -185,9 +174,7 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> IsOurs:
-    """Return a test for commands that start memory-fabric's hooks: those known, of another
-    copy, or of another client.
-    """
+    """Return a test for commands that start memory-fabric's hooks, of any copy or client."""
     return lambda command: (
         _is_ours(command, known, LAUNCHER)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
@@ -200,9 +187,7 @@ def program_test(*known: str) -> IsOurs:
 
 
 def _is_ours(command: str, known: tuple[str, ...], end: str) -> bool:
-    """Return True for a known command, the path of a program, or the launcher without a shell;
-    never for a hook or server without a command.
-    """
+    """Return True for a known command, a path of the program, or the launcher script."""
     is_program = command.startswith("/") and command.endswith(end) and OUR_MARK in command
     return (bool(command) and command in known) or is_program or _is_launch_file(command)
 
@@ -243,12 +228,11 @@ def _command(value: Any) -> str:
 def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
     if not isinstance(part.value, kind):
         expected = "an object" if kind is dict else "a list"
-        raise BadInput(
-            path,
+        text = (
             f"{path}, line {_line(text, part.start)}: {what} must be {expected}; it was left as "
-            "it is.",
-            remedy="Correct it, and try again.",
+            "it is."
         )
+        raise BadInput(path, text, remedy="Correct it, and try again.")
 
 
 def _line(text: str, at: int) -> int:

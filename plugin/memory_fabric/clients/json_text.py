@@ -19,10 +19,7 @@ DEFAULT_INDENT = "  "
 
 
 class Part(NamedTuple):
-    """A value of the text with its start and end offsets.
-
-    For a member of an object `start` is the offset of its name.
-    """
+    """A value with its start (of its name, for a member of an object) and end offsets."""
 
     start: int
     end: int
@@ -32,9 +29,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at the end of these names; of several with a name the last, as in
-        every reader of JSON.
-        """
+        """Return the member at this path; of duplicate names the last, as JSON readers do."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -88,9 +83,9 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
-    """Return the edit that removes a part from its container, with its comma, and with every
-    container that holds nothing else. `chain` has each container with the part in it, the
-    innermost first.
+    """Return the edit that removes a part, its comma, and containers that hold nothing else.
+
+    `chain` has pairs of a container and the part in it, the innermost first.
     """
     container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
     at = container.parts.index(part)

@@ -27,9 +27,7 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True for the mark of this path; a file may have several, but a link only its
-        own.
-        """
+        """Return True for a mark of this file under any name, or of exactly this link."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
@@ -53,19 +51,13 @@ def commands_of(home: str, path: str) -> list[str]:
 
 
 def folders_made_above(home: str, path: str) -> list[str]:
-    """Return the folders around a path that setup created for other files; the last removal deletes
-    them.
-    """
+    """Return the folders above a path that setup created for other files."""
     folders = {folder for mark in marks(home) for folder in mark.folders}
     return sorted(folder for folder in folders if path.startswith(os.path.join(folder, "")))
 
 
 def expect(home: str, mark: Mark) -> None:
-    """Add a mark before its file is written; `remember` then replaces the older ones of its path.
-
-    If the process is killed in between, one of the marks fits the file. Raises OSError,
-    TimeoutError.
-    """
+    """Add a mark before its file is written. Raises OSError, TimeoutError."""
     _rewrite(home, lambda other: other != mark, mark)
 
 
@@ -81,9 +73,7 @@ def forget(home: str, path: str) -> None:
 
 
 def make_folders(folder: str) -> list[str]:
-    """Create a folder and the missing ones above it; return them, the outermost first. They belong
-    to the client or the user, and no others may write there. Raises OSError.
-    """
+    """Create a folder and missing ones above it, only writable for the owner. Raises OSError."""
     missing = missing_folders(folder)
     for name in missing:
         os.mkdir(name, 0o755)

@@ -16,18 +16,13 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
     A link to another copy is replaced. Raises BadInput for another program's file, OSError.
     """
     if os.name != "posix":
-        raise BadInput(
-            "--shell",
-            "Windows makes no links without a right of their own.",
-            remedy=f"Add {os.path.join(root, 'bin')} to your PATH.",
-        )
+        text = "Windows makes no links without a right of their own."
+        raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
     target, path = os.path.join(root, PROGRAM), os.path.join(folder, NAME)
     if not root or not os.access(target, os.X_OK):
-        raise BadInput(
-            "--shell",
-            "The command is not installed next to this package.",
-            remedy="Run bin/memory-fabric setup --shell in a checkout of memory-fabric.",
-        )
+        text = "The command is not installed next to this package."
+        remedy = "Run bin/memory-fabric setup --shell in a checkout of memory-fabric."
+        raise BadInput("--shell", text, remedy=remedy)
     if os.path.lexists(path):
         _expect_ours(home, path, "Move it away, or name another folder with --bin.")
         if os.readlink(path) == target:
@@ -41,8 +36,9 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def take(home: str, path: str) -> None:
-    """Remove the link, and its folder if setup created it and it is empty. Raises NotFound if there
-    is none, BadInput for another program's file, OSError.
+    """Remove the link, and its folder if setup created the folder and it is empty.
+
+    Raises NotFound without a link, BadInput for another program's file, OSError.
     """
     marks = manifest.marks_of(home, path)
     if not os.path.lexists(path):
@@ -55,9 +51,7 @@ def take(home: str, path: str) -> None:
 
 
 def _expect_ours(home: str, path: str, remedy: str) -> None:
-    """Raise BadInput unless this is a link to a command of memory-fabric; its target may be
-    gone.
-    """
+    """Raise BadInput unless the path is a link to a memory-fabric command, even a broken one."""
     if os.path.islink(path):
         target = os.readlink(path)
         if target in manifest.commands_of(home, path)[:1]:

@@ -52,10 +52,7 @@ def launcher(root: str) -> str:
 
 
 def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
-    """Return the hooks of hooks.json by event, with the launcher's absolute path. Raises BadInput.
-
-    On Windows, where no script is a program, a Python runs the launcher; `system` is `os.name`.
-    """
+    """Return the hooks by event with the launcher's path, run by Python on Windows."""
     launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
@@ -80,10 +77,7 @@ def program_words(root: str, system: str = os.name) -> list[str]:
 
 
 def status_command(root: str, system: str = os.name) -> str:
-    """Return the shell command of the status line. Raises BadInput if it cannot be started.
-
-    On Windows a form that Git's shell and PowerShell both read, if no path contains spaces.
-    """
+    """Return the shell command of the status line, on Windows for both shells. Raises BadInput."""
     launcher(root)
     words = program_words(root, system)
     if system != "posix":
@@ -109,11 +103,10 @@ def with_hooks(
     has_version: bool = False,
     has_server: bool = False,
 ) -> Change:
-    """Return the change that adds the hooks to a settings file; hooks of another copy are removed.
+    """Return the change that adds the hooks to a settings file, in place of another copy's.
 
-    `groups` are the hooks for another client, if they are not Claude Code's; its file `has_version`
-    if it states the version of its form, and `has_server` if the server belongs there as well.
-    Raises BadInput for a file that is not a settings file, OSError.
+    `groups` are another client's hooks; its file `has_version` of its format, and `has_server` if
+    the server belongs there, too. Raises BadInput for a file of another kind, OSError.
     """
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -138,9 +131,7 @@ def with_hooks(
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the hooks and the status line from a settings file; it
-    restores the file's old bytes if the file was not edited since. Raises BadInput, OSError.
-    """
+    """Return the change that removes hooks and status line. Raises BadInput, OSError."""
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
     program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
@@ -154,9 +145,7 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def with_status_line(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the status line to a settings file. Raises BadInput if the file
-    has a status line of someone else, OSError.
-    """
+    """Return the change that adds the status line. Raises BadInput for another one, OSError."""
     command = status_command(root)
     line = {"type": "command", "command": command, "padding": 0}
     before = _bytes_of(path)
@@ -170,11 +159,7 @@ def with_status_line(home: str, path: str, root: str) -> Change:
 
 
 def without_status_line(home: str, path: str) -> Change:
-    """Return the change that removes the status line from a settings file; the hooks stay.
-
-    It restores the file's old bytes if nothing else was set up and the file was not edited since.
-    Raises BadInput, OSError.
-    """
+    """Return the change that removes the status line only. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None or _own_status_line(before, path) is None:
         return Change(path, before, before)
@@ -196,9 +181,7 @@ def _own_status_line(contents: bytes | None, path: str) -> Any:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file names a launcher or the status line, added by hand or by a setup
-    without a record.
-    """
+    """Return True if a file names a launcher or the status line, even without a record of it."""
     contents = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
     signs = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
     return any(sign.encode() in contents for sign in signs)
@@ -228,26 +211,19 @@ def without_server(home: str, path: str, root: str) -> Change:
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a file which belongs to this package as a whole, such as a
-    client's plugin. Raises BadInput if the path holds someone else's file, and OSError.
-    """
+    """Return the change that writes a file of our own. Raises BadInput for another's, OSError."""
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:
         return Change(path, before, before)
     if before is not None and OWN_FILE not in before:
-        raise BadInput(
-            path,
-            f"{path} is not memory-fabric's file; it was left as it is.",
-            remedy="Move it away, and try again.",
-        )
+        text = f"{path} is not memory-fabric's file; it was left as it is."
+        raise BadInput(path, text, remedy="Move it away, and try again.")
     mark = Mark(path, manifest.FILE, launcher(root), _checksum(after), existed=False)
     return Change(path, before, after, mark)
 
 
 def without_file(home: str, path: str, root: str) -> Change:
-    """Return the change that deletes a file that `with_file` wrote, even if it was edited since.
-    Raises BadInput, OSError.
-    """
+    """Return the change that deletes a file of `with_file`. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None or OWN_FILE not in before:
         return Change(path, before, before)
@@ -261,10 +237,7 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change that adds to the text of `bare`; its mark restores that text.
-
-    `empty` is the content of a file that holds nothing.
-    """
+    """Return the change that adds to `bare`; `empty` is the text of a file without content."""
     done = put(_filled(bare.after, bare.path, empty))
     folders = bare.mark.folders if bare.restores and bare.mark else ()
     mark = mark._replace(existed=bare.after is not None, folders=folders)
@@ -280,9 +253,7 @@ def _changed_to(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that restores a file, or removes by `take` if it was edited since. Raises
-    BadInput, OSError.
-    """
+    """Return the change that restores a file, or applies `take`. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
@@ -297,9 +268,7 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
 
 
 def apply(home: str, change: Change) -> None:
-    """Write the change, unless the file was changed meanwhile. Raises StoreUnavailable then,
-    OSError, TimeoutError.
-    """
+    """Write a change. Raises StoreUnavailable if the file has changed, OSError, TimeoutError."""
     path, mark = change.path, change.mark
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
@@ -331,11 +300,8 @@ def text_of(contents: bytes, path: str) -> str:
         return contents.decode("utf-8")
     except UnicodeDecodeError as error:
         line = contents.count(b"\n", 0, error.start) + 1
-        raise BadInput(
-            path,
-            f"{path}, line {line}: not UTF-8; it was left as it is.",
-            remedy="Save it as UTF-8, and try again.",
-        ) from error
+        text = f"{path}, line {line}: not UTF-8; it was left as it is."
+        raise BadInput(path, text, remedy="Save it as UTF-8, and try again.") from error
 
 
 def _filled(contents: bytes | None, path: str, empty: str) -> Edited:

@@ -85,9 +85,7 @@ def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in settings files; the arguments by which the launcher leaves
-    early are left out.
-    """
+    """Return memory-fabric's hooks in settings files, without the launcher's arguments."""
     return [
         ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in layers
@@ -150,20 +148,14 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if the server with this name is configured here with memory-fabric's command.
-
-    `name` is as in the client's tool names: `_` may replace anything but a letter, digit, `_` or
-    `-`.
-    """
+    """Return True for the name, as in tool names, of a server with memory-fabric's command."""
     return any(
         server.ours and _slug(server.name) == _slug(name) for server in servers(settings, [])
     )
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the client's notes about installing the plugin, by the plugin's name with its
-    source.
-    """
+    """Return the client's records of installing the plugin, by name@source."""
     notes = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
     return {
         name: [entry for entry in entries if isinstance(entry, dict)]

@@ -127,9 +127,7 @@ INSTRUCTION_FILES = tuple(
 
 
 def name_in(evidence: Mapping[str, object]) -> str:
-    """Return the name of the client that a record's evidence or a session's notes state; '' where
-    they state none: Claude Code, or no client at all.
-    """
+    """Return the client's name in a record's evidence or a session's notes; '' for Claude Code."""
     key = evidence.get(CLIENT)
     return client_of(key).name if isinstance(key, str) and key else ""
 

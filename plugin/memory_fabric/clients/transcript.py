@@ -113,11 +113,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, the folder in which it began, the time of its first entry (ISO 8601).
-
-    `agent` is the type of agent that it runs as. `is_attended` is False if a program wrote its
-    prompts.
-    """
+    """A session's id, first folder, start (ISO 8601), agent type; attended by a person?"""
 
     session: str
     folder: str
@@ -139,9 +135,7 @@ def table_in(table: Any, key: str) -> dict[str, Any]:
 
 
 def is_clients_own(settings: Settings, path: str) -> bool:
-    """Return True for a transcript in the folder in which Claude Code keeps them, and for any path
-    of another client.
-    """
+    """Return True for a path in Claude Code's transcript folder, or any of another client."""
     if settings.client != CLAUDE_CODE:
         return True
     root = os.path.join(settings.config_dir, "projects")
@@ -246,9 +240,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Return the bytes up to the next line end, or the most that is skipped at a time; 0 if the
-    file ends before.
-    """
+    """Return the bytes to the next line end, at most one skip; 0 if the file ends before."""
     length, limit = 0, deadline.current()
     while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
@@ -259,11 +251,9 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return the assistant's last messages with text, oldest first: the id of the last entry of
-    each, and its text. Empty if the transcript cannot be read.
+    """Return (uuid, text) of the assistant's last messages, oldest first; none if unreadable.
 
-    Reads backwards from the end, at most `max_bytes`; unreadable lines, side chains and messages
-    that only call tools are skipped.
+    At most `max_bytes` are read, from the end; side chains and messages without text are skipped.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -286,9 +276,10 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
 
 
 def before_prompt(path: str, prompt: str) -> str:
-    """Return what the transcript's end shows at a prompt's event: SCHEDULED, if the client's
-    schedule fired with it; RUNNING, while a call of a tool has no result, since the event may come
-    from that command; else ''. An end that shows no message counts as RUNNING.
+    """Return the state of the conversation at a prompt: SCHEDULED, RUNNING, or ''.
+
+    It is RUNNING while a tool call has no result, since that command may have sent the event, and
+    if the end of the transcript shows no message.
     """
     answered: set[str] = set()
     is_shown = False
@@ -315,9 +306,7 @@ def before_prompt(path: str, prompt: str) -> str:
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the objects in whole lines with one of these signs in the last `max_bytes` of a file,
-    the last first. Raises OSError.
-    """
+    """Yield objects of whole lines with one of these signs, last first. Raises OSError."""
     for line in _lines_from_end(path, max_bytes):
         if any(sign in line for sign in signs):
             try:
@@ -352,11 +341,7 @@ def paths_of_agents(path: str) -> list[str]:
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """Return the id of the tool call that started a subagent of the session with this transcript.
-
-    The client notes it in a file next to the subagent's transcript (measured: soon after the
-    start); empty until then.
-    """
+    """Return the id of the tool call that started a subagent; empty until the client notes it."""
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
@@ -438,9 +423,7 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return the mark on a prompt's entry that no measured release writes, `promptSource=voice`;
-    '' if there is none, or no prompt.
-    """
+    """Return the mark of a prompt that no measured release writes, as `promptSource=voice`."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""

@@ -74,10 +74,7 @@ def _head(path: str) -> Head | None:
 
 
 def _claude_agent(path: str) -> str:
-    """Return the type of agent that the session runs as, '' without one. Raises OSError.
-
-    The client writes it again from time to time; the whole file is searched.
-    """
+    """Return a session's type of agent, '' without one, from any line. Raises OSError."""
     with files.open_regular(path) as file:
         for line in file:
             if AGENT_SETTING in line[:MAX_SETTING_BYTES]:
@@ -202,9 +199,10 @@ class Transcript(NamedTuple):
 def find(
     roots: Mapping[str, str], *, agents: bool = False, failed: list[str] | None = None
 ) -> Iterator[Transcript]:
-    """Yield the transcripts below the clients' folders (`config.transcript_roots`) that hold a
-    conversation, a file with several names once; with `agents` each is searched for the type of
-    agent that it runs as. `failed` takes what could not be read, and why.
+    """Yield the transcripts with a conversation in the clients' folders, each file once.
+
+    With `agents` each is searched for the type of agent that it runs as. Messages about unreadable
+    files are appended to `failed`.
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
@@ -233,10 +231,7 @@ def find(
 
 
 def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
-    """Return how many sessions there are beside those of these transcripts, by the client's name.
-
-    No transcript is opened.
-    """
+    """Return the number of other sessions by the client's name, without opening any."""
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
@@ -275,9 +270,7 @@ def head_of(form: str, path: str) -> Head | None:
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Read on the transcript of another client's running session, like `read_on`; of an unknown
-    form nothing. `form` is the client's `transcripts`.
-    """
+    """Read on a running session's transcript, like `read_on`; nothing of an unknown form."""
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

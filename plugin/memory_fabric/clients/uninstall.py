@@ -61,39 +61,26 @@ def belongings(settings: Settings) -> Belongings:
 
 
 def check_home(path: str, within: str = "") -> None:
-    """Raise BadInput for a folder that does not look like a home: the variable may be wrong.
-
-    A folder that contains `within` is refused, too.
-    """
+    """Raise BadInput for a folder that is not a home, or that contains `within`."""
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
-        raise BadInput(
-            "MEMORY_FABRIC_HOME",
-            f"{path} holds {within}, not only memory; nothing was changed.",
-            remedy="Use --keep-memory, and delete memory's files yourself.",
-        )
+        text = f"{path} holds {within}, not only memory; nothing was changed."
+        remedy = "Use --keep-memory, and delete memory's files yourself."
+        raise BadInput("MEMORY_FABRIC_HOME", text, remedy=remedy)
     if not any(os.path.exists(os.path.join(path, sign)) for sign in HOME_SIGNS):
-        raise BadInput(
-            "MEMORY_FABRIC_HOME",
-            f"{path} does not look like a home of memory-fabric; it was left alone.",
-            remedy="Delete it yourself if it is one.",
-        )
+        text = f"{path} does not look like a home of memory-fabric; it was left alone."
+        raise BadInput("MEMORY_FABRIC_HOME", text, remedy="Delete it yourself if it is one.")
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove the memory block from a MEMORY.md, and the file if it held nothing else. Raises
-    OSError, TimeoutError, StoreUnavailable.
-    """
+    """Remove the block from a MEMORY.md. Raises OSError, TimeoutError, StoreUnavailable."""
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):
         os.unlink(note.path)
 
 
 def remove_folder(folder: str) -> list[str]:
-    """Remove own files from a project's folder, and the folder if it is empty then.
-
-    Returns the files that are kept, each with the reason. Raises OSError.
-    """
+    """Remove own files from a project's folder; return what stays, and why. Raises OSError."""
     root = os.path.dirname(os.path.dirname(folder))
     is_tracked = location.is_tracked(Project("", os.path.basename(root), root, folder, ()))
     stays: list[str] = []

@@ -85,8 +85,7 @@ def may_send(settings: Settings) -> bool:
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
     """Send until nothing is due, or the next attempt is too far away to wait for.
 
-    The spool is checked again after the lock is released: an item added meanwhile had no other
-    sender. Raises OSError, TimeoutError if home cannot be written.
+    Items that were added while the lock was held are sent, too. Raises OSError, TimeoutError.
     """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()

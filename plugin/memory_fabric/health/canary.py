@@ -27,9 +27,7 @@ REMEDY = "Run scripts/demo: it names the hook that fails."
 
 
 def prove(root: str) -> list[Finding]:
-    """Run each step with the test record, in a temporary home that is deleted afterwards. Raises
-    OSError when the hooks cannot be started.
-    """
+    """Run each step with a test record in a temporary home. Raises OSError if no hook can start."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")
@@ -93,7 +91,7 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
-    """Check that no file holds the purged words and that no other session is given them."""
+    """Check that no file has the purged words, and that no other session is given them."""
     process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
     answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
     with closing(Memory.open(sandbox.settings())) as memory:

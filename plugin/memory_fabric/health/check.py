@@ -1,4 +1,4 @@
-"""Input and result of a check."""
+"""The input and the result of a check, and times for people."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ class Message(NamedTuple):
 
 
 class TieState(NamedTuple):
-    """The state of a tie to a team's log: one line about it, and the reason if it does not work."""
+    """The state of a binding to a shared log: one line, and the problems if it does not work."""
 
     space: str
     headline: str
@@ -31,10 +31,7 @@ class TieState(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """Input of all checks: settings, the client's settings files, the open memory, the time.
-
-    `events` are those with a hook; `ties` are those of this project and the user.
-    """
+    """The input of all checks; `events` have a hook, `ties` yields bindings to shared logs."""
 
     settings: Settings
     layers: list[Layer]
@@ -45,10 +42,9 @@ class Sight(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """The result of a check: a state, and a remedy if it is not good.
+    """The result of a check: a state, a sentence, and a remedy unless the state is OK.
 
-    `fixable`: `doctor --fix` repairs it. `details` are further lines for people, `mended` is the
-    repair that was just made.
+    `doctor --fix` repairs what is `fixable`; `mended` are repairs made, `details` more lines.
     """
 
     state: str
@@ -75,17 +71,17 @@ class Finding(NamedTuple):
 
 
 def fine(told: str) -> Finding:
-    """Return the finding that all is well."""
+    """Return a finding without a problem."""
     return Finding(OK, told)
 
 
 def warning(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return the finding of something to look at."""
+    """Return a finding that deserves a look."""
     return Finding(WARNING, told, remedy, fixable)
 
 
 def fault(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return the finding of something broken."""
+    """Return a finding of something broken."""
     return Finding(FAULT, told, remedy, fixable)
 
 
@@ -95,9 +91,13 @@ def when(timestamp: str) -> str:
 
 
 def ago(at: str, now_s: float) -> str:
-    """Describe the age of an ISO time: `40 s ago`."""
-    age_s = max(0.0, now_s - datetime.fromisoformat(at).timestamp())
+    """Describe the age of an ISO time: `40 s ago`. Raises ValueError for another text."""
+    return f"{span(now_s - datetime.fromisoformat(at).timestamp())} ago"
+
+
+def span(seconds: float) -> str:
+    """Format a duration in its largest unit: 40 s, 12 min, 3 h, 5 days."""
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
-        if age_s >= size:
-            return f"{age_s / size:.0f} {unit} ago"
-    return f"{age_s:.0f} s ago"
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"

@@ -8,25 +8,15 @@ from memory_fabric.errors import FabricError
 from memory_fabric.health import delivery, installation, storage, work
 from memory_fabric.health.check import OK, Finding, Sight, fault
 
-INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS = (
-    "Installation",
-    "Claude Code",
-    "At work",
-    "Storage",
-    "Canary",
-    "Delivery",
-)
-AREAS = (INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS)
+AREAS = ("Installation", "Claude Code", "At work", "Storage", "Canary", "Delivery")
+INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS = AREAS
 FAILURES = (FabricError, OSError, sqlite3.Error)
 Look = Callable[[Sight], Finding | Iterator[Finding]]
 Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A check: its area, the name of its finding, the look, and the repair that is safe.
-
-    Some looks yield several findings, which bring their own names.
-    """
+    """A check: area, name of its finding (unless it yields named ones), function, safe repair."""
 
     area: str
     name: str
@@ -82,13 +72,10 @@ def receipts(sight: Sight) -> list[Finding]:
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Repair what is safe to repair; return what was done, by the name of the finding.
-
-    A repair that several checks share runs once. One that fails is a failure of the memory.
-    """
+    """Make all safe repairs, each once; return their descriptions by name of the finding."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
-    # All looks come before the first repair.
+    # All checks run before the first repair.
     looked = [(check, _findings(check, sight)) for check in CHECKS]
     for check, finding in ((check, f) for check, findings in looked for f in findings):
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:

@@ -1,7 +1,7 @@
-"""Receipts: evidence in the client's transcripts that what the ledger has reached the model.
+"""Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-The client records what a hook added to a request as an attachment in the order of the conversation
-(measured). Of long files only the end is read.
+The client stores what a hook added to a request as an attachment in the order of the conversation
+(measured). Only the end of a long file is read.
 """
 
 import os
@@ -25,11 +25,11 @@ MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
 # Every entry of a conversation has a type.
 HAS_TYPE = b'"type"'
-# The client's request log: most of the file, without conversation.
+# Entries of the client's request log: most of a file, and no conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# Channels of the ledger that show in the main conversation's transcript.
+# Channels whose injections appear in the main conversation's transcript.
 CHANNELS = ("session", "prompt", "compact")
 SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
 # Every entry names the version, so the end of the newest file is enough.
@@ -60,10 +60,7 @@ class File(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """One memory block in a request: its time, its event, and the memories in it.
-
-    `references` are the last marks of its lines: short ids, or names of entities.
-    """
+    """A memory block in a request: time, event, and short ids or names of its memories."""
 
     at: str
     event: str
@@ -71,12 +68,7 @@ class Receipt(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """The conversation of a session in its transcript; `whole` is False where only its end was
-    read.
-
-    Times are ISO 8601, empty where there is none. `folder` is the working folder of the first
-    entry.
-    """
+    """A session's conversation in its transcript; not `whole` if only the end was read."""
 
     session: str
     prompts: tuple[str, ...]
@@ -98,9 +90,7 @@ class Entry(NamedTuple):
 
 
 class HookDelivery(NamedTuple):
-    """The injections of one hook run by the ledger, and whether a transcript shows that they
-    arrived.
-    """
+    """The injections of one hook run, and whether a transcript shows that they arrived."""
 
     session: str
     at: str
@@ -110,11 +100,7 @@ class HookDelivery(NamedTuple):
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[File]:
-    """Return the newest transcripts in these folders, newest first: at most 20, at most 14 days
-    old.
-
-    A folder that is reachable by two paths is read once.
-    """
+    """Return the newest transcripts in these folders, newest first: at most 20 of 14 days."""
     young = []
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
@@ -122,7 +108,7 @@ def files_of(folders: Iterable[str], now_s: float) -> list[File]:
             try:
                 status = os.stat(path)
             except OSError:
-                continue  # removed meanwhile, or a link that leads nowhere
+                continue  # removed meanwhile, or a broken link
             if now_s - status.st_mtime <= MAX_AGE_S and os.path.isfile(path):
                 session = name.removesuffix(".jsonl")
                 young.append(File(session, path, status.st_size, status.st_mtime))
@@ -151,10 +137,7 @@ def read(files: Iterable[File]) -> list[Dialogue]:
 
 
 def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
-    """Yield conversation entries in the last `max_bytes` of a transcript, in order.
-
-    Unreadable lines, and lines longer than any prompt, are skipped. Raises OSError.
-    """
+    """Yield readable entries in the last `max_bytes` of a transcript. Raises OSError."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > max_bytes:
@@ -211,11 +194,7 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections of the ledger that a transcript must show, oldest first.
-
-    A transcript must show one if the model answered afterwards and the part that was read begins
-    before it.
-    """
+    """Return the injections that a transcript must show, oldest first: read and answered."""
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in ledger:
@@ -233,15 +212,15 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
 
 
 def reference(memory: str) -> str:
-    """Return the name of a memory in a block: its short id, or its entity's name."""
+    """Return the reference to a memory in a block: its short id, or its entity's name."""
     source, _, name = memory.partition(":")
     return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
 
 
 def _is_shown(memories: Iterable[str], shown: Dialogue) -> bool:
-    """Return True if one line of a hook's text is there: a text arrives whole or not at all."""
+    """Return True if a memory of a hook's text is shown: a text arrives whole or not at all."""
     references = {reference for receipt in shown.receipts for reference in receipt.references}
-    # A relation is named by its first entity, a long name by its beginning.
+    # A relation has the name of its first entity; a long name is cut.
     beginnings = tuple(name for r in references if (name := r.removesuffix("…")))
     return any(reference(memory).startswith(beginnings) for memory in memories)
 
@@ -277,7 +256,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
         yield fine(text)._replace(name="receipts")
         return
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # The request for notes is no memory, and no line of a block.
+    # The request for notes is not a memory.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
@@ -301,9 +280,9 @@ def _places(sight: Sight) -> list[str]:
 
 
 def _is_of_project(dialogue: Dialogue, sight: Sight) -> bool:
-    """Return True if a session began in or below the project's folders, or if that is unknown.
+    """Return True if a session began in or below the project's folders, or in an unknown one.
 
-    The client replaces special characters of a path by "-", so projects can share its folder.
+    Projects can share a transcript folder: the client replaces special characters of paths by "-".
     """
     inside = os.path.join(dialogue.folder, "")
     places = (os.path.join(place, "") for place in _places(sight))
@@ -332,8 +311,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks should run since the first run, else the installation, else the last change of the
-    # settings, which cannot be earlier.
+    # Hooks should have run since the first run, else since the installation, else since the last
+    # change of the settings.
     first, _ = trace.span(sight.memory.databases())
     installed = first or client_settings.installed_at(sight.settings.config_dir)
     paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]

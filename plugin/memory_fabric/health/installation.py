@@ -5,10 +5,10 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from memory_fabric.clients import settings
-from memory_fabric.clients.settings import LAUNCHER, ByHand, Rule, Server
+from memory_fabric.clients.settings import LAUNCHER, Rule, Server
 from memory_fabric.config import OFF_WORDS, memory_md_off
 from memory_fabric.health.check import Finding, Sight, fault, fine, warning
 from memory_fabric.semantic import measure
@@ -23,7 +23,7 @@ FROM_A_CLONE = (
     f'In a clone: scripts/package dist/memory-fabric, then {MARKETPLACE} "$PWD/dist/memory-fabric"'
 )
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
-# docs/hooks.md was measured with this release; many older ones behave differently.
+# The release that docs/hooks.md was measured with; many older ones behave differently.
 TESTED_VERSION = (2, 1, 329)
 # The server's name in .mcp.json, and the prefix of its tools when the plugin is installed.
 SERVER = "memory"
@@ -161,7 +161,7 @@ def hooks(sight: Sight) -> Finding:
     """Check that the hooks are configured exactly once."""
     plugins, by_hand = settings.plugins(sight.layers), settings.hooks_by_hand(sight.layers)
     enabled = _enabled(sight)
-    files = _files(by_hand)
+    files = ", ".join(dict.fromkeys(hook.path for hook in by_hand))
     if enabled and by_hand:
         twice = f"set up twice, so every hook runs twice: enabled as {enabled[0]}, by hand in"
         return warning(f"{twice} {files}", f"Remove the hooks from {files}.")
@@ -276,7 +276,17 @@ def variables(sight: Sight) -> Finding:
     values = settings.variables(sight.layers)
     if sight.settings.memory_file_path:
         values = {**values, "MEMORY_FILE_PATH": (sight.settings.memory_file_path, "this shell")}
-    effects = list(_turned_away(values))
+    effects = []
+    path, where = values.get("MEMORY_FILE_PATH", ("", ""))
+    if path:
+        alone = f"the server serves {path} alone, hooks do not use it"
+        effects.append(f"MEMORY_FILE_PATH ({where}): {alone}")
+    switch, where = values.get("MEMORY_FABRIC", ("", ""))
+    if switch.lower() in OFF_WORDS:
+        effects.append(f"MEMORY_FABRIC={switch} ({where}): every session is without memory")
+    native = memory_md_off({name: value for name, (value, _) in values.items()})
+    if native:
+        effects.append(f"{native} ({values[native][1]}): no session is shown MEMORY.md")
     if effects:
         remedy = "Remove the variable if this is not intended. See docs/configuration.md."
         return warning("; ".join(effects), remedy)
@@ -295,24 +305,8 @@ def version_check(version: str) -> Finding:
     return fine(version)
 
 
-def _turned_away(values: dict[str, tuple[str, str]]) -> Iterator[str]:
-    path, where = values.get("MEMORY_FILE_PATH", ("", ""))
-    if path:
-        yield f"MEMORY_FILE_PATH ({where}): the server serves {path} alone, hooks do not use it"
-    switch, where = values.get("MEMORY_FABRIC", ("", ""))
-    if switch.lower() in OFF_WORDS:
-        yield f"MEMORY_FABRIC={switch} ({where}): every session is without memory"
-    native = memory_md_off({name: value for name, (value, _) in values.items()})
-    if native:
-        yield f"{native} ({values[native][1]}): no session is shown MEMORY.md"
-
-
 def _enabled(sight: Sight) -> list[str]:
     return [name for name, (on, _) in settings.plugins(sight.layers).items() if on]
-
-
-def _files(by_hand: Iterable[ByHand]) -> str:
-    return ", ".join(dict.fromkeys(hook.path for hook in by_hand))
 
 
 def _servers(servers: Iterable[Server]) -> str:

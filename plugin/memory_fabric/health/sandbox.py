@@ -22,10 +22,7 @@ from memory_fabric.store import files
 # Longer than any hook may take; reached only when something hangs.
 GIVE_UP_S = 60
 # Variables of this shell that a session inherits: to find programs, and the memory switch.
-PASSED_ON = (
-    *("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT"),
-    *("MEMORY_FABRIC", "MEMORY_FABRIC_PATIENCE"),
-)
+PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
 
@@ -50,7 +47,7 @@ class HookResult(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """Return output that is not JSON: the instructions of PreCompact for the summariser."""
+        """Output that is not JSON: the instructions of PreCompact for the summariser."""
         return "" if self.reply else self.output.decode("utf-8", "replace").strip()
 
     @property
@@ -85,7 +82,7 @@ class Sandbox:
     def run_hook(self, event: Mapping[str, Any]) -> HookResult:
         """Run the hook of this event and return its result. Raises OSError if it cannot start.
 
-        Assistant's messages get their transcript entry before the hook, prompts behind it.
+        A message of the assistant is written to the transcript before the hook, a prompt after it.
         """
         if message := event.get("last_assistant_message"):
             self.write(event["session_id"], "assistant", [{"type": "text", "text": message}])

@@ -16,8 +16,7 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# A backup counts as old after a week. Large databases are backed up less often: theirs after
-# LARGE_EVERY_S and a week.
+# The age of an old backup; for large databases, which are copied less often, LARGE_EVERY_S more.
 OLD_BACKUP_S = 7 * 24 * 3600
 # Reading a larger index would delay writers; the command `check` does it.
 MAX_INDEXED_BYTES = 64 << 20
@@ -70,7 +69,7 @@ def make_private(sight: Sight) -> list[str]:
 
 
 def _private_paths(sight: Sight) -> list[str]:
-    """Return what only the owner may read: all but journals shared by git."""
+    """Return paths that only the owner may read: all but journals shared by git."""
     folders, project = [sight.settings.home], sight.memory.project
     if project and not location.is_on(sight.memory) and location.is_hidden(project):
         folders.append(project.local)
@@ -194,7 +193,7 @@ def tiers(sight: Sight) -> Iterator[Finding]:
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # A user may switch the client's memory off, and the other two tiers hold everything.
+            # A user may switch the client's memory off: the other two tiers have everything.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

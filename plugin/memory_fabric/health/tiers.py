@@ -24,7 +24,7 @@ DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
 WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
-# Remedies that a sync with restored journals carries out.
+# Remedies that `doctor --fix` carries out by a sync.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
@@ -64,8 +64,8 @@ class Backup:
 class Tier:
     """One tier: its place, contents, times of use, and problems.
 
-    Times are ISO 8601, empty for never or unknown. `read_at`: for the graph when it last served a
-    session, for the others the time of this check if it could read them.
+    Times are ISO 8601, empty for never or unknown. `read_at` of the graph is the last time that it
+    served a session, of others the time of this check if they are readable.
     """
 
     name: str
@@ -282,7 +282,7 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:
-    """Return the oldest of the databases' newest backups, which bounds what a loss would cost."""
+    """Return the oldest of the databases' newest backups."""
     newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
     if not newest:
         return None

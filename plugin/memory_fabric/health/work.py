@@ -25,12 +25,12 @@ from memory_fabric.store.queues.ingest_queue import Backlog
 from memory_fabric.text import first_of, many
 
 LOG_LINES = 200
-# Fewer events, mostly of sessions' starts and ends, say nothing.
+# Fewer events are not judged: most are starts and ends of sessions.
 MIN_EVENTS = 20
-# A worker takes seconds, so older texts have none.
+# A worker takes seconds, so texts that have waited longer have no worker.
 OLD_INTAKE_S = 15 * 60
 MAX_NAMED = 5
-# The file of ways in home, and the reasons by its letters (`live_client`), which Windows lacks.
+# The file in the home with one letter for each event (`live_client`; not on Windows).
 WAYS = os.path.join("live", "ways")
 WARM = "W"
 REASONS = {
@@ -85,7 +85,7 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count the hooks that ran out of time, by event; with `work` only if they left it undone."""
+    """Count hooks that ran out of time, by event; with `work` only those that left it undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
@@ -149,7 +149,7 @@ def intake(sight: Sight) -> Finding:
 
 
 def answers(sight: Sight) -> Finding:
-    """Check that the session's server answers hooks, where it can."""
+    """Check that the session's server answers hooks."""
     counts = _answers(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
     warm = counts.get(WARM, 0)
@@ -181,7 +181,7 @@ def answers_as_json(home: str) -> dict[str, object]:
 
 
 def _answers(home: str) -> dict[str, int]:
-    """Count events by how they were answered (letter), without those never handed to a server."""
+    """Count events by the letter of how they were answered, if a server was asked."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
@@ -269,10 +269,7 @@ def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
 
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
-    """Send the waiting items now.
-
-    Returns a sentence for people, the counts (None without a receiver) and the failures.
-    """
+    """Send waiting items now; return a sentence, the counts (None: no receiver), failures."""
 
     def counts(sent: int = 0, rejected: int = 0) -> dict[str, int]:
         waiting = len(spool.waiting(settings.home))
@@ -301,7 +298,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 def shared_log(sight: Sight) -> Finding:
-    """Report when the ties of this project and the user last worked, and what failed since."""
+    """Report the last exchanges with shared logs of this project and the user, and failures."""
     ties = list(sight.ties())
     if not ties:
         return fine("none: nothing is exchanged with a team")
@@ -347,7 +344,7 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 
 def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
-    """Return a sentence on the unread sessions that a client deletes; none if it deletes none."""
+    """Return a sentence about unread sessions that a client will delete; none without any."""
     due = [s for s in sessions if s.state in past_sessions.TO_READ and s.transcript.deleted_s]
     if not due:
         return []
@@ -372,7 +369,7 @@ def clients_of(sessions: Sequence[Session]) -> str:
 
 
 def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
-    """Return the sessions for programs, without the projects."""
+    """Return the state of sessions for programs, with names of unread projects only."""
     fields = past_sessions.as_json(sessions, now_s)
     unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
     del fields["projects"]

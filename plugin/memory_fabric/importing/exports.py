@@ -130,17 +130,15 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
     if {"project", "created_at_epoch"} <= observed and observed & {"title", "text"}:
         return columns
     named = ", ".join(sorted(tables)[:8]) or "none"
-    raise BadInput(
-        "PATH",
-        f"{path} is a database, but not claude-mem's in a form that is known (tables: {named}).",
-        remedy="Update memory-fabric, or export to one of the forms in docs/import.md.",
-    )
+    text = f"{path} is a database, but not claude-mem's in a form that is known (tables: {named})."
+    remedy = "Update memory-fabric, or export to one of the forms in docs/import.md."
+    raise BadInput("PATH", text, remedy=remedy)
 
 
 def _rows(
     connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
 ) -> Iterator[Row]:
-    """Yield the rows of a table that belong to this project, and count all other rows."""
+    """Yield the rows of this project in a table, and count all others."""
     wanted = COLUMNS[table].split()
     names = [name if name in known else f"NULL AS {name}" for name in wanted]
     into = "merged_into_project" if "merged_into_project" in known else "NULL"
@@ -159,7 +157,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement of a row; a row that states nothing is counted and gives None."""
+    """Return the statement of a row; None, after counting the row, if it has none."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms, or seconds
@@ -219,10 +217,7 @@ def _list(value: Any) -> list[str]:
 
 
 def is_mem0(head: str) -> bool:
-    """Return True for one JSON value that holds memories; lines of the graph hold entities.
-
-    `head` is the beginning of the file, or all of it.
-    """
+    """Return True if `head`, the beginning of a file, is JSON with memories of mem0."""
     bare = head.lstrip()
     if not bare.startswith(("[", "{")):
         return False

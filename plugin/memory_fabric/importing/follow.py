@@ -1,6 +1,6 @@
-"""Records that follow their instruction files: removed lines are closed, new ones are added.
+"""Updates of records from their instruction files: removed lines are closed, new ones added.
 
-The files are never written. A record that the user pinned, confirmed or reworded stays as it is.
+The files are never written. Records that the user pinned, confirmed or reworded stay unchanged.
 """
 
 import os
@@ -31,9 +31,7 @@ class Followings(NamedTuple):
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Follow the instruction files at a path from now on; their statements were imported. Raises
-    StoreUnavailable, OSError.
-    """
+    """Follow the imported instruction files at a path. Raises StoreUnavailable, OSError."""
     batch = _new_batch()
     for file in instructions.read_files(path, here_of(memory), Left()):
         _bring(memory, file.place, file, batch)
@@ -52,11 +50,11 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Bring the records of these files, and of those that they import, up to date, as one batch.
+    """Update the records of these files and their imports as one batch.
 
-    A file that has more than `max_bytes` with its imports is left for later, or passed over, with
-    a notice, if no later event reads more (`is_last`). More than `max_new` new records of a file
-    are left for the next time. Raises StoreUnavailable, DeadlinePassed, OSError.
+    A file with more than `max_bytes`, with its imports, is left for a later event, or skipped with
+    a notice if this event `is_last`. At most `max_new` records of a file are added at a time.
+    Raises StoreUnavailable, DeadlinePassed, OSError.
     """
     batch, here, new, closed = _new_batch(), here_of(memory), 0, 0
     for name in names:
@@ -101,7 +99,7 @@ def _note_too_large(memory: Memory, name: str, max_bytes: float) -> None:
 def _bring(
     memory: Memory, place: str, file: File | None, batch: str, max_new: int | None = None
 ) -> Followings:
-    """Bring the records of one file up to date, in one transaction; None if there is no file."""
+    """Update the records of one file (None: it was deleted) in one transaction."""
     database = memory.database(instruction_files.kind_of(place), create=True)
     assert database is not None
     followed = instruction_files.load(database)
@@ -113,7 +111,7 @@ def _bring(
     stated = [record_of(i, INSTRUCTIONS, memory, now, domain) for i in file.items] if file else []
     kept, new = _compared(database, own, [r for r in stated if not worthless(r)], domain)
     added = new[:max_new]
-    # What was closed elsewhere while its line was in the file stays closed.
+    # A record that was closed while its line was in the file stays closed.
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
@@ -138,10 +136,7 @@ def _bring(
 def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
-    """Return the stored records of these statements by id, and the statements without one.
-
-    `own` are the records of the file as it was before.
-    """
+    """Return stored records of these statements by id, and statements without one."""
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
     # Records with the same words may be those of another file or program.
     others = [

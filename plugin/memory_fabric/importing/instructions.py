@@ -39,8 +39,7 @@ UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
-# Verbs that open an instruction, without apostrophes; in other languages the words of `stated_type`
-# tell it.
+# Verbs that begin an instruction, without apostrophes; other languages have words in `stated_type`.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -51,9 +50,7 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file: its real path, its name as evidence, the names of the files that import
-    it and of links to it, its statements.
-    """
+    """An instruction file: real path, name, files that import it and links to it, statements."""
 
     path: str
     place: str
@@ -62,7 +59,7 @@ class File(NamedTuple):
 
 
 def is_instructions(path: str) -> bool:
-    """Return True for a path that some client reads instructions from."""
+    """Return True for a path of instructions of some client."""
     folder, name = os.path.split(os.path.realpath(path))
     if name in NAMES or name.endswith(".mdc"):
         return True
@@ -112,7 +109,7 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
 
 
 class _Reading:
-    """The files that were read so far by their real paths, with their imports."""
+    """The files read so far, with their imports, by real path."""
 
     def __init__(self, here: Here, left: Left, max_bytes: float) -> None:
         self._here, self._left, self._bytes_left = here, left, max_bytes
@@ -199,9 +196,7 @@ def may_import(real: str, target: str, here: Here) -> bool:
 
 
 def _leaves(path: str, folder: str, here: Here) -> bool:
-    """Return True if a link leads a file out of the folder that it was found in, or out of the
-    project.
-    """
+    """Return True if a link leads a file out of its folder or out of the project."""
     real = os.path.realpath(path)
     roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
     if any(_is_in(real, root) for root in roots):
@@ -223,12 +218,10 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return the statements of the text of an instruction file that is called `place`; those of
-    the user's home are for every project.
-    """
+    """Return the statements of an instruction file; those in the user's home are global."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # Lines of our own block are emptied: the others keep their numbers.
+        # Lines of the own block are emptied, so that the others keep their numbers.
         is_inside = is_inside or line.startswith(BLOCK_BEGIN)
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
@@ -282,8 +275,8 @@ def _describes(text: str) -> bool:
         return True
     if not text.startswith(("`", "**`")):
         return False
-    behind = text.lstrip("*`").partition("`")[2].lstrip("* ")
-    return behind.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not behind
+    rest = text.lstrip("*`").partition("`")[2].lstrip("* ")
+    return rest.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not rest
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""Results of readers: statements of another program's memory, the records that they become, and
-what was left out and why. Files of a folder are read with limits, never through a link that leaves
-it.
+"""Statements of another program's memory, their records, and the reasons to leave some out.
+
+Files of a folder are read with limits, and never through a link that leads out of it.
 """
 
 import os
@@ -28,12 +28,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
 
-# Imported text is not the user's word: other programs and their models wrote it.
+# Other programs and their models wrote imported texts, so they lack the user's trust.
 SOURCE, TRUST = "import", "tool"
-# Beginnings of what clients write into conversations by themselves.
+# Beginnings of texts that clients write into conversations.
 _MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 
-# Reasons for which a statement is left out; the command counts them.
+# Reasons to leave a statement out.
 EMPTY = "empty"
 NOISE = "machine noise: tags, paths or commands only"
 SECRET = "nothing but a secret"
@@ -56,9 +56,8 @@ PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 class Item(NamedTuple):
     """One statement. `key` is its identity in the source, so that it is imported once.
 
-    `at` is its time (ISO 8601; '' if the source has none). `project` is what the source names, a
-    name or a folder; '' if it names none. `also` are other words to find it by. `line` is its line
-    in the file `place`, from 1; 0 if the source has no lines.
+    `at` is its time (ISO 8601), `project` the name or folder that the source states; both may be
+    ''. `also` are other words to find it by. `line` is its line in the file `place`, from 1, or 0.
     """
 
     what: str
@@ -85,7 +84,7 @@ class LeftOut(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The content of a source: statements in the order of the source, and relations of its own."""
+    """The content of a source: its statements in order, its relations, and what is left out."""
 
     items: tuple[Item, ...] = ()
     relations: tuple[Relation, ...] = ()
@@ -107,7 +106,7 @@ class Left:
         self.extend([LeftOut(reason, number, (example_text,) if example_text else ())])
 
     def extend(self, others: Iterable[LeftOut]) -> None:
-        """Count what another step left out."""
+        """Add the counts of another step."""
         for reason, number, new in others:
             before = self._by_reason.get(reason) or LeftOut(reason)
             examples = tuple(dict.fromkeys((*before.examples, *new)))[:MAX_EXAMPLES]
@@ -115,14 +114,14 @@ class Left:
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """All that was left out, in the order in which the reasons were met."""
+        """The counts by reason, in the order of the first statements."""
         return tuple(self._by_reason.values())
 
 
 class Here(NamedTuple):
-    """The project into which is imported, and where the user's programs have their files.
+    """The project that an import is for, and the folders of the user's programs.
 
-    `roots` are the real paths of its folders; `whole` takes statements of every project.
+    `roots` are the real paths of its folders; with `whole` statements of every project count.
     """
 
     name: str = ""
@@ -147,7 +146,7 @@ class Here(NamedTuple):
 
 
 def here_of(memory: Memory, codex_home: str = "") -> Here:
-    """Return what readers must know of this folder's project and its user."""
+    """Return the project of this folder and the user's folders, for readers."""
     settings, project = memory.settings, memory.project
     roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
     return Here(
@@ -160,10 +159,7 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> Record:
-    """Return the record of a statement as it would be stored: redacted, with its source.
-
-    Its domain is that of this folder unless another is given.
-    """
+    """Return the redacted record of a statement; its domain is by default that of this folder."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
     # Instructions are shown with the name of their file.
     is_instruction = source == INSTRUCTIONS and bool(item.place)
@@ -196,7 +192,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
 
 
 def worthless(record: Record) -> str:
-    """Return the reason why a text is worth nothing; '' if it may be."""
+    """Return the reason to leave a record out for its text; '' if there is none."""
     bare = record.what.strip()
     if not bare or bare == "[private]":
         return EMPTY
@@ -214,7 +210,7 @@ def worthless(record: Record) -> str:
 
 
 def provenance(memory: Memory, domain: str = "") -> Provenance:
-    """Return who says what is imported: another program, whose words nobody confirmed."""
+    """Return the provenance of imported statements: another program, unconfirmed."""
     return Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
 
 
@@ -232,9 +228,7 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files of a folder by name, or a single file; count the files left out. Raises
-    OSError.
-    """
+    """Yield the text files of a folder, or one file; count those left out. Raises OSError."""
     root = os.path.realpath(path)
     names = names_below(root, endings)
     if not os.path.isdir(path):
@@ -250,9 +244,7 @@ def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
 
 
 def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
-    """Return the relative paths of files with these endings below a folder, sorted; none of hidden
-    folders.
-    """
+    """Return relative paths of files with these endings, sorted, without hidden folders."""
     paths = []
     for above, folders, names in os.walk(root):
         folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]

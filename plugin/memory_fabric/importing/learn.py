@@ -1,8 +1,7 @@
-"""Past sessions of a project: read into its memory, or told in few words.
+"""Past sessions of a project: read into its memory, or condensed for an assistant's notes.
 
-Each session goes the way of a live one (`session.follow_transcript`), in the order of time and in
-small steps of which each is durable: a run that was killed goes on where it was. Told in few words
-they are for an assistant that writes notes of them.
+Sessions are read like live ones (`session.follow_transcript`), in the order of time and in small
+durable steps, so that a killed run continues where it was.
 """
 
 import contextlib
@@ -46,19 +45,19 @@ from memory_fabric.text import content_stems, cut, first_of, one_line
 
 # At most this many prompts are compared, the newest, and this many candidates made.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Of what was said once only these are proposed, if they say enough to be understood later.
+# Kinds of statements that are proposed even if made only once, with at least this many stems.
 ONCE, MIN_STEMS = ("rule", "correction"), 3
-# At most this much is read in one step, so that other processes wait only for a short transaction.
+# The most that is read in one step, so that other processes wait only for short transactions.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # Memories that are kept open.
 MAX_OPEN = 8
-# In few words: what was asked is in the user's words, cut, and so are the closing words of answers.
+# The condensed form has the beginning of each prompt, and the end of its answer.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
 
 class Done(NamedTuple):
-    """The counts of what a run made in one project."""
+    """The numbers of what a run stored in one project."""
 
     name: str
     sessions: int = 0
@@ -69,10 +68,7 @@ class Done(NamedTuple):
 
 
 class Reading:
-    """One run over sessions: what it made by `projects`, and its `failures`.
-
-    `tell` is called with the bytes read and those of all.
-    """
+    """One run over sessions: results by project, `failures`; `tell` gets bytes read and all."""
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
@@ -84,8 +80,9 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions, and finish each project after its last one; also those that an
-        interrupted run left. Raises StoreUnavailable, OSError.
+        """Read these sessions, and finish each project after its last session.
+
+        Projects that an interrupted run left are finished, too. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -105,10 +102,7 @@ class Reading:
         self._save(self.run._replace(state="done"))
 
     def _finish_other(self, id_: str) -> Done | None:
-        """Finish a project that an interrupted run left; None if this home no longer has it.
-
-        Its folder may have been deleted since, so it is opened by its id.
-        """
+        """Finish a project of an interrupted run by its id; None if it is gone."""
         client = client_of(CLAUDE_CODE.key)
         settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
         try:
@@ -178,7 +172,7 @@ class Reading:
         return memory
 
     def _begin(self, memory: Memory, folder: str) -> None:
-        """Note that the run works in a project, for undo and for a run that goes on."""
+        """Record that the run works in a project, for undo and for a later run."""
         memory.batch = self.run.batch
         assert memory.project is not None
         id_ = memory.project.id
@@ -212,7 +206,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Write the operation that undo takes a project's turns back with, once."""
+    """Write the operation by which undo removes a project's turns, once."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -220,11 +214,10 @@ def _begin(memory: Memory, batch: str) -> None:
 
 
 def _propose(memory: Memory) -> None:
-    """Store as candidates what the user typed as a rule or a correction, or in several sessions of
-    a project, as far as this view of its memory shows it: what was repeated most, then the newest.
+    """Store the user's rules, corrections and repeated statements in this view as candidates.
 
-    They have no trust of the user's: in transcripts other texts pass as typed, so a person keeps
-    them, not the assistant's reference to them.
+    The most repeated come first, then the newest. They do not have the user's trust, since other
+    texts in transcripts pass as typed: a person must keep them.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -263,10 +256,7 @@ def _propose(memory: Memory) -> None:
 
 
 class Condensed(NamedTuple):
-    """Sessions as lines, newest first, and what they cost: tokens of these and of all.
-
-    `before` is the time from which on the next call goes on with older ones; '' after the last.
-    """
+    """Sessions as lines, newest first; tokens of these and all; `before` for older ones."""
 
     lines: tuple[str, ...]
     sessions: int
@@ -279,8 +269,8 @@ class Condensed(NamedTuple):
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     """Return the newest sessions of a project that fit into a budget of tokens.
 
-    `before` leaves out sessions that began at this time (ISO 8601) or later. The first is shown in
-    any case, cut to the budget.
+    Only sessions that began before `before` (ISO 8601) count. The first is always shown, cut to the
+    budget.
     """
     lines_shown: list[str] = []
     count = spent = total = number = 0
@@ -289,8 +279,8 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     databases = [database for database in memory.databases() if database.kind == "project"]
     for database in databases:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Lines that are only counted pass no rules of redaction, which take most of the time.
-            # A rule for secrets may be newer than a stored text.
+            # Redaction takes most of the time, and lines that are only counted need none. Shown
+            # ones do: a rule may be newer than a stored text.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:
@@ -310,11 +300,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 def _lines_of(
     database: Database, session: str, began_at: str, redact: Callable[[str], str]
 ) -> list[str]:
-    """Return the lines of a session; none if it asked for nothing.
-
-    A prompt has a line, with the closing words of its answer. Behind them is what memory has of the
-    session already: its fixes and notes, and changed files.
-    """
+    """Return a session's prompts with ends of answers, its memories and files; or no lines."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(database, session), ("user", "")]:

@@ -1,6 +1,6 @@
-"""The parts of Markdown that memories are written in: frontmatter, headings, bullets, paragraphs.
+"""A parser of Markdown for memories: frontmatter, headings, bullets, paragraphs.
 
-Code blocks and comments are kept out. Only a subset of YAML is read: `key: value`, lists, and
+Code blocks and comments are left out. Only a subset of YAML is read: `key: value`, lists, and
 nested keys, which are joined with a dot.
 """
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 _BULLETS = ("- ", "* ", "+ ")
 CODE = ("```", "~~~")
-# In place of a value whose text follows in the lines below.
+# Values of YAML whose text is in the following lines.
 _TEXT_BELOW = ("|", ">", "|-", ">-", "|+", ">+")
 # A line that is indented this far belongs to the bullet above it.
 _NESTED_FROM = 2
@@ -67,14 +67,14 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # behind it an unfinished piece of code, or comment
+    if lines_of_block:  # before an unfinished code block or comment
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))
 
 
 def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
-    """Return the keys of the frontmatter, and the number of the first line behind it."""
+    """Return the keys of the frontmatter, and the index of the first line after it."""
     if not lines or lines[0].rstrip() != "---":
         return {}, 0
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)

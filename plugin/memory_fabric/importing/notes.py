@@ -92,7 +92,7 @@ def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -
 
 
 def _headed(block: Block, *unsaid: str) -> str:
-    """Return the text of a block behind its heading; headings in `unsaid` are left out."""
+    """Return the text of a block with its heading, unless that is one of `unsaid`."""
     statement = markdown.plain(block.text)
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
 
@@ -178,7 +178,7 @@ def _topic(text: Text) -> Item:
 
 
 class _Source(NamedTuple):
-    """The folders and the last time that a block states, its text, and its line from 0."""
+    """A block: the folders and last time that it states, its text, and its line from 0."""
 
     folders: tuple[str, ...]
     at: str
@@ -203,11 +203,8 @@ def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
     names = [MAIN, RAW] if is_folder else [os.path.basename(path)]
     names = [name for name in names if os.path.exists(os.path.join(root, name))]
     if not names:
-        raise BadInput(
-            "PATH",
-            f"{path} has neither {MAIN} nor {RAW}.",
-            remedy="Codex writes them when its memories are on.",
-        )
+        text = f"{path} has neither {MAIN} nor {RAW}."
+        raise BadInput("PATH", text, remedy="Codex writes them when its memories are on.")
     main = read_one(root, names[0], left)
     summaries = [*names[1:], *names_below(os.path.join(root, SUMMARIES), ENDINGS)]
     if is_folder and summaries:
@@ -253,7 +250,7 @@ def _groups(lines: list[str]) -> Iterator[_Source]:
         yield _Source(tuple(dict.fromkeys(folders)), max(times, default=""), text, start)
 
 
-# What parts the statements on a block's sessions, as a comma does.
+# Characters that separate the statements about a block's sessions, like a comma.
 _PARTED = str.maketrans("();\n", ",,,,")
 
 

@@ -1,16 +1,15 @@
-"""Memory pages: a project's memories as Markdown that a person reads and edits, one page for the
-project and one for what holds for the user everywhere.
+"""Memory pages: memories as Markdown to read and edit, one page for the project, one for the user.
 
-Headings by kind; one item each: its text, its reason, one line on when, who and state, and its id
-in a comment. A comment at the end holds what is not visible (one JSON object per line), and sums by
-which an edited text is known. Text stands in the page once.
+Under headings by kind, each item has its text, its reason, one line about date, author and state,
+and its id in a comment. A comment at the end has the other fields, one JSON object per line, and
+checksums that show which texts were edited. No text is repeated.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from sqlite3 import Connection
 from typing import Any, NamedTuple
 
@@ -36,15 +35,15 @@ USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
 TYPES = {row.heading: kind for kind, row in RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
-# The memories that a page leaves out, as the command prints them.
+# The sentence about memories that a page leaves out.
 LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# Signs that would begin another block of Markdown, or a line of the page's own, at a line's start.
+# Characters that begin a Markdown block, or a line of the page's own, at the start of a line.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
-# Lines that are written at once: a large graph is never held whole.
+# Lines in one part: a large graph is never held in memory as a whole.
 LINES_AT_ONCE = 5_000
 
 Row = Mapping[str, Any]
@@ -53,7 +52,7 @@ Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
-    """An item as it stands in a page: its text, its reason, its id ('' if a person added it)."""
+    """An item of a page: its text, its reason, its id ('' if a person added it)."""
 
     heading: str
     what: str
@@ -62,7 +61,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A page that was read: its head, its items, the lines of its data, and its own signature."""
+    """A parsed page: head, items, rows of its data, signature, number of damaged rows."""
 
     head: str
     items: tuple[Item, ...]
@@ -74,8 +73,7 @@ class Found(NamedTuple):
 class Written(NamedTuple):
     """A page: the name of its file without ending, and its numbers of records and rows.
 
-    `parts` are its lines, in parts of some thousand; they are read from the database as they are
-    asked for, once, inside of `pages`.
+    `parts` yields its text in parts of some thousand lines, once, within the block of `pages`.
     """
 
     name: str
@@ -87,26 +85,26 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """Return about the number of parts: most rows have a line to read and a line of data."""
+        """The estimated number of parts: most rows have a visible line and a line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
 
-# --- the text of a page: an item, its data, and what is read of them
+# --- the text of a page: formatting and parsing of items and data
 
 
 def digest(text: str) -> str:
-    """Return the sum by which a text is known again."""
+    """Return the checksum of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def page_name(name: str) -> str:
-    """Return the name of a project as the head of a page can state it."""
+    """Return the name of a project without the end of a comment."""
     return name.replace("--", "- -")
 
 
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
-    """Return the lines of an item; `about` is one line on when, who and state."""
+    """Return the lines of an item; `about` is one line about date, author and state."""
     within = indent + "  "
     lines = []
     for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
@@ -134,14 +132,14 @@ def _json(row: Row) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a text to stand within a line: it cannot end the line, a comment or emphasis."""
+    """Return a text escaped so that it cannot end a line, a comment or emphasis."""
     for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
         text = text.replace(sign, code)
     return text
 
 
 def read(text: str) -> Found:
-    """Read a page, also one that was edited by hand. Lines of data that are torn are counted."""
+    """Parse a page, even after edits by hand; damaged lines of data are counted."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = next((at for at in reversed(range(len(lines))) if lines[at] == DATA), len(lines))
     data: list[Row] = []
@@ -181,7 +179,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             if id_:
                 at += 1
                 break
-            if _is_behind(line, indent):
+            if _is_after_item(line, indent):
                 break
             at += 1
             # An editor strips the trailing space where the reason begins with an empty line.
@@ -200,8 +198,8 @@ def _begins_item(bare: str) -> bool:
     return bare == "-" or bare.startswith("- ")
 
 
-def _is_behind(line: str, indent: str) -> bool:
-    """Return True for a line behind an item that has no line of its own at its end."""
+def _is_after_item(line: str, indent: str) -> bool:
+    """Return True for a line after an item that lacks its closing line."""
     if line.startswith(("# ", "## ")):
         return True
     bare = line.lstrip(" ")
@@ -219,16 +217,16 @@ def _id_in(line: str) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return the lines of a text, escaped so that Markdown and `read` take each as plain text."""
+    """Return the lines of a text, escaped so that Markdown and `read` see plain text."""
     for sign, code in _ENTITIES_OUT:
         text = text.replace(sign, code)
     lines = []
     for line in text.split("\n"):
-        number, behind = _numbered(line)
+        number, rest = _numbered(line)
         if line[:1] and line[0] in _AT_START:
             line = "\\" + line
-        elif number and behind.lstrip("\\").startswith("."):
-            line = f"{number}\\{behind}"
+        elif number and rest.lstrip("\\").startswith("."):
+            line = f"{number}\\{rest}"
         elif line[:1] == " ":
             line = "&#32;" + line[1:]
         lines.append(line[:-1] + "&#32;" if line.endswith(" ") else line)
@@ -240,11 +238,11 @@ def _plain(lines: Sequence[str]) -> str:
     for line in lines:
         # An editor strips spaces at the end; those of the text are written as `&#32;`.
         line = line.rstrip(" ")
-        number, behind = _numbered(line)
+        number, rest = _numbered(line)
         if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
             line = line[1:]
-        elif number and behind[:1] == "\\" and behind.lstrip("\\").startswith("."):
-            line = f"{number}{behind[1:]}"
+        elif number and rest[:1] == "\\" and rest.lstrip("\\").startswith("."):
+            line = f"{number}{rest[1:]}"
         plain.append(line)
     text = "\n".join(plain)
     for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
@@ -253,8 +251,8 @@ def _plain(lines: Sequence[str]) -> str:
 
 
 def _numbered(line: str) -> tuple[str, str]:
-    behind = line.lstrip("0123456789")
-    return line[: len(line) - len(behind)], behind
+    rest = line.lstrip("0123456789")
+    return line[: len(line) - len(rest)], rest
 
 
 # --- the pages of a memory
@@ -262,10 +260,9 @@ def _numbered(line: str) -> tuple[str, str]:
 
 @contextmanager
 def pages(memory: Memory) -> Iterator[list[Written]]:
-    """Give the pages of the databases that can be read, until the end of the `with` block.
+    """Yield the pages of the readable databases, until the end of the `with` block.
 
-    Each is read in one transaction: what others change meanwhile is not in it. Raises
-    StoreUnavailable, OSError.
+    Each is read in one transaction, without later changes. Raises StoreUnavailable, OSError.
     """
     databases = memory.databases()
     try:
@@ -286,25 +283,19 @@ def _page(memory: Memory, database: Database) -> Written:
     own = records.find(c, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
     sign = ListSignature("lines", signing.key_of(memory.settings.home))
     data = _data(c, project.id if project else "", own)
-    lines = (
-        line
-        for part in (
-            (f"{MARK}of {page_name(name)} -->", f"# {inline(title)}", ""),
-            (
-                f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that "
-                "you change is changed, an item that you add is added, one that you remove stays "
-                "in memory.",
-            ),
-            _record_lines([record for record, _ in own]),
-            _entity_lines(c),
-            _relation_lines(c),
-            ("",),
-            data_lines(data, sign),
-        )
-        for line in part
+    about = (
+        f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that you "
+        "change is changed, an item that you add is added, one that you remove stays in memory."
     )
-    numbers = rows.count_own(database.connection)
-    return Written(name, _in_parts(lines), len(own), *numbers)
+    lines = chain(
+        (f"{MARK}of {page_name(name)} -->", f"# {inline(title)}", "", about),
+        _record_lines([record for record, _ in own]),
+        _entity_lines(c),
+        _relation_lines(c),
+        ("",),
+        data_lines(data, sign),
+    )
+    return Written(name, _in_parts(lines), len(own), *rows.count_own(c))
 
 
 def _in_parts(lines: Iterator[str]) -> Iterator[str]:
@@ -365,19 +356,20 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield what a page does not show: fields of records, rows of the graph; an observation's row
-    without a text that stands in the page.
+    """Yield the invisible rows of a page: fields of records, and rows of the graph.
+
+    The row of an observation has no text if the text is visible on the page.
     """
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))
-        whole = {
+        fields = {
             name: part
             for name, part in records.as_object(record).items()
             if name in ("id", "type") or (name not in ("what", "why") and part != plain[name])
         }
         sums = [digest(record.what), digest(record.why)]
-        yield {"record": whole, "seen_in": seen, "sums": sums}
+        yield {"record": fields, "seen_in": seen, "sums": sums}
     texts = {record.id: text_with_reason(record) for record, _ in own}
     for row in rows.own(c, "entities"):
         yield {"entities": row}

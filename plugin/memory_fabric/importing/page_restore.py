@@ -1,7 +1,7 @@
-"""A memory page read back: what is missing is restored, what was edited is changed.
+"""Import of a memory page: missing memories are restored, edited ones are changed.
 
-Only a text that this home signed and nobody changed keeps its trust. What was edited or added may
-be anybody's words, unless the person says that they are their own.
+Only an unchanged text that this home has signed keeps its trust. Edited and added texts may be
+anybody's words, unless the person says that they are their own.
 """
 
 import os
@@ -64,7 +64,7 @@ class Restoring(NamedTuple):
 
 
 def is_page(path: str) -> bool:
-    """Return True for a file that begins as a page does."""
+    """Return True for a file with the head of a page."""
     if not os.path.isfile(path):
         return False
     with files.open_regular(path) as stream:
@@ -97,11 +97,9 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
         is_here = stated == project.id or (is_unknown and name == page_name(project.name))
     if not is_here:
         here = project.name if project else "this folder"
-        raise BadInput(
-            "PATH",
-            f"{path} is a page of the project {name}, not of {here}.",
-            remedy=f"Import it in the folder of {name}, or with --here into this project.",
-        )
+        text = f"{path} is a page of the project {name}, not of {here}."
+        remedy = f"Import it in the folder of {name}, or with --here into this project."
+        raise BadInput("PATH", text, remedy=remedy)
     store = "user" if is_user or memory.project is None else "project"
     key = signing.known_key(memory.settings.home)
     line = {"lines": list(found.data), "signature": found.signature}
@@ -110,7 +108,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
 
 
 def store(memory: Memory, found: Restoring, batch: str) -> None:
-    """Apply what a page brings, in one transaction. Raises StoreUnavailable."""
+    """Store the content of a page in one transaction. Raises StoreUnavailable."""
     domain = domain_for(memory.settings).name
     by = Provenance(SOURCE, trust="user" if found.is_own else TRUST, domain=domain)
     kind = found.store if memory.project else "user"
@@ -142,8 +140,8 @@ class _Comparison:
         self._own, self._mine = signed or mine, mine
         self._database = memory.database(store, create=False)
         self._left = Left()
-        # Of items with the same id the first counts: a person who adds an item may copy another one
-        # with the comment that holds its id.
+        # Of items with the same id the first counts: a person may have added a copy of another item
+        # with its id.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -152,7 +150,7 @@ class _Comparison:
         self._removed: list[tuple[str, str]] = []
 
     def result(self, name: str) -> Restoring:
-        """Return what the page brings."""
+        """Return what is to be stored."""
         if self._found.torn:
             self._left.add(UNREADABLE, "lines at its end", self._found.torn)
         for row in self._found.data:
@@ -161,7 +159,7 @@ class _Comparison:
         restored = frozenset(self._records)
         graph = self._graph()
         self._add()
-        # Each stands behind the record that replaced it: its link needs that.
+        # A record comes after the record that replaced it, to which it links.
         placed: dict[str, Seen] = {}
         for id_ in self._records:
             chain = []
@@ -217,9 +215,7 @@ class _Comparison:
     def _take_edit(
         self, live: tuple[Record, list[str]], record: Record, sums: Sequence[Any]
     ) -> bool:
-        """Apply the edit that the page makes to a known record; if it is not applied, note why and
-        return False.
-        """
+        """Apply a page's edit of a known record; else note the reason and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)

@@ -1,6 +1,6 @@
-"""The sessions that clients still have on this machine, their projects, and what memory has read.
+"""The sessions that clients have on this machine, their projects, and how much memory has read.
 
-Nothing is written; a project that memory does not know yet is not registered.
+Nothing is written, and no project is registered.
 """
 
 import os
@@ -31,17 +31,17 @@ TO_READ = (NEW, REST)
 RUNNING_S = 600
 # The folder of a repository in which Claude Code makes worktrees.
 CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
-# A longer line is passed over by the next run.
+# The next run skips a longer line.
 MAX_LINE_BYTES = 2 << 20
-# The user is told of sessions that the client deletes within this many days.
+# Sessions that a client deletes within this many days are reported.
 SOON_DAYS = 7
 
 
 class Place(NamedTuple):
     """The project of a folder: its id ('' if memory does not know it), root and name.
 
-    `gone` means that the folder was deleted and that its project is unknown, or only that of a
-    repository around it, to which it need not have belonged.
+    `gone` means that the folder was deleted and that its project is unknown: it need not have
+    belonged to the repository around it.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Session(NamedTuple):
 
     @property
     def left(self) -> int:
-        """The bytes that memory has not read."""
+        """The number of unread bytes."""
         return max(0, self.transcript.size - self.offset)
 
 
@@ -78,8 +78,8 @@ def make(
 ) -> list[Session]:
     """Return all sessions, in the order of time.
 
-    `moved` are new places of deleted folders, besides those that earlier runs were told. `failed`
-    takes the files that could not be read, and why.
+    `moved` maps deleted folders to new ones, besides those of earlier runs. Messages about
+    unreadable files are appended to `failed`.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -97,7 +97,7 @@ def make(
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
             place = place_of(folder)
-            # A person states the repository, which need not have all folders of then.
+            # The user states the repository, which need not have all former folders.
             place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         offset = offsets_of(place.id).get(transcript.head.session, -1)
         state = _state(settings, transcript, place, offset, now_s)
@@ -131,26 +131,20 @@ def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Sessi
 
 
 def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
-    """Return sessions that their client deletes within SOON_DAYS and memory has not read, the next
-    first.
-    """
+    """Return unread sessions that their client deletes within SOON_DAYS, the next first."""
     until = now_s + SOON_DAYS * DAY_S
     soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
     return sorted(soon, key=lambda session: session.transcript.deleted_s)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return sessions that ended before turns expire: only what they settled is kept of them."""
+    """Return sessions whose turns have expired, so that only their results are kept."""
     since_s = now_s - settings.episodes_keep_days * DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which memory has all sessions; '' if it has none, or not the first.
-
-    It is that of the last change before the first session that is not read; a session that is
-    running is read by its own hooks.
-    """
+    """Return the time up to which all sessions are read ('' for none), without running ones."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -196,11 +190,10 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the project of the worktree around it.
+    """Return True if a deleted folder belonged to the project of the worktree `top` around it.
 
-    It was if it is below the worktrees that the client makes in a repository, or if the registry
-    says so of it or of the nearest folder above it: a repository may also be around other projects,
-    as one of a whole home is.
+    That is so for worktrees that the client makes, or if the registry has the folder or the nearest
+    one above it: a repository may contain other projects, for instance one of a whole home.
     """
     if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
         return True
@@ -222,7 +215,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
         with closing(database):
             return sessions_stored.read_to(database)
     except FabricError:
-        return {}  # `status` says what is wrong with it
+        return {}  # `status` reports the error
 
 
 def _state(
@@ -242,7 +235,7 @@ def _state(
 
 
 def _is_torn(path: str, known: int) -> bool:
-    """True if nothing but a line without an end is left, as of a client that was killed."""
+    """Return True if only an incomplete line is unread, as of a killed client."""
     try:
         with files.open_regular(path) as file:
             file.seek(known)

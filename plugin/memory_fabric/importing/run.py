@@ -45,9 +45,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """The part of an import for one project: the folder that opens it, its name, the records, and
-    relations between entities.
-    """
+    """The records and relations of one project: its folder ('' for this one), its name."""
 
     folder: str
     name: str
@@ -56,10 +54,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The statements of a source by project, and all that is left out.
-
-    `names` are those by which the source names this project, where it states no folder.
-    """
+    """A source's statements by project, what is left out, and its names of this project."""
 
     source: Source
     path: str
@@ -92,8 +87,8 @@ def plan(
 ) -> Plan:
     """Read a source and choose what to store; nothing is written.
 
-    `others` are the folders of other projects by name, where their statements go, too; empty to
-    leave these out. Raises BadInput, StoreUnavailable, OSError.
+    `others` maps names of other projects to their folders; empty to leave these out. Raises
+    BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
     left = Left()
@@ -183,9 +178,7 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[Stored]:
-    """Store all parts as one batch, and note it for undo; return the result of each plan. Raises
-    StoreUnavailable; what was stored before stays, and running it again stores the rest.
-    """
+    """Store all parts as one batch; return each plan's result. Raises StoreUnavailable."""
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
     folders = {part.folder or own: part.folder or own for parts in due for part in parts}
@@ -210,11 +203,9 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
         try:
             results = write.apply_all(database, operations)
         except FabricError as error:
-            raise StoreUnavailable(
-                database.path,
-                f"{count} of {len(part.records)} memories were imported: {error}",
-                remedy=f"Run it again for the rest, or memory-fabric undo --step {batch}.",
-            ) from error
+            text = f"{count} of {len(part.records)} memories were imported: {error}"
+            remedy = f"Run it again for the rest, or memory-fabric undo --step {batch}."
+            raise StoreUnavailable(database.path, text, remedy=remedy) from error
         count += sum(bool(r.get("record")) and not r.get("repeated") for r in results)
         related += sum(len(r.get("relations", ())) for r in results)
         number += len(operations)
@@ -277,10 +268,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 def namesakes(
     memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]
 ) -> list[str]:
-    """Return the folders of other projects that a source would name as it names this one.
-
-    `roots` are the folders of clients' transcripts, which know these projects.
-    """
+    """Return folders of other projects for which a source would use this project's name."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
@@ -292,9 +280,7 @@ def namesakes(
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Return the names of the projects that clients have worked in, by their folders; none of the
-    project with the id `without`.
-    """
+    """Return names of the projects that clients worked in, by folder, except project `without`."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

@@ -1,6 +1,6 @@
-"""The runs of `learn` and of imports, each in a file of home: which are unfinished, and undo.
+"""The runs of `learn` and of imports, each kind in a file of the home, and their undo.
 
-The file of `learn` also has the new places of folders that were moved, which a person states.
+The file of `learn` also has the new paths of moved folders.
 """
 
 import os
@@ -20,18 +20,14 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
-# What a person did later with the records of a run: `learn --accept`, `review`, `edit`.
+# Later changes of a run's records by a person: `learn --accept`, `review`, `edit`.
 _SINCE = (
     "kind IN ('remember', 'put_record') AND coalesce(json_extract(payload, '$.batch'), '') <> ?"
 )
 
 
 class Run(NamedTuple):
-    """A run: its name as a batch, its start (ISO 8601), a folder of each project by project id.
-
-    `finished` are the projects in which it has done all. `state` is "open" until all was read, then
-    "done"; "undone" after undo.
-    """
+    """A run: batch, start, project folders by id; `state`: "open", "done", then "undone"."""
 
     batch: str
     at: str
@@ -41,7 +37,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The numbers of changes taken back in one project, left, and kept since a person decided."""
+    """The numbers of undone changes in a project, of failed ones, and of accepted records."""
 
     name: str
     changes: int = 0
@@ -85,7 +81,7 @@ def last(home: str, file: str = FILE) -> Run | None:
 
 
 def load(home: str, file: str = FILE) -> list[Run]:
-    """Return all runs, oldest first; a damaged file is as none."""
+    """Return all runs, oldest first; none of a damaged file."""
     rows = files.read_json(os.path.join(home, file)).get("runs")
     return [run for row in (rows if isinstance(rows, list) else ()) if (run := _run(row))]
 
@@ -127,9 +123,7 @@ def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str)
 
 
 def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
-    """Undo a run of this file in all projects: its records, turns and sessions; of a run of `learn`
-    what a person accepted or changed stays. It can be done again. Raises StoreUnavailable, OSError.
-    """
+    """Undo a run in all projects, except accepted proposals. Raises StoreUnavailable, OSError."""
     taken = []
     for key, folder in run.folders.items():
         with closing(_opened(settings, key, folder)) as memory:
@@ -147,11 +141,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the memory of an import run's project, found by its id or folder; if the project is
-    unknown, only the user's memory.
-
-    The folder may have been deleted since; opening it must not make it a project of its own.
-    """
+    """Open a run's project by id or folder, which may be deleted; the user's memory without one."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

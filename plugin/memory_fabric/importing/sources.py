@@ -1,4 +1,4 @@
-"""The table of sources: how each is recognised and read, and where it lies on this machine."""
+"""The table of sources: how each is recognised and read, and its usual place."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
 
 HEAD_BYTES = 64 << 10
-# One of these is in each graph file, and in a journal (decisions.jsonl, operations.jsonl).
+# Each graph file and each journal (decisions.jsonl, operations.jsonl) has one of these.
 GRAPH_SIGNS = (
     *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
     b'"what"',
@@ -23,10 +23,10 @@ MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, its name for people, its reader, and how a folder or
-    a Markdown page of it is recognised, by its path and text.
+    """A kind of source: its key in evidence, its name for people, its reader, and two tests.
 
-    The reader yields statements, and relations, and counts what it leaves out.
+    The reader yields statements and relations, and counts what it leaves out. The tests recognise a
+    folder by its path, and a Markdown page by path and text.
     """
 
     key: str
@@ -84,9 +84,7 @@ SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
 def recognise(path: str) -> tuple[Source | None, str]:
-    """Return the source at a path, None for a graph file of the reference server, and the path to
-    read. Raises NotFound, BadInput, OSError.
-    """
+    """Return source (None: graph file) and path to read. Raises NotFound, BadInput, OSError."""
     if not os.path.lexists(path):
         raise NotFound(path, f"The file {path} does not exist.", remedy="Check its path.")
     if not os.path.exists(path):
@@ -96,11 +94,9 @@ def recognise(path: str) -> tuple[Source | None, str]:
     if os.path.isdir(path):
         source = next((source for source in SOURCES if source.is_folder(path)), None)
         if source is None:
-            raise BadInput(
-                "PATH",
-                f"{path} is a folder without memories of a known form.",
-                remedy="docs/import.md lists the forms; name a file in it.",
-            )
+            text = f"{path} is a folder without memories of a known form."
+            remedy = "docs/import.md lists the forms; name a file in it."
+            raise BadInput("PATH", text, remedy=remedy)
         return source, os.path.join(path, exports.DATABASE) if source is CLAUDE_MEM else path
     try:
         with files.open_regular(path) as stream:
@@ -116,12 +112,8 @@ def recognise(path: str) -> tuple[Source | None, str]:
         return MEM0 if exports.is_mem0(text) else None, path
     source = next((source for source in SOURCES if source.is_page(path, text)), None)
     if source is None:
-        raise BadInput(
-            "PATH",
-            f"{path} is Markdown of no known form.",
-            remedy="docs/import.md lists the forms; name it CLAUDE.md or AGENTS.md if it holds "
-            "rules.",
-        )
+        remedy = "docs/import.md lists the forms; name it CLAUDE.md or AGENTS.md if it holds rules."
+        raise BadInput("PATH", f"{path} is Markdown of no known form.", remedy=remedy)
     return source, path
 
 
@@ -138,9 +130,7 @@ def expect_graph(path: str, called: str) -> None:
 
 
 def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
-    """Return the sources of this project and user that exist in their usual places, each with the
-    path to import; nothing is changed.
-    """
+    """Return the sources of this project and user in their usual places, with their paths."""
     root = next(iter(here.roots), "")
     memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off) if root else None
     places = [

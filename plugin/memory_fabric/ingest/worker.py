@@ -82,10 +82,7 @@ class Worker:
         self._stopping.set()
 
     def run(self, *, once: bool = False, parent: int = 0) -> Tally:
-        """Process texts as they become due, until stopped or until process `parent` has ended.
-
-        With `once` it ends when nothing more is due, and raises the error that stopped it.
-        """
+        """Process texts until stopped, process `parent` ends, or `once` nothing is due."""
         is_child = os.name == "posix" and os.getppid() == parent
 
         def alive() -> bool:
@@ -224,12 +221,11 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return the ids of its `records` and the number of `turns`, None if it was
-    lost.
+    """Process a text; return the ids of its `records` and its number of `turns`, or None.
 
-    `note` saves the progress, and returns False if another worker has the text now. Only the last
-    step must be durable: a power failure before that undoes the last steps, and they are repeated.
-    Raises StoreUnavailable.
+    `note` saves the progress, and returns False if another worker has the text now (then None).
+    Only the last step must be durable: after a power failure the last steps are repeated. Raises
+    StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()

@@ -148,31 +148,29 @@ class Live:
                 self._say(f"hooks are not answered here: {error}")
                 return
 
-    def _clear_away(self) -> None:
-        for name in os.listdir(self._folder):
-            path = os.path.join(self._folder, name)
-            head, ending = os.path.splitext(name)
-            process = head.rpartition(REHEARSAL)[2].partition("-")[0]
-            if (
-                os.fsencode(head) == self._name
-                or not process.isdigit()
-                or processes.is_running(int(process))
-            ):
-                continue
-            if name.startswith(REHEARSAL):
-                remove_folder(path)
-            # Nothing can be known here of a process in another namespace or machine.
-            elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
-                os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
-            ):
-                files.remove(path)
-
     def _path(self) -> str:
         return os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
 
     def _rehearse(self) -> None:
         try:
-            self._clear_away()
+            # Delete rehearsals and sockets of servers that have ended.
+            for name in os.listdir(self._folder):
+                path = os.path.join(self._folder, name)
+                head, ending = os.path.splitext(name)
+                process = head.rpartition(REHEARSAL)[2].partition("-")[0]
+                if (
+                    os.fsencode(head) == self._name
+                    or not process.isdigit()
+                    or processes.is_running(int(process))
+                ):
+                    continue
+                if name.startswith(REHEARSAL):
+                    remove_folder(path)
+                # Nothing can be known here of a process in another namespace or machine.
+                elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
+                    os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
+                ):
+                    files.remove(path)
             rehearse(self._folder, ROOT)
             store_thread.settle()
         except Exception as error:  # noqa: BLE001 - the first events load what they need
@@ -342,10 +340,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the reply; return what the hook says to it, UNHEARD for one that was killed.
-
-    Raises TimeoutError if it says nothing: it may have printed the reply.
-    """
+    """Send the reply; return the hook's answer, UNHEARD if it was killed. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:
@@ -397,10 +392,7 @@ TRANSCRIPT = [
 
 
 def rehearse(folder: str, root: str) -> None:
-    """Answer the events in a memory of their own, so that the code of real ones is loaded.
-
-    It lies in a folder below this one, which is deleted afterwards. Raises OSError.
-    """
+    """Answer the events in a temporary memory, so that all code is loaded. Raises OSError."""
     from memory_fabric.hooks import dispatcher  # late: after the greeting
     from memory_fabric.store import memory
     from memory_fabric.store.memory import HeldMemory

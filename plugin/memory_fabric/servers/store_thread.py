@@ -1,7 +1,7 @@
-"""The thread that owns the memory: the reader of requests never waits for a disk, calls are serial.
+"""The thread that owns the memory, so that reading requests never waits for a disk.
 
-Calls run one after another in the order they came, so parallel calls of one client lose nothing
-and a read sees every write that was asked before it.
+Calls run one after another in their order: parallel calls of one client lose nothing, and a read
+sees every earlier write.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RETRY_S = 5.0
 
 
 class Item(NamedTuple):
-    """A job to do: whether it writes, who is told, and whether somebody still waits for it."""
+    """A job, True if it writes, the function for its result, and a test that it is still wanted."""
 
     job: Job
     changes: bool
@@ -45,10 +45,10 @@ class Item(NamedTuple):
 
 
 class StoreThread:
-    """The thread and its queue. The memory is opened with the first call and closed at the end;
-    `begin` opens it before. What `check` raises is the answer to a call; where `moved` says so of
-    the open memory, it is closed and opened anew. A process that `answers_one` request at a
-    time does each read at once.
+    """The thread and its queue; the memory is opened with the first call, or by `begin`.
+
+    An error of `check` is the answer to a call. The memory is opened again if `moved` returns True
+    for it. A process that `answers_one` request at a time does each read at once.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class StoreThread:
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
-        # Held by whoever works on the memory; calls that were asked and have no answer yet.
+        # The lock of the memory, and the number of calls without an answer.
         self._free, self._asked = threading.Lock(), 0
         # The only queue that may be fed from a signal handler (its put is re-entrant).
         self._items: SimpleQueue[Item | None] = SimpleQueue()
@@ -89,11 +89,7 @@ class StoreThread:
         changes: bool = False,
         wanted: Callable[[], bool] | None = None,
     ) -> None:
-        """Have `job(memory)` run in the thread, and `done(value, error)` called there after it.
-
-        `changes` says that the job writes. One that is not `wanted` any longer when its turn comes
-        is left out. An error of `done` ends nothing: it is printed.
-        """
+        """Run `job(memory)` in the thread if it is still `wanted`, then `done(value, error)`."""
         self._items.put(Item(job, changes, done, wanted))
 
     async def ask(
@@ -101,9 +97,8 @@ class StoreThread:
     ) -> T:
         """Run `job(memory)` in the thread and return its value; `changes` is set if it writes.
 
-        Where nothing else is asked or under way, a read is done at once: two hand-overs between
-        threads cost more than most reads. One that takes long is not to be done `at_once`: other
-        requests would wait.
+        A read is done in this thread if no other call waits or runs: two hand-overs between threads
+        cost more than most reads. A read that takes long must not be done `at_once`.
         """
         import asyncio  # where an event loop runs, it is loaded
 
@@ -153,7 +148,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next call; None if it is time to write the other tiers."""
+        """Return the next call, None at the end; write the other tiers when they are due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -253,7 +248,7 @@ def renew(memory: Memory) -> None:
 
 
 def told(memory: Memory) -> list[str]:
-    """Return messages about the opening of the memory, such as a rebuild, once each."""
+    """Return, and print, messages about opening the memory, such as a rebuild, once each."""
     sentences = list(memory.messages)
     memory.messages.clear()
     for sentence in sentences:
@@ -263,15 +258,12 @@ def told(memory: Memory) -> list[str]:
 
 Mark = tuple[tuple[str, int], ...]
 
-# A person who looks at a graph is content with this; one question costs two index look-ups.
+# Soon enough for a person who looks at a graph; each poll costs two index look-ups.
 EVERY_S = 0.5
 
 
 class Watch:
-    """A poll that calls `tell`, in the store's thread, after each change by another process.
-
-    It looks while it is wanted; a look is a job of the store, between calls.
-    """
+    """A poll for changes by other processes that calls `tell` in the store's thread."""
 
     def __init__(
         self, store: StoreThread, tell: Callable[[], None], every_s: float = EVERY_S
@@ -316,7 +308,7 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """Return a value that differs after every logged change: the files and last operations."""
+    """Return a value that changes with every logged operation: files and last operations."""
     return tuple(
         (db.path, int((db.row("SELECT max(seq) FROM operations") or (0,))[0] or 0))
         for db in memory.databases()

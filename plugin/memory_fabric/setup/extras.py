@@ -52,9 +52,7 @@ def lock_file(kind: str, plugin_root: str) -> str:
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder of this kind for this interpreter and these pins; empty if there are no
-    pins.
-    """
+    """Return this kind's folder for the interpreter and the pins; empty without pins."""
     if not data_dir or not plugin_root:
         return ""
     return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
@@ -75,9 +73,9 @@ def missing(packages: Sequence[str]) -> list[str]:
 
 
 def install(folder: str, lock: str) -> None:
-    """Install the packages of a lock into the folder, once even if several processes ask. Raises
-    FabricError with the cause and a remedy, OSError, and TimeoutError if another process takes too
-    long with it.
+    """Install the packages of a lock into the folder, once for all processes that ask.
+
+    Raises FabricError with cause and remedy, OSError, TimeoutError if another takes too long.
     """
     import shutil  # not needed to look for an extra
 
@@ -151,10 +149,7 @@ def _remove_leftovers(data_dir: str) -> None:
 
 
 def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
-    """Start the embedding process if the extra is installed and a new memory has no vector.
-
-    Returns its process id, 0 if none was started. Raises StoreUnavailable.
-    """
+    """Start embedding if the extra is installed and a memory lacks a vector; return its id or 0."""
     if not settings.semantic or not settings.writes:
         return 0
     try:

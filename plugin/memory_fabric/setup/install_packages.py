@@ -209,9 +209,7 @@ def fetch(
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for pip and uv: this process's without variables that could steer
-    them.
-    """
+    """Return this process's environment without variables that could steer pip and uv."""
     variables = {
         name: value
         for name, value in environ.items()
@@ -260,9 +258,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders to search for programs: absolute entries of PATH outside of the
-    project.
-    """
+    """Return absolute folders of PATH outside of the project, to search for programs."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -322,10 +318,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach from the calling session and install; the calling process's child exits at once.
-
-    Without an inherited `lock` the process is detached already, and takes the lock itself.
-    """
+    """Detach from the session and install; without an inherited `lock`, take it here."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
         handle = packages.take_lock(data_dir)

@@ -63,9 +63,7 @@ def python_in(environment: str, system: str = os.name) -> str:
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Start a detached installation unless one runs or failed recently; return True if it was
-    started.
-    """
+    """Start a detached installation unless one runs or failed recently; True if started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
@@ -77,11 +75,7 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python that has the packages, installing them if needed.
-
-    Returns None if that failed (`last_error` has the reason) or `timeout_s` passed; `insist` tries
-    even shortly after a failure.
-    """
+    """Return the Python with the packages, or install them; None after a failure or timeout."""
     import time  # hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
@@ -139,10 +133,7 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
 
 
 def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
-    """Return the folder for the packages of a lock; empty without one.
-
-    Its name changes with the pins, so that a release with others never runs on the old ones.
-    """
+    """Return the folder for the packages of a lock, named by its pins; empty without one."""
     import zlib  # hashlib is slow to import, and this only distinguishes versions
 
     try:
@@ -196,9 +187,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 
 def _acquire(data_dir: str) -> int:
-    """Take the lock; return its file descriptor. Raises BlockingIOError if another process
-    has it.
-    """
+    """Take the lock; return its descriptor. Raises BlockingIOError if another has it."""
     from memory_fabric import file_lock  # only when an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
@@ -227,10 +216,7 @@ def is_running(data_dir: str) -> bool:
 
 
 def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
-    """Start a process that forks the installer and exits at once; return its id.
-
-    On Windows it is the installer itself.
-    """
+    """Start a process that forks the installer, or on Windows is it; return its id."""
     python, source = base_interpreter(), _source()
     command = [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root]
     if os.name != "posix":
@@ -246,10 +232,9 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
 
 def take_lock(data_dir: str) -> int:
-    """Take the lock for an installer that inherited none; return its file descriptor, or TAKES_IT
-    if another process has it. Raises OSError.
+    """Take the lock for an installer that inherited none; return its descriptor, or TAKES_IT.
 
-    The process that started it may still hold it for a moment.
+    The process that started it may still hold the lock for a moment. Raises OSError.
     """
     import time
 
@@ -305,9 +290,7 @@ def _failed_lately(data_dir: str, environment: str) -> bool:
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process by the program under a Python with the packages; return 1 if
-    that fails.
-    """
+    """Replace this process by the program under a Python with the packages; 1 if that fails."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -375,9 +358,7 @@ def _say(text: str) -> int:
 
 
 def hold(environment: str) -> None:
-    """Keep an environment from being deleted while this process, or the program it becomes, is
-    running.
-    """
+    """Keep an environment from deletion while this process, or the program it becomes, runs."""
     from memory_fabric import file_lock
 
     try:

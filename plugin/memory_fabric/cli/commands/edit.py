@@ -1,7 +1,7 @@
 """edit, pin, merge, alias: change a memory or an entity, and what sessions are given."""
 
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import RECORD_TYPES, AsJson, Step, argument, flag, option
+from memory_fabric.cli.options import AS_JSON, RECORD_TYPES, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
 from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, shown_type, worded
@@ -14,37 +14,31 @@ MAX_TEXT_CHARS = 400
 
 
 def edit(
-    identifier: str = argument(..., "ID", "The id that recall shows."),
-    text: str | None = option(None, "WORDS", "The new wording, as a whole sentence."),
+    identifier: str = argument("ID  The id that recall shows."),
+    text: str | None = option("WORDS  The new wording, as a whole sentence.", None),
     kind: str | None = option(
+        f"--type T  {', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}.",
         None,
-        "T",
-        f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}.",
-        "--type",
         choices=RECORD_TYPES,
     ),
     scope: str | None = option(
-        None,
-        "S",
-        "user, team, or global, which removes names of hosts, paths, people, companies and "
+        "S  user, team, or global, which removes names of hosts, paths, people, companies and "
         "locations.",
+        None,
         choices=LASTING_SCOPES,
     ),
-    why: str | None = option(None, "REASON", "The new reason; '' removes it."),
+    why: str | None = option("REASON  The new reason; '' removes it.", None),
     when: str | None = option(
-        None, "PLACE", "The command, path or activity in which it applies; '' removes it."
+        "PLACE  Command, path or activity it applies to; '' removes it.", None
     ),
     first: str | None = option(
-        None, "C", "The command or activity that has to pass before it; '' removes it."
+        "C  A command or activity that must pass first; '' removes it.", None
     ),
-    instead_of: list[str] | None = option(
-        None, "ID", "Close this memory in favour of the edited one; can be repeated."
-    ),
-    step: Step = "",
+    instead_of: list[str] | None = repeated("ID  Close this memory in favour of the edited one."),
+    step: str = STEP,
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: the memory now, with `was` (before), `replaces`, `tiers`, `undo` and "
-        "`failures`.",
+        "--json  Answer in JSON: the memory now, with `was` (before), `replaces`, `tiers`, `undo` "
+        "and `failures`."
     ),
 ) -> int:
     """Change the words, type, scope or reason of a memory.
@@ -105,9 +99,9 @@ def _arrow(old: str, new: str) -> str:
 
 
 def pin(
-    identifier: str = argument(..., "ID", "The id that recall shows."),
-    off: bool = flag("--off", "Unpin it."),
-    as_json: AsJson = False,
+    identifier: str = argument("ID  The id that recall shows."),
+    off: bool = flag("--off  Unpin it."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with environment.open_memory() as memory:
@@ -123,11 +117,11 @@ def pin(
 
 
 def merge(
-    into: str = argument(..., "INTO", "The entity to keep."),
-    names: list[str] = argument(..., "NAME...", "The entities to merge into it."),
-    yes: bool = flag("--yes", "Merge the entities of the preview."),
-    step: Step = "",
-    as_json: bool = flag("--json", "Answer in JSON: the merged entities."),
+    into: str = argument("INTO  The entity to keep."),
+    names: list[str] = argument("NAME...  The entities to merge into it."),
+    yes: bool = flag("--yes  Merge the entities of the preview."),
+    step: str = STEP,
+    as_json: bool = flag("--json  Answer in JSON: the merged entities."),
 ) -> int:
     """Show which entities would be merged; with `--yes` merge them.
 
@@ -162,12 +156,10 @@ def merge(
 
 
 def alias(
-    entity: str = argument("", "ENTITY", "An entity; by default all."),
-    names: list[str] | None = argument(
-        None, "NAME...", "Names to add; without any, the existing ones are shown."
-    ),
-    remove: list[str] | None = option(None, "NAME", "Remove this name from it; can be repeated."),
-    as_json: AsJson = False,
+    entity: str = argument("ENTITY  An entity; by default all.", ""),
+    names: list[str] | None = argument("NAME...  Names to add; by default they are listed.", None),
+    remove: list[str] | None = repeated("NAME  Remove this name from it."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Show or add other names by which an entity is found.
 

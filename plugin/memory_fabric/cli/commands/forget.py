@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import Step, argument, flag, option
+from memory_fabric.cli.options import STEP, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type
@@ -55,26 +55,21 @@ LEFT = {
 
 
 def forget(
-    what: list[str] = argument(..., "ID-OR-TEXT", "An id, an entity's name, or words."),
-    yes: bool = flag("--yes", "Forget the matches of the preview."),
-    everything: bool = flag("--all", "With --yes: even if several memories match."),
-    confirm: str = option("", "CODE", "Forget exactly the matches of the preview with this code."),
+    what: list[str] = argument("ID-OR-TEXT  An id, an entity's name, or words."),
+    yes: bool = flag("--yes  Forget the matches of the preview."),
+    everything: bool = flag("--all  With --yes: even if several memories match."),
+    confirm: str = option("CODE  Forget exactly the matches of the preview with this code."),
     purge: bool = flag(
-        "--purge",
-        "Permanently erase all occurrences of the words, or the memory with the id, and verify "
-        "that no file of this memory contains them: tables and indexes, history, journals, "
+        "--purge  Permanently erase all occurrences of the words, or the memory with the id, and "
+        "verify that no file of this memory contains them: tables and indexes, history, journals, "
         "queues, items to be forwarded, MEMORY.md, logs, pages, sessions, turns of past "
-        "conversations, and all backups, which are replaced by a new one.",
+        "conversations, and all backups, which are replaced by a new one."
     ),
-    exact: bool = flag(
-        "--exact", "With --purge: match case; also allows fewer than six characters."
-    ),
-    inside: bool = flag(
-        "--inside", "With --purge: also match inside longer words, as in `-pWORD`."
-    ),
-    everywhere: bool = flag("--everywhere", "With --purge: in all projects of this home."),
-    step: Step = "",
-    as_json: bool = flag("--json", "Answer in JSON: the matches and how many were forgotten."),
+    exact: bool = flag("--exact  With --purge: match case; also allows fewer than six characters."),
+    inside: bool = flag("--inside  With --purge: also match inside longer words, as in `-pWORD`."),
+    everywhere: bool = flag("--everywhere  With --purge: in all projects of this home."),
+    step: str = STEP,
+    as_json: bool = flag("--json  Answer in JSON: the matches and how many were forgotten."),
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 

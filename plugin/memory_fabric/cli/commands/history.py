@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import AsJson, argument, exclusive, flag, option
+from memory_fabric.cli.options import AS_JSON, argument, exclusive, flag, option
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type, worded
@@ -27,8 +27,8 @@ FILE_STATES = {
 
 
 def why(
-    name: str = argument(..., "ID-OR-NAME", "The id that recall shows, or an entity."),
-    as_json: AsJson = False,
+    name: str = argument("ID-OR-NAME  The id that recall shows, or an entity."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Show where a memory comes from and which sessions were given it.
 
@@ -122,11 +122,9 @@ def _injections_as_json(injections: Iterable[trace.Injection]) -> list[dict[str,
 
 
 def history(
-    name: str | None = argument(
-        None, "NAME-OR-ID", "An entity, under all its names, or a memory; by default all."
-    ),
-    limit: int = option(20, "N", "The maximum number of changes.", min=1, max=10_000),
-    as_json: bool = flag("--json", "Answer in JSON: all fields of the changes."),
+    name: str | None = argument("NAME-OR-ID  An entity by any name, or a memory; else all.", None),
+    limit: int = option("N  The maximum number of changes.", 20, min=1, max=10_000),
+    as_json: bool = flag("--json  Answer in JSON: all fields of the changes."),
 ) -> int:
     """Show what changed and who changed it, newest first.
 
@@ -162,16 +160,12 @@ def _show_changes(phrases: Iterable[tuple[trace.DescribedChange, str]]) -> None:
 
 
 def undo(
-    identifier: str | None = argument(
-        None, "ID", "The id of a change in `memory-fabric history`, or its last characters."
-    ),
-    last: bool = flag("--last", "Undo the last change that is not undone yet."),
-    session: str = option(
-        "", "ID", "Show all changes of a session, newest first; with `--yes` undo them."
-    ),
-    step: str = option("", "NAME", "Undo all changes that commands made with `--step NAME`."),
-    yes: bool = flag("--yes", "Undo the changes of the preview."),
-    as_json: bool = flag("--json", "Answer in JSON: the changes, and the result for each."),
+    identifier: str | None = argument("ID  The id of a change in `history`, or its end.", None),
+    last: bool = flag("--last  Undo the last change that is not undone yet."),
+    session: str = option("ID  Show changes of a session, newest first; with `--yes` undo them."),
+    step: str = option("NAME  Undo all changes that commands made with `--step NAME`."),
+    yes: bool = flag("--yes  Undo the changes of the preview."),
+    as_json: bool = flag("--json  Answer in JSON: the changes, and the result for each."),
 ) -> int:
     """Undo a change; what others added or forgot since then stays.
 

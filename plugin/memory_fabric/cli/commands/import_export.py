@@ -32,31 +32,27 @@ SIGNS_IN_NAMES = "-_. "
 
 def import_file(
     sources: list[str] | None = argument(
+        "[PATH]...  Files or folders of other programs; - is a graph file on standard input. "
+        "Without one it says what there is on this machine.",
         None,
-        "[PATH]...",
-        "Files or folders of other programs; - is a graph file on standard input. Without one it "
-        "says what there is on this machine.",
     ),
-    dry_run: bool = flag("--dry-run", "Only say what would be imported and left out."),
+    dry_run: bool = flag("--dry-run  Only say what would be imported and left out."),
     every: bool = flag(
-        "--all", "Import what the source states of other projects, too, each into its own memory."
+        "--all  Import statements on other projects, too, each into its own memory."
     ),
     mine: bool = flag(
-        "--mine",
-        "A memory page (export --markdown) that was edited, or written elsewhere, is your own: "
-        "edits are taken, and its memories have your trust.",
+        "--mine  A memory page (export --markdown) that was edited, or written elsewhere, is your "
+        "own: edits are taken, and its memories have your trust."
     ),
-    anyway: bool = flag("--here", "Import a memory page of another project into this one."),
+    anyway: bool = flag("--here  Import a memory page of another project into this one."),
     yes: bool = flag(
-        "--yes",
-        "Import statements by the name of the project also where another project on this machine "
-        "has the same name.",
+        "--yes  Import statements by the name of the project also where another project on this "
+        "machine has the same name."
     ),
-    take_back: bool = flag("--undo", "Take the last import back, in all projects."),
+    take_back: bool = flag("--undo  Take the last import back, in all projects."),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: what was new, and what was left out and why; for a graph file variants "
-        "of known names, forgotten names, and the lines set aside.",
+        "--json  Answer in JSON: what was new, and what was left out and why; for a graph file "
+        "variants of known names, forgotten names, and the lines set aside."
     ),
 ) -> int:
     """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
@@ -108,15 +104,14 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         expect_graph(path, called or source)
         imported = exchange.import_file(memory, path, PROVENANCE, tell, called=called)
         memory.flush()
-        failures = list(memory.failures)
     if as_json:
         bad = [{"line": line.number, "because": line.because} for line in imported.bad]
         counts = imported._asdict()
         counts |= counts.pop("loaded")._asdict()
-        show.json_out({**counts, "bad": bad, "failures": failures})
+        show.json_out({**counts, "bad": bad, "failures": memory.failures})
     else:
         _show(imported)
-        show.warn_all(failures)
+        show.warn_all(memory.failures)
     return 1 if imported.bad and not imported.read else 0
 
 
@@ -161,14 +156,10 @@ def _show(imported: Imported) -> None:
 
 
 def export(
-    target: str = argument(
-        STREAM, "FILE", "The file to write; by default, or with -, standard output."
-    ),
-    force: bool = flag("--force", "Replace an existing file."),
-    markdown: str = option(
-        "", "FOLDER", "Write all memories as pages to read: one of the project, and user.md."
-    ),
-    as_json: bool = flag("--json", "Answer in JSON: the files and what is in them."),
+    target: str = argument("FILE  The file; by default, or with -, standard output.", STREAM),
+    force: bool = flag("--force  Replace an existing file."),
+    markdown: str = option("FOLDER  Write all memories as pages: one of the project, and user.md."),
+    as_json: bool = flag("--json  Answer in JSON: the files and what is in them."),
 ) -> int:
     """Write the graph in the format of the reference server, or all memories as Markdown.
 

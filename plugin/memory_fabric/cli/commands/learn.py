@@ -13,7 +13,7 @@ import typer
 from memory_fabric.capture.edit import Edit, change, decision
 from memory_fabric.cli import environment, formatting, import_sources, show
 from memory_fabric.cli.commands.review import say_done, show_waiting
-from memory_fabric.cli.options import exclusive, flag, option
+from memory_fabric.cli.options import exclusive, flag, option, repeated
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput
 from memory_fabric.health import work
@@ -38,39 +38,22 @@ UNREAD = {
 
 
 def learn(
-    run: bool = flag("--run", "Read the sessions of the preview."),
-    here: bool = flag("--here", "Only the sessions of this folder's project."),
-    folder: list[str] | None = option(
-        None,
-        "OLD=NEW",
-        "Where a folder of old sessions is now, if it was moved or renamed. It is remembered with "
-        "`--run`; may be given several times.",
+    run: bool = flag("--run  Read the sessions of the preview."),
+    here: bool = flag("--here  Only the sessions of this folder's project."),
+    folder: list[str] | None = repeated("OLD=NEW  Where a moved folder of sessions is now."),
+    take_back: bool = flag("--undo  Take the last run back, in all projects."),
+    accept: list[str] | None = repeated(
+        "ID  Remember a proposal (reworded: ID=TEXT), or all of a project."
     ),
-    take_back: bool = flag(
-        "--undo", "Take the last run back: its memories and turns, in all projects."
-    ),
-    accept: list[str] | None = option(
-        None,
-        "ID",
-        "Remember a proposal, with ID=TEXT in other words; a project's name takes all of its own.",
-    ),
-    drop: list[str] | None = option(None, "ID", "Drop a proposal, or all of a project."),
-    condensed: bool = flag(
-        "--condensed",
-        "Print this project's sessions in few words, newest first, for writing notes.",
-    ),
+    drop: list[str] | None = repeated("ID  Drop a proposal, or all of a project."),
+    condensed: bool = flag("--condensed  Print the project's sessions in few words."),
     budget: int = option(
+        "TOKENS  With `--condensed`: the most tokens to print; 0 only says how many there are.",
         DEFAULT_BUDGET,
-        "TOKENS",
-        "With `--condensed`: the most tokens to print; 0 only says how many there are.",
         min=0,
     ),
-    before: str = option(
-        "", "TIME", "With `--condensed`: only sessions that began before this time."
-    ),
-    as_json: bool = flag(
-        "--json", "Answer in JSON: sessions by project and state; with --run, what it made."
-    ),
+    before: str = option("TIME  With `--condensed`: only sessions that began before this time."),
+    as_json: bool = flag("--json  Answer in JSON: sessions by project and state, or the run."),
 ) -> int:
     """Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.
 
@@ -189,8 +172,7 @@ def _condensed(budget: int, before: str, as_json: bool) -> int:
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"
-        failures = list(memory.failures)
-    show.warn_all(failures)
+    show.warn_all(memory.failures)
     if as_json:
         return show.json_out(condensed._asdict())
     every = f"{many(condensed.all_sessions, 'session')} of {name}"
@@ -235,7 +217,7 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
 
 
 def _show_proposals(settings: Settings) -> None:
-    """Print the proposals of this folder's project and the number of others; all if it has none."""
+    """Print this project's proposals and the number of others; all without a project."""
     proposed = reviewing.proposals(settings)
     place = identity.identify(os.path.realpath(settings.project_dir))
     here = registry_file.place_owner(registry_file.read_registry(settings.home), place)

@@ -1,11 +1,10 @@
 """project, domains: show, list, link and split projects, and count memories by domain."""
 
-import os
-from typing import Any
+from typing import Any, Literal
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import AsJson, argument, flag
-from memory_fabric.config import Settings, in_client
+from memory_fabric.cli.options import AS_JSON, argument, flag
+from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
@@ -17,27 +16,24 @@ from memory_fabric.store.projects.link import KnownProject, Plan
 from memory_fabric.store.queries.counts import TABLES_BY_DOMAIN, DomainCounts, count_by_domain
 from memory_fabric.text import cut
 
-ACTIONS = ("list", "link", "split", "undo", "adopt")
 MAX_SHOWN, MAX_CHARS = 10, 100
 
 
 def project(
-    action: str = argument(
-        "",
-        "[list|link|split|undo|adopt]",
-        "list: all projects. link: assign this folder to another one. split: give it one of its "
-        "own. undo: undo the last link or split. adopt: confirm that the journal in this folder "
-        "is yours. By default: show the project of this folder.",
-        choices=ACTIONS,
+    action: Literal["list", "link", "split", "undo", "adopt"] | None = argument(
+        "[list|link|split|undo|adopt]  list: all projects. link: assign this folder to another "
+        "one. split: give it one of its own. undo: undo the last link or split. adopt: confirm "
+        "that the journal in this folder is yours. By default: show the project of this folder.",
+        None,
     ),
     wanted: str = argument(
+        "[KEY-OR-PATH]  With link: its id, a key, a folder or its name; by default the project "
+        "that this folder claims to belong to. With adopt: the author's name in the journal, if "
+        "it is not yours.",
         "",
-        "[KEY-OR-PATH]",
-        "With link: its id, a key, a folder or its name; by default the project that this folder "
-        "claims to belong to. With adopt: the author's name in the journal, if it is not yours.",
     ),
-    yes: bool = flag("--yes", "Do not ask."),
-    as_json: bool = flag("--json", "Answer in JSON, without asking."),
+    yes: bool = flag("--yes  Do not ask."),
+    as_json: bool = flag("--json  Answer in JSON, without asking."),
 ) -> int:
     """Show or change which project this folder belongs to.
 
@@ -47,9 +43,6 @@ def project(
     the loss of the home. Only you can run these four: in a shell that Claude Code started they
     change nothing; type /memory-fabric:project there.
     """
-    if action not in ("", *ACTIONS):
-        text = f"There is no action {action!r}."
-        raise BadInput("ACTION", text, remedy=f"Use {', '.join(ACTIONS)}.")
     if wanted and action not in ("link", "adopt"):
         text = "Only link takes a project, and only adopt an author."
         remedy = "memory-fabric project list shows ids, keys and folders."
@@ -133,7 +126,7 @@ def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
             show.line("The memories that were copied are removed again.")
     elif not yes:
         return show.json_out(_plan_as_json(plan) | {"done": False})
-    _require_user(action, wanted)
+    _require_user(f"{action} {wanted}")
     show.confirm(f"Assign this folder to {target}?", yes)
     with show.progress_bar("Copying memories", quiet=as_json) as tell:
         copied = link.carry_out(memory, plan, environment.provenance(), tell)
@@ -164,7 +157,7 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
         if as_json:
             show.json_out(_missing_as_json(missing) | {"done": False})
         return 0 if missing.lines else 3
-    _require_user("adopt", author)
+    _require_user(f"adopt {author}")
     show.confirm("Are they yours?", yes)
     with show.progress_bar("Restoring records", quiet=as_json) as tell:
         copied = adoption.adopt(memory, missing, environment.provenance(), tell)
@@ -189,13 +182,10 @@ def _missing_as_json(missing: Missing) -> dict[str, Any]:
     }
 
 
-def _require_user(action: str, wanted: str) -> None:
-    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
-    if in_client(os.environ):
-        typed = f"/memory-fabric:project {action} {wanted}".rstrip()
-        text = "Nothing was changed: only the user may decide which project a folder belongs to."
-        remedy = f"The user types {typed}, or runs this in a terminal outside Claude Code."
-        raise BadInput("project", text, remedy=remedy)
+def _require_user(words: str) -> None:
+    typed = f"/memory-fabric:project {words}".rstrip()
+    how = f"The user types {typed}, or runs this in a terminal outside Claude Code."
+    environment.require_user("project", "which project a folder belongs to", how)
 
 
 def _named(project: KnownProject) -> str:
@@ -214,7 +204,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def domains(as_json: AsJson = False) -> int:
+def domains(as_json: bool = AS_JSON) -> int:
     """Count memories by domain, and show how domains are related.
 
     Counts entities, relations, observations, records and episodes (turns of past sessions) of the

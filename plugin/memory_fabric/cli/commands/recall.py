@@ -4,7 +4,7 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.cli.options import AS_JSON, argument, flag, option, repeated
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Answer, Hit, as_reason, shown_type, words_first
 from memory_fabric.recall import render
@@ -15,58 +15,39 @@ MAX_TEXT_CHARS, MAX_EXPLAINED_CHARS, MAX_NAME_CHARS = 400, 200, 40
 
 
 def recall(
-    words: list[str] | None = argument(
-        None, "QUERY", "A question or words, with filters; by default the newest memories."
-    ),
-    limit: int = option(10, "N", "The maximum number of results.", min=1, max=1000),
+    words: list[str] | None = argument("QUERY  Words and filters; else the newest memories.", None),
+    limit: int = option("N  The maximum number of results.", 10, min=1, max=1000),
     depth: int = option(
-        0,
-        "N",
-        "Follow relations 1 to 3 steps from the entities that the query names, and show the "
+        "N  Follow relations 1 to 3 steps from the entities that the query names, and show the "
         "paths; by default, questions about relations follow two.",
+        0,
         min=0,
         max=3,
     ),
-    domain: list[str] | None = option(
-        None, "NAME", "Only memories of this domain.", "--domain", "--expert-domain"
+    domain: list[str] | None = repeated("--domain --expert-domain NAME  Only this domain."),
+    project: list[str] | None = repeated(
+        "TAG  Only memories of this memory with this tag; untagged ones have the project's name."
     ),
-    project: list[str] | None = option(
-        None,
-        "TAG",
-        "Only memories with this tag; those without one have this project's name. No other "
-        "project's memory is opened.",
-    ),
-    kind: list[str] | None = option(
-        None, "TYPE", "Only this type: `decision`, `pattern` …", "--type"
-    ),
-    agent: list[str] | None = option(None, "NAME", "Only what an agent of this type said."),
-    scope: list[str] | None = option(None, "SCOPE", "Only this scope: team, user, global, local."),
-    session: list[str] | None = option(
-        None, "ID", "Only what was said in this session (its full id)."
-    ),
-    category: list[str] | None = option(None, "NAME", "Only records of this category."),
-    since: str = option(
-        "", "TIME", "Only what was said at that time or later: `2026-01-15`, `30d`."
-    ),
-    before: str = option("", "TIME", "Only what was said before that time."),
-    as_of: str = option(
-        "",
-        "TIME",
-        'Search the memory as it was then: `2026-01-15`, `2026-01`, `30d`, `"last month"`.',
-    ),
+    kind: list[str] | None = repeated("--type TYPE  Only this type: `decision`, `pattern` …"),
+    agent: list[str] | None = repeated("NAME  Only what an agent of this type said."),
+    scope: list[str] | None = repeated("SCOPE  Only this scope: team, user, global, local."),
+    session: list[str] | None = repeated("ID  Only what was said in this session (full id)."),
+    category: list[str] | None = repeated("NAME  Only records of this category."),
+    since: str = option("TIME  Only what was said at that time or later: `2026-01-15`, `30d`."),
+    before: str = option("TIME  Only what was said before that time."),
+    as_of: str = option('TIME  Search memory as it was then: `2026-01-15`, `30d`, `"last month"`.'),
     explain: bool = flag(
-        "--explain",
-        "Show the parts of the relevance and score of each result, and whether a prompt with "
-        "these words would be given it; if not, or if it would be given nothing, the reason.",
+        "--explain  Show the parts of the relevance and score of each result, and whether a "
+        "prompt with these words would be given it; if not, or if it would be given nothing, the "
+        "reason."
     ),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: query, intent, total_results, sources, results with id, text, score, "
-        "relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
+        "--json  Answer in JSON: query, intent, total_results, sources, results with id, text, "
+        "score, relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
         "`also_observed`, an entity's other observations that were found; `relation_timestamps` "
         "in the order of graph_relations); paths; failures; notes. With `--explain` also the "
         "words searched for, `parts` and `score_parts` in the metadata, `prompt` for each result, "
-        "`silence`.",
+        "`silence`."
     ),
 ) -> int:
     """Search memories, best match first, or list the newest.
@@ -236,7 +217,7 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     show.lines((f"   {text}" for text in texts), "dim")
 
 
-def load(as_json: AsJson = False) -> int:
+def load(as_json: bool = AS_JSON) -> int:
     """Show the memories that a session is given at its start.
 
     The newest three open questions and blockers, rules and preferences, the ten decisions that
@@ -253,11 +234,10 @@ def load(as_json: AsJson = False) -> int:
         memory = visible_to_process(whole)
         now = ids.timestamp()
         contents = mark_contents(Standing(memory, now).contents(), memory)
-        failures = list(memory.failures)
     text = without_secrets(session_block.block(contents, now=now).text)
     if as_json:
-        show.json_out({"text": text, "failures": failures})
+        show.json_out({"text": text, "failures": memory.failures})
     else:
         show.block(text or "Nothing is remembered here yet.")
-    show.warn_all(failures)
-    return 0 if text else 1 if failures else 3
+    show.warn_all(memory.failures)
+    return 0 if text else 1 if memory.failures else 3

@@ -9,7 +9,7 @@ import typer
 
 from memory_fabric.capture import contradiction
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import RECORD_TYPES, Step, argument, flag, option
+from memory_fabric.cli.options import RECORD_TYPES, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import (
@@ -54,50 +54,36 @@ class Confirmation(NamedTuple):
 
 
 def remember(
-    words: list[str] | None = argument(
-        None, "TEXT", "The text to remember; - reads it from standard input."
-    ),
-    success: bool = flag("--success", "It worked: a pattern."),
-    failed: bool = flag("--failed", "It failed: an antipattern."),
+    words: list[str] | None = argument("TEXT  The text to remember; - reads standard input.", None),
+    success: bool = flag("--success  It worked: a pattern."),
+    failed: bool = flag("--failed  It failed: an antipattern."),
     for_all: bool = flag(
-        "--global",
-        "A best practice for every project; names of hosts, paths, people, companies and "
-        "locations are removed.",
+        "--global  A best practice for every project; names of hosts, paths, people, companies "
+        "and locations are removed."
     ),
     kind: str = option(
-        "",
-        "T",
-        f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix and "
-        "open; by default inferred from the text.",
-        "--type",
+        f"--type T  {', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix "
+        "and open; by default inferred from the text.",
         choices=RECORD_TYPES,
     ),
-    scope: str = option("", "S", "local, user, team (the default) or global.", choices=SCOPES),
-    why: str = option("", "REASON", "The reason, if the text does not contain it."),
-    instead: str = option("", "LESSON", "With `--failed`: what to do instead."),
-    instead_of: list[str] | None = option(
-        None, "ID", "The memory that this one replaces; can be repeated."
-    ),
-    when: str = option(
-        "", "W", "The command, path or activity in which it applies, e.g. `npm test`."
-    ),
-    first: str = option("", "C", "With `--when`: the command or activity that has to pass before."),
-    also: str = option("", "WORDS", "Other words by which it should be found."),
-    category: str = option("", "WORD", "A word to sort it by, e.g. database."),
-    agent: str = option("", "NAME", "The agent that said it or that it is about."),
+    scope: str = option("S  local, user, team (the default) or global.", choices=SCOPES),
+    why: str = option("REASON  The reason, if the text does not contain it."),
+    instead: str = option("LESSON  With `--failed`: what to do instead."),
+    instead_of: list[str] | None = repeated("ID  The memory that this one replaces."),
+    when: str = option("W  The command, path or activity in which it applies, e.g. `npm test`."),
+    first: str = option("C  With `--when`: the command or activity that has to pass before."),
+    also: str = option("WORDS  Other words by which it should be found."),
+    category: str = option("WORD  A word to sort it by, e.g. database."),
+    agent: str = option("NAME  The agent that said it or that it is about."),
     domain: str = option(
-        "",
-        "NAME",
-        "The domain inside the project; by default that of the agent or of this folder.",
-        "--domain",
-        "--expert-domain",
+        "--domain --expert-domain NAME  The domain inside the project; by default that of the "
+        "agent or of this folder."
     ),
-    step: Step = "",
+    step: str = STEP,
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: the stored record, with `repeated`, `new_entities`, `known_entities`, "
-        "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
-        "`asks` (`lesson`) if one is missing.",
+        "--json  Answer in JSON: the stored record, with `repeated`, `new_entities`, "
+        "`known_entities`, `observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, "
+        "`failures`, and `asks` (`lesson`) if one is missing."
     ),
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
@@ -178,7 +164,7 @@ def remember(
 def _checked(
     kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
 ) -> tuple[str, str]:
-    """Return type and scope of the options, '' to infer the type; raise BadInput for others."""
+    """Return type ('' to infer it) and scope of the options. Raises BadInput for conflicts."""
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")

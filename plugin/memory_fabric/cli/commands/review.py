@@ -3,12 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from shlex import quote
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import AsJson, Step, argument, flag, option
+from memory_fabric.cli.options import AS_JSON, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import (
@@ -64,37 +62,18 @@ NOTHING_STALE = (
     "365, others 90; agents and pinned memories never."
 )
 NO_FILES = "No memory names a file that has changed since."
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        metavar="T",
-        help="Only this type of record or entity; can be repeated.",
-        autocompletion=lambda incomplete: [t for t in TYPES if t.startswith(incomplete)],
-    ),
-]
-Limit = Annotated[int, typer.Option(min=1, metavar="N", help="The maximum number, oldest first.")]
-OlderThan = Annotated[
-    int | None,
-    typer.Option(
-        "--older-than",
-        min=0,
-        metavar="DAYS",
-        help="Stale after this many days, for every type except agents.",
-    ),
-]
+ONLY_TYPES = option("--type T  Only this type of record or entity; can be repeated.", None, TYPES)
+OLDER_THAN = option("DAYS  Stale after this many days, for every type except agents.", None, min=0)
+LIMIT_HELP = "N  The maximum number, oldest first."
 
 
 def candidates(
-    keep: list[str] | None = option(
-        None, "ID", "Remember a candidate as your own statement; can be repeated."
-    ),
-    drop: list[str] | None = option(None, "ID", "Forget a candidate; can be repeated."),
-    step: Step = "",
+    keep: list[str] | None = repeated("ID  Remember a candidate as your own statement."),
+    drop: list[str] | None = repeated("ID  Forget a candidate."),
+    step: str = STEP,
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: `candidates`; with --keep or --drop `done` and `record` of the first, and "
-        "`results` for all.",
+        "--json  Answer in JSON: `candidates`; with --keep or --drop `done` and `record` of the "
+        "first, and `results` for all."
     ),
 ) -> int:
     """List sentences that were heard and not noted.
@@ -178,36 +157,28 @@ def _lines_of(candidate: Record) -> list[str]:
 
 
 def review(
-    base: str = argument("", "[BASE]", "With --branch: the branch that this one goes into."),
+    base: str = argument("[BASE]  With --branch: the branch that this one goes into.", ""),
     branch: bool = flag(
-        "--branch",
-        "Show instead, in Markdown, what this branch adds to the records that the project shares "
-        "by git, what it contradicts and what it may make stale.",
+        "--branch  Show instead, in Markdown, what this branch adds to the records that the "
+        "project shares by git, what it contradicts and what it may make stale."
     ),
-    holds: list[str] | None = option(
-        None,
-        "ID",
-        "Confirm a memory: it still holds, also next to one that seems to contradict or repeat "
-        "it. The name of a program or colleague confirms all that came from it; can be repeated.",
+    holds: list[str] | None = repeated(
+        "ID  Confirm a memory: it still holds, also next to one that seems to contradict or "
+        "repeat it. The name of a program or colleague confirms all that came from it."
     ),
-    drop: list[str] | None = option(
-        None, "NAME", "Forget what came from a program or colleague and is not confirmed since."
+    drop: list[str] | None = repeated(
+        "NAME  Forget unconfirmed memories of a program or colleague."
     ),
-    keep: list[str] | None = option(
-        None,
-        "ID",
-        "Keep a candidate as your own, a memory beside what contradicts it, or open one again "
-        "that a note replaced or dropped; can be repeated.",
+    keep: list[str] | None = repeated(
+        "ID  Keep a candidate as your own, a memory beside what contradicts it, or open one again "
+        "that a note replaced or dropped."
     ),
-    replace: list[str] | None = option(
-        None, "ID", "Let a memory replace what it contradicts; can be repeated."
-    ),
-    limit: int = option(3, "N", "The number of things to show.", min=1, max=100),
-    step: Step = "",
+    replace: list[str] | None = repeated("ID  Let a memory replace what it contradicts."),
+    limit: int = option("N  The number of things to show.", 3, min=1, max=100),
+    step: str = STEP,
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a new "
-        "`step`; with a decision as `candidates --keep` does.",
+        "--json  Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a "
+        "new `step`; with a decision as `candidates --keep` does."
     ),
 ) -> int:
     """List what waits for your decision.
@@ -244,7 +215,6 @@ def review(
         items = reviewing.due(memory, timestamp())
         candidates = [i.record for i in items[:limit] if i.record.status == "candidate"]
         store.note_shown(memory, candidates, timestamp())
-        failures = list(memory.failures)
     step = step or f"review-{short_id(new_id())}"
     if as_json:
         return show.json_out(
@@ -262,11 +232,11 @@ def review(
                     kind: sum(item.kind == kind for item in items) for kind in reviewing.KINDS
                 },
                 "step": step,
-                "failures": failures,
+                "failures": memory.failures,
             }
         )
     _show_due(items, limit, step)
-    show.warn_all(failures)
+    show.warn_all(memory.failures)
     return 0
 
 
@@ -314,11 +284,11 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
 
 
 def stale(
-    types: Types = None,
-    limit: Limit = LISTED,
-    older_than: OlderThan = None,
-    files: bool = flag("--files", "Only memories that name a file which has changed since."),
-    as_json: AsJson = False,
+    types: list[str] | None = ONLY_TYPES,
+    limit: int = option(LIMIT_HELP, LISTED, min=1),
+    older_than: int | None = OLDER_THAN,
+    files: bool = flag("--files  Only memories that name a file which has changed since."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """List memories not mentioned for long, or whose files changed.
 
@@ -336,7 +306,6 @@ def stale(
                 memory, timestamp(), types=types or (), limit=limit, older_than=older_than
             )
         altered = reviewing.records_with_changes(memory, types or ())
-        failures = list(memory.failures)
     if as_json:
         rows = [
             {"id": record.id, "short_id": short_id(record.id), "type": record.type}
@@ -344,7 +313,7 @@ def stale(
             for record in altered[:limit]
         ]
         counts = {"changed_files": rows, "total_changed_files": len(altered)}
-        show.json_out({**_report_as_json(report), **counts, "failures": failures})
+        show.json_out({**_report_as_json(report), **counts, "failures": memory.failures})
     else:
         if report.shown or not altered:
             _show_report(report, NO_FILES if files else NOTHING_STALE)
@@ -362,8 +331,8 @@ def stale(
             if len(altered) > limit:
                 show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
             show.line("Still true: memory-fabric review --holds ID. Else: edit ID, or forget ID.")
-        show.warn_all(failures)
-    return 0 if report.shown or altered else 1 if failures else 3
+        show.warn_all(memory.failures)
+    return 0 if report.shown or altered else 1 if memory.failures else 3
 
 
 def _show_report(report: reviewing.Report, nothing: str = NOTHING_STALE) -> None:
@@ -403,12 +372,12 @@ def _stale_as_json(stale: reviewing.Stale) -> dict[str, Any]:
 
 
 def prune(
-    names: list[str] | None = argument(None, "[NAME-OR-ID]...", "Only these stale memories."),
-    types: Types = None,
-    limit: Limit = LIMIT,
-    older_than: OlderThan = None,
-    yes: bool = flag("--yes", "Prune without asking."),
-    as_json: AsJson = False,
+    names: list[str] | None = argument("[NAME-OR-ID]...  Only these stale memories.", None),
+    types: list[str] | None = ONLY_TYPES,
+    limit: int = option(LIMIT_HELP, LIMIT, min=1),
+    older_than: int | None = OLDER_THAN,
+    yes: bool = flag("--yes  Prune without asking."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Show what `stale` shows, ask, and then remove exactly that.
 

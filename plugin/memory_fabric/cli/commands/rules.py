@@ -1,11 +1,10 @@
 """rules: list bound rules, try a call against them, and set what they do."""
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import AsJson, argument, option
-from memory_fabric.config import in_client
+from memory_fabric.cli.options import AS_JSON, argument, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import LIFTED, WHEN, users_words, worded
@@ -17,28 +16,21 @@ from memory_fabric.store.queries import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
-ACTIONS = ("list", "test", "tell", "ask", "deny", "lift")
 COLUMNS = ("id", "does", "told", "bound to", "rule")
 MAX_SHOWN_CHARS, MAX_BINDINGS_CHARS = 160, 60
 CHANGES = (*effects.EFFECTS, effects.LIFT)
 
 
 def rules(
-    action: str = argument(
+    action: Literal["list", "test", "tell", "ask", "deny", "lift"] = argument(
+        "[list|test|tell|ask|deny|lift]  list: the rules that are bound to something (the "
+        "default). test: which of them are about a command. tell: hold the first such call of a "
+        "session back. ask: ask before each. deny: refuse each. lift: unbind the rule.",
         "list",
-        "[list|test|tell|ask|deny|lift]",
-        "list: the rules that are bound to something (the default). test: which of them are about "
-        "a command. tell: hold the first such call of a session back. ask: ask before each. deny: "
-        "refuse each. lift: unbind the rule.",
-        choices=ACTIONS,
     ),
-    named: str = argument(
-        "",
-        "[COMMAND|ID]",
-        "With test: a command line, in quotes. With tell, ask, deny, lift: an id.",
-    ),
-    path: str = option("", "FILE", "With test: a file that would be changed."),
-    as_json: AsJson = False,
+    named: str = argument("[COMMAND|ID]  With test: a command line, in quotes; else an id.", ""),
+    path: str = option("FILE  With test: a file that would be changed."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """List the rules bound to commands, paths or activities.
 
@@ -54,9 +46,6 @@ def rules(
         memory-fabric rules test --path src/api/users.py
         memory-fabric rules lift 1a2b3c4d
     """
-    if action not in ACTIONS:
-        text = f"{action!r} is no action of rules."
-        raise BadInput("rules", text, remedy=f"Use {', '.join(ACTIONS)}.")
     if action == "test":
         return _test(named, path, as_json)
     if action in CHANGES:
@@ -168,10 +157,7 @@ def _change(action: str, name: str, as_json: bool) -> int:
     if not name:
         remedy = "memory-fabric rules lists the ids."
         raise BadInput("rules", f"rules {action} needs an id.", remedy=remedy)
-    if in_client(os.environ):
-        text = "Nothing was changed: only the user may decide how a rule binds."
-        remedy = f"Run memory-fabric rules {action} {name} in a terminal outside Claude Code."
-        raise BadInput("rules", text, remedy=remedy)
+    environment.require_user(f"rules {action} {name}", "how a rule binds")
     from memory_fabric.capture import edit as editing  # not needed to list rules
 
     with environment.open_memory() as whole:
@@ -183,15 +169,14 @@ def _change(action: str, name: str, as_json: bool) -> int:
         if not is_same:
             editing.save(memory, old, new, by)
             whole.flush()
-        failures = list(whole.failures)
     rule = matching.bound(new)
     if as_json:
-        return show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
+        return show.json_out(_as_json(rule) | {"changed": not is_same, "failures": whole.failures})
     id_ = short_id(new.id)
     if action == effects.LIFT:
         show.line(f"{'Already' if is_same else 'Now'} lifted: {id_}, {one_line(worded(new))}")
     else:
         number = many(len(rule.bindings), "binding")
         show.line(f"{id_} {effects.does(new, action)} ({number}: {_bindings(rule)}).")
-    show.warn_all(failures)
+    show.warn_all(whole.failures)
     return 0

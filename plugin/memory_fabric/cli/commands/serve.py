@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import argument, exclusive, flag, option
+from memory_fabric.cli.options import argument, exclusive, flag, option, repeated
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.setup import extras
@@ -27,44 +27,30 @@ PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
 
 def serve(
-    name: str = argument("", "[NAME]", "With --new-key: the name of the key."),
-    port: int = option(DEFAULT_PORT, "", "The port; 0 chooses a free one.", min=0, max=65535),
+    name: str = argument("[NAME]  With --new-key: the name of the key.", ""),
+    port: int = option("The port; 0 chooses a free one.", DEFAULT_PORT, min=0, max=65535),
     host: str = option(
+        "ADDRESS  The address: `::1`, `localhost`; one that other machines can reach needs a key.",
         "127.0.0.1",
-        "ADDRESS",
-        "The address: `::1`, `localhost`; one that other machines can reach needs a key.",
     ),
-    allow_host: list[str] | None = option(
-        None, "NAME", "Also answer to this name in the Host header; can be repeated."
-    ),
-    opens: bool = flag("--open", "Open the page in the browser."),
-    new_key: bool = flag("--new-key", "Create a permanent key, print it once, and exit."),
-    list_keys: bool = flag("--list-keys", "List the permanent keys, and exit."),
-    drop_key: str = option("", "NAME", "Delete this key, and exit."),
+    allow_host: list[str] | None = repeated("NAME  Also answer to this name in the Host header."),
+    opens: bool = flag("--open  Open the page in the browser."),
+    new_key: bool = flag("--new-key  Create a permanent key, print it once, and exit."),
+    list_keys: bool = flag("--list-keys  List the permanent keys, and exit."),
+    drop_key: str = option("NAME  Delete this key, and exit."),
     team: str = option(
-        "",
-        "DSN",
-        "Serve a team's shared log from this PostgreSQL, without a local memory: "
-        "postgresql://ROLE@HOST/DATABASE, without a password.",
+        "DSN  Serve a team's shared log from this PostgreSQL, without a local memory: "
+        "postgresql://ROLE@HOST/DATABASE, without a password."
     ),
-    space: str = option(
-        "", "NAME", "With --team: the space; by default the only one of the login."
-    ),
+    space: str = option("NAME  With --team: the space; by default the only one of the login."),
     workers: int = option(
+        "N  So many processes answer questions; by default one for each processor, at most 4. "
+        "With --team they answer all requests; by default 1.",
         0,
-        "N",
-        "So many processes answer questions; by default one for each processor, at most 4. With "
-        "--team they answer all requests; by default 1.",
     ),
-    member: str = option(
-        "", "MEMBER", "With --team and --new-key: the member that the key acts for."
-    ),
-    domain: str = option(
-        "", "NAME", "With --team and --new-key: the only domain that the key shows and writes."
-    ),
-    insecure: bool = flag(
-        "--insecure", "With --team: allow a connection to another host without encryption."
-    ),
+    member: str = option("MEMBER  With --team and --new-key: the member that the key acts for."),
+    domain: str = option("NAME  With --team and --new-key: the only domain of the key."),
+    insecure: bool = flag("--insecure  With --team: connect to another host without encryption."),
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
@@ -181,11 +167,7 @@ def _serve_team(
     drop_key: str,
     **place: Any,
 ) -> int:
-    """Serve a space until Ctrl-C, or make, list or delete keys of its members.
-
-    `key` is the name, member and domain of a key to make, `place` the arguments of TeamServer.
-    Raises TeamError, BadInput, CannotListen.
-    """
+    """Serve a space until Ctrl-C, or make (`key`: name, member, domain), list or drop keys."""
     _load_packages(settings.data_dir, settings.plugin_root)
     try:
         driver.reach(settings)
@@ -229,19 +211,16 @@ def _serve_team(
 
 
 def viz(
-    name: str | None = argument(None, "NAME", "The entity to start with, in any spelling."),
-    out: str = option("", "FILE", "Write to this file; `-` is standard output."),
-    force: bool = flag("--force", "Replace an existing file."),
-    no_open: bool = flag("--no-open", "Only print the path; do not open a browser."),
+    name: str | None = argument("NAME  The entity to start with, in any spelling.", None),
+    out: str = option("FILE  Write to this file; `-` is standard output."),
+    force: bool = flag("--force  Replace an existing file."),
+    no_open: bool = flag("--no-open  Only print the path; do not open a browser."),
     as_mermaid: bool = flag(
-        "--mermaid",
-        "Instead write the graph as a Mermaid flowchart to standard output or the file: the 60 "
-        "most connected entities, or those around NAME.",
+        "--mermaid  Instead write the graph as a Mermaid flowchart to standard output or the "
+        "file: the 60 most connected entities, or those around NAME."
     ),
-    depth: int = option(
-        0, "N", "With NAME and a drawing: 1 to 3 steps around the entity (1).", min=0, max=3
-    ),
-    as_json: bool = flag("--json", "Print the data of the page as JSON."),
+    depth: int = option("N  With NAME and --mermaid: 1 to 3 steps around it (1).", 0, min=0, max=3),
+    as_json: bool = flag("--json  Print the data of the page as JSON."),
 ) -> int:
     """Show the memory as a page in the browser, or its graph as text.
 

@@ -47,54 +47,45 @@ NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 def setup(
     place: Place | None = option(
+        "--settings  The settings file: `user` (settings.json in the client's folder; the "
+        "default), `project` (`.claude/settings.json`, for all users of the repository) or "
+        "`local` (`.claude/settings.local.json`, only for you in this project).",
         None,
-        "",
-        "The settings file: `user` (settings.json in the client's folder; the default), `project` "
-        "(`.claude/settings.json`, for all users of the repository) or `local` "
-        "(`.claude/settings.local.json`, only for you in this project).",
-        "--settings",
     ),
-    file: str = option("", "PATH", "Another settings file instead."),
+    file: str = option("PATH  Another settings file instead."),
     client: Client | None = option(
-        None,
-        "",
         "For another client: into its own file of hooks (OpenCode: a plugin), with its names of "
         "events and tools. It says what is left to do there.",
+        None,
     ),
     mcp: bool | None = option(
+        "--mcp/--no-mcp  The MCP server, too, which also answers the hooks: into `.claude.json`, "
+        "with `--settings project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's "
+        "file. By default unless another server is named `memory`; for other files the command "
+        "that adds it is shown.",
         None,
-        "",
-        "The MCP server, too, which also answers the hooks: into `.claude.json`, with `--settings "
-        "project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's file. By default "
-        "unless another server is named `memory`; for other files the command that adds it is "
-        "shown.",
-        "--mcp/--no-mcp",
     ),
     statusline: bool = flag(
-        "--statusline",
-        "Only the status line, also beside the plugin; an existing one is never replaced.",
+        "--statusline  Only the status line, also beside the plugin; an existing one is never "
+        "replaced."
     ),
     shell: bool = flag(
-        "--shell",
-        "Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, which is "
-        "created if it is missing.",
+        "--shell  Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
+        "which is created if it is missing."
     ),
-    folder: str = option("", "FOLDER", "With `--shell`: another folder.", "--bin"),
+    folder: str = option("--bin FOLDER  With `--shell`: another folder."),
     remove: bool = flag(
-        "--remove",
-        "Remove what was set up: without `--settings` and `--file` from every file; with "
-        "`--shell` the link.",
+        "--remove  Remove what was set up: without `--settings` and `--file` from every file; "
+        "with `--shell` the link."
     ),
     force: bool = flag(
-        "--force",
-        "Even if the installed plugin runs the same hooks, or this is the client's copy of the "
-        "plugin.",
+        "--force  Even if the installed plugin runs the same hooks, or this is the client's copy "
+        "of the plugin."
     ),
-    yes: bool = flag("--yes", "Do not ask."),
+    yes: bool = flag("--yes  Do not ask."),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: `files` with the difference of each, `written`, `next`; it does not ask, "
-        "and writes only with `--yes`.",
+        "--json  Answer in JSON: `files` with the difference of each, `written`, `next`; it does "
+        "not ask, and writes only with `--yes`."
     ),
 ) -> int:
     """Add hooks and MCP server to the client's files, for clients without plugins.
@@ -202,7 +193,7 @@ def show_difference(change: Change) -> None:
 def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
-    """Raise BadInput, unless `force`, if the plugin runs the same hooks, or replaces this copy."""
+    """Raise BadInput without `force` if the plugin has the hooks, or will replace this copy."""
     paths = [path]  # what applies together with the user's settings
     if place in ("project", "local"):
         paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
@@ -222,9 +213,7 @@ def _expect_no_plugin(
 def _server(
     settings: Settings, root: str, place: Place | None, file: str, *, insist: bool
 ) -> list[Change]:
-    """Return the change that adds the server; none if its file is not known, or, without
-    `insist`, if another server has its name.
-    """
+    """Return the change that adds the server, none if its name is taken and not `insist`."""
     path = _server_file(settings, place, file)
     try:
         return [set_up.with_server(settings.home, path, root)] if path else []
@@ -340,20 +329,16 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
 
 def uninstall(
     purge: bool = flag(
-        "--purge",
-        "Also delete the memory: the home, the lines of memory-fabric in every MEMORY.md, and the "
-        "local folders of all projects, except what is kept.",
+        "--purge  Also delete the memory: the home, the lines of memory-fabric in every "
+        "MEMORY.md, and the local folders of all projects, except what is kept."
     ),
-    keep_memory: bool = flag("--keep-memory", "With `--purge`: keep the home."),
-    keep_notes: bool = flag("--keep-notes", "With `--purge`: keep the lines in MEMORY.md."),
-    keep_folders: bool = flag(
-        "--keep-folders", "With `--purge`: keep the local folders of projects."
-    ),
-    yes: bool = flag("--yes", "Do not ask."),
+    keep_memory: bool = flag("--keep-memory  With `--purge`: keep the home."),
+    keep_notes: bool = flag("--keep-notes  With `--purge`: keep the lines in MEMORY.md."),
+    keep_folders: bool = flag("--keep-folders  With `--purge`: keep local folders of projects."),
+    yes: bool = flag("--yes  Do not ask."),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` and "
-        "`done`; it does not ask, and changes something only with `--yes`.",
+        "--json  Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` "
+        "and `done`; it does not ask, and changes something only with `--yes`."
     ),
 ) -> int:
     """Revert setup, delete the memory if asked, show the last steps.
@@ -436,7 +421,7 @@ def _only(mine: Belongings, home: bool, notes: bool, folders: bool) -> Belonging
 def _carry_out(
     settings: Settings, changes: list[Change], links: list[str], gone: Belongings
 ) -> list[str]:
-    """Remove all of it, the home last; return why anything could not be removed."""
+    """Remove everything, the home last; return reasons for what remains."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import argument, flag
@@ -34,15 +34,14 @@ class State(NamedTuple):
 
 
 def share(
-    action: str = argument("status", "[on|off|status]", "Share, stop sharing, or show the state."),
-    forget: bool = flag(
-        "--forget", "With `off`: show how many records of others would be deleted."
+    action: Literal["on", "off", "status"] = argument(
+        "[on|off|status]  Share, stop sharing, or show the state.", "status"
     ),
-    yes: bool = flag("--yes", "With `--forget`: delete them; `share on` reads them again."),
+    forget: bool = flag("--forget  With `off`: show how many records of others would be deleted."),
+    yes: bool = flag("--yes  With `--forget`: delete them; `share on` reads them again."),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: lines by type, others and their numbers, unreadable lines, remaining "
-        "steps.",
+        "--json  Answer in JSON: lines by type, others and their numbers, unreadable lines, "
+        "remaining steps."
     ),
 ) -> int:
     """Share this project's team records by git.
@@ -59,8 +58,6 @@ def share(
         memory-fabric share on
         git add .claude/memory && git commit -m "Share what was decided"
     """
-    if action not in ("on", "off", "status"):
-        raise BadInput("action", f"There is no action {action}.", remedy="Use on, off or status.")
     if forget and action != "off":
         raise BadInput("--forget", "--forget needs off.", remedy="Use share off --forget.")
     with environment.open_memory() as memory:

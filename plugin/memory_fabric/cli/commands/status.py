@@ -5,18 +5,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__, ids
 from memory_fabric.cli import environment, show, team_report
-from memory_fabric.cli.options import AsJson, flag, option
+from memory_fabric.cli.options import AS_JSON, flag, option
 from memory_fabric.clients import settings
 from memory_fabric.config import MAX_PRICE, transcript_roots
 from memory_fabric.errors import BadInput
 from memory_fabric.health import checks, work
 from memory_fabric.health import tiers as health
-from memory_fabric.health.check import FAULT, OK, WARNING, Sight, TieState
+from memory_fabric.health.check import FAULT, OK, WARNING, Sight, TieState, ago, span
 from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
@@ -39,7 +38,7 @@ STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
 
 
-def status(as_json: AsJson = False) -> int:
+def status(as_json: bool = AS_JSON) -> int:
     """Show the state of tiers, recall, capture, sharing, forwarding.
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
@@ -116,7 +115,7 @@ def _show_status(
     show.facts(*((tier.name, tier.where) for tier in tiers))
     queue = tiers[0].queue
     if queue.count:
-        since = f"the oldest since {_span(queue.oldest_s)}"
+        since = f"the oldest since {span(queue.oldest_s)}"
         show.line(f"{queue.count} changes wait for the graph, {since}.", "yellow")
     show.lines(work.ingest_lines(memory), "yellow")
     unread = counts.unread(memory)
@@ -135,7 +134,7 @@ def _show_status(
     if backup is None:
         show.line("No backup yet; at most one a day is made, at the end of a session.", "dim")
     else:
-        show.line(f"The newest backup is {_span(backup.age_s)} old, {READ[backup.sound]}.", "dim")
+        show.line(f"The newest backup is {span(backup.age_s)} old, {READ[backup.sound]}.", "dim")
 
 
 def _sharing(memory: Memory) -> dict[str, Any]:
@@ -149,47 +148,33 @@ def _sharing(memory: Memory) -> dict[str, Any]:
 
 
 def _ago(at: str, now_s: float) -> str:
-    if not at:
-        return "never"
     try:
-        age_s = now_s - datetime.fromisoformat(at).timestamp()
+        return ago(at, now_s) if at else "never"
     except ValueError:
         return at
-    return "now" if age_s < 1 else f"{_span(age_s)} ago"
-
-
-def _span(seconds: float) -> str:
-    """Format a duration in its largest unit: 40 s, 12 min, 3 h, 5 d."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size or (unit == "min" and seconds >= size):
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(0.0, seconds):.0f} s"
 
 
 def doctor(
     proof: bool = flag(
-        "--prove",
-        "Also run a test memory, the canary, through everything in a temporary home: stored from "
-        "a prompt, given to a prompt of another session and to a subagent, written by Stop into "
-        "all three tiers, served by the MCP server, and purged. Then **delivery**: how many "
-        "prompts were given memories by Claude Code's transcripts of this project (the newest 20 "
-        "of the last 14 days, the last 8 MB of each), the last receipts (time, session, ids, and "
-        "words of the memory that an answer has but no prompt had), sessions without hooks, and "
-        "injections in the ledger that no transcript shows. An answer may mention a memory that "
-        "it knew otherwise, or follow one in other words.",
+        "--prove  Also run a test memory, the canary, through everything in a temporary home: "
+        "stored from a prompt, given to a prompt of another session and to a subagent, written by "
+        "Stop into all three tiers, served by the MCP server, and purged. Then **delivery**: how "
+        "many prompts were given memories by Claude Code's transcripts of this project (the "
+        "newest 20 of the last 14 days, the last 8 MB of each), the last receipts (time, session, "
+        "ids, and words of the memory that an answer has but no prompt had), sessions without "
+        "hooks, and injections in the ledger that no transcript shows. An answer may mention a "
+        "memory that it knew otherwise, or follow one in other words."
     ),
     fix: bool = flag(
-        "--fix",
-        "Repair what is safe to repair, show it, and check again: permissions of files, a missing "
-        "interpreter, a failed or interrupted installation, incomplete files of killed processes, "
-        "waiting changes, lost journals, indexes that do not match. The settings of Claude Code, "
-        "the owner of files and an incomplete block in MEMORY.md are left to you. Lock files "
-        "stay: a lock ends with the process that holds it.",
+        "--fix  Repair what is safe to repair, show it, and check again: permissions of files, a "
+        "missing interpreter, a failed or interrupted installation, incomplete files of killed "
+        "processes, waiting changes, lost journals, indexes that do not match. The settings of "
+        "Claude Code, the owner of files and an incomplete block in MEMORY.md are left to you. "
+        "Lock files stay: a lock ends with the process that holds it."
     ),
     as_json: bool = flag(
-        "--json",
-        "Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, remedy, area "
-        "and fixable; details and mended if there are any.",
+        "--json  Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, "
+        "remedy, area and fixable; details and mended if there are any."
     ),
 ) -> int:
     """Check all that memory depends on, and name remedies.
@@ -211,10 +196,7 @@ def doctor(
             repairs = checks.mend(inputs)
             show.warn_all(inputs.memory.failures)
     with show.patience("Checking"), sight() as inputs:
-        findings = [
-            finding._replace(mended=repairs.get(finding.name, ()))
-            for finding in checks.examine(inputs)
-        ]
+        findings = [f._replace(mended=repairs.get(f.name, ())) for f in checks.examine(inputs)]
         if proof:
             # late: it starts processes, which only --prove needs
             from memory_fabric.health.canary import prove
@@ -270,15 +252,14 @@ def sight() -> Iterator[Sight]:
 
 
 def worth(
-    days: int = option(30, "N", "Only the last so many days.", min=1, max=90),
+    days: int = option("N  Only the last so many days.", 30, min=1, max=90),
     price: float | None = option(
+        "DOLLARS  The price of a million tokens; by default `worth.price` of config.toml.",
         None,
-        "DOLLARS",
-        "The price of a million tokens; by default `worth.price` of config.toml.",
         min=0,
         max=MAX_PRICE,
     ),
-    as_json: AsJson = False,
+    as_json: bool = AS_JSON,
 ) -> int:
     """Show what came of memory week by week, and what it cost.
 
@@ -306,7 +287,8 @@ def worth(
                 "price_per_million": price or None,
                 "total": _share_as_json(summary.total, price),
                 "weeks": [
-                    counts.worth_as_json(week) | _cost_as_json(week.chars, price) for week in weeks
+                    counts.worth_as_json(week) | {"cost": _cost(week.chars, price)}
+                    for week in weeks
                 ],
                 "figures": {name: means for name, (_, means) in counts.FIGURES.items()},
                 "limits": counts.LIMITS,
@@ -320,16 +302,9 @@ def worth(
 
 
 def _share_as_json(share: Share, price: float) -> dict[str, Any]:
-    return {
-        **({"name": share.name} if share.name else {}),
-        **show.fields(share, "items chars"),
-        "tokens": counts.tokens(share.chars),
-        **_cost_as_json(share.chars, price),
-    }
-
-
-def _cost_as_json(chars: int, price: float) -> dict[str, float | None]:
-    return {"cost": round(_cost(chars, price), 6) if price else None}
+    name = {"name": share.name} if share.name else {}
+    size = {"tokens": counts.tokens(share.chars), "cost": _cost(share.chars, price)}
+    return name | show.fields(share, "items chars") | size
 
 
 def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price: float) -> None:
@@ -366,5 +341,5 @@ def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price
     show.line("Tokens are characters divided by 4.", "dim")
 
 
-def _cost(chars: int, price: float) -> float:
-    return chars / counts.CHARS_PER_TOKEN * price / 1e6
+def _cost(chars: int, price: float) -> float | None:
+    return round(chars / counts.CHARS_PER_TOKEN * price / 1e6, 6) if price else None

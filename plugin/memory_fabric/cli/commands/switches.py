@@ -1,7 +1,7 @@
 """off, on, semantic, completion: switch recall, capture, finding by meaning and completion."""
 
 import math
-from typing import Annotated
+from typing import Literal
 
 import typer
 
@@ -13,10 +13,10 @@ from memory_fabric.setup import extras
 from memory_fabric.store.home import switches
 
 PARTS = {"read": "recall", "write": "capture"}
-Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for the model.")]
-Write = Annotated[bool, typer.Option("--write", help="Only capture: storing new memories.")]
-Here = Annotated[bool, typer.Option("--here", help="Only the project of this folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON: the new state.")]
+READ = flag("--read  Only recall: memories for the model.")
+WRITE = flag("--write  Only capture: storing new memories.")
+HERE = flag("--here  Only the project of this folder.")
+NEW_STATE = flag("--json  Answer in JSON: the new state.")
 BY_PIP = "pip install '.[semantic]' in a clone of memory-fabric"
 STATES = {
     measure.ON: "On: the server and the command line also find memories by their meaning.",
@@ -24,19 +24,17 @@ STATES = {
     measure.ABSENT: "Not installed: recall matches words.",
     measure.BROKEN: "Installed, but it cannot be used; recall matches words",
 }
-ACTIONS = ("on", "off", "status", "update")
-SHELLS = ("bash", "zsh", "fish")
 
 
 def off(
-    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+    read: bool = READ, write: bool = WRITE, only_here: bool = HERE, as_json: bool = NEW_STATE
 ) -> int:
     """Turn recall and capture off everywhere; stored memories stay."""
     return _switch(False, read, write, only_here, as_json)
 
 
 def on(
-    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+    read: bool = READ, write: bool = WRITE, only_here: bool = HERE, as_json: bool = NEW_STATE
 ) -> int:
     """Turn recall and capture on again.
 
@@ -85,12 +83,12 @@ def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -
 
 
 def semantic(
-    action: str = argument(
+    action: Literal["on", "off", "status", "update"] = argument(
+        "[on|off|status|update]  Install it, remove it and its vectors, show its state, or embed "
+        "what is new.",
         "status",
-        "[on|off|status|update]",
-        "Install it, remove it and its vectors, show its state, or embed what is new.",
     ),
-    as_json: bool = flag("--json", "Answer in JSON: `on`, `off`, `absent` or `broken`."),
+    as_json: bool = flag("--json  Answer in JSON: `on`, `off`, `absent` or `broken`."),
 ) -> int:
     """Install or remove the model that finds by meaning (170 MB).
 
@@ -100,9 +98,6 @@ def semantic(
     do not.
     """
     settings = environment.settings()
-    if action not in ACTIONS:
-        text = f"There is no action {action}."
-        raise BadInput("action", text, remedy="Use on, off, status or update.")
     if action == "on" and measure.state(settings)[0] != measure.ON:
         folder = extras.folder_of(extras.SEMANTIC, settings.data_dir, settings.plugin_root)
         if not folder:
@@ -148,7 +143,9 @@ def semantic(
     return 1 if action in ("on", "update") and not is_on else 0
 
 
-def completion(shell: str = argument(..., "SHELL", "bash, zsh or fish", choices=SHELLS)) -> int:
+def completion(
+    shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish"),
+) -> int:
     """Print the script for completion in bash, zsh or fish.
 
     For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with
@@ -158,9 +155,6 @@ def completion(shell: str = argument(..., "SHELL", "bash, zsh or fish", choices=
     # typer does not export this function under another name.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    if shell not in SHELLS:
-        text = f"The shell {shell!r} is not supported."
-        raise BadInput("SHELL", text, remedy="Use bash, zsh or fish.")
     script = get_completion_script(prog_name=environment.NAME, complete_var=COMPLETING, shell=shell)
     typer.echo(script.strip())
     return 0

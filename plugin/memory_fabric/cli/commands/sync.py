@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_fabric.cli import environment, show, team_report
-from memory_fabric.cli.options import AsJson, argument, option
-from memory_fabric.config import in_client
+from memory_fabric.cli.options import AS_JSON, argument, option
 from memory_fabric.deadline import Deadline
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.health import work
@@ -30,28 +29,21 @@ NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL
 
 
 def sync(
-    action: str = argument("", "[now|git]", "Exchange with other machines now, or by git."),
+    action: str = argument("[now|git]  Exchange with other machines now, or by git.", ""),
     what: str = argument(
+        "[URL|status|leave]  With git: the address of a private, empty repository without a "
+        "password; else show how it goes, or end it on this machine.",
         "",
-        "[URL|status|leave]",
-        "With git: the address of a private, empty repository without a password; else show how "
-        "it goes, or end it on this machine.",
     ),
     words: str = option(
-        "",
-        "WORDS",
-        "With git URL: the words that your first machine printed, or - to read them from standard "
-        "input, which no list of processes shows.",
-        "--words",
+        "--words WORDS  With git URL: the words that your first machine printed, or - to read "
+        "them from standard input, which no list of processes shows."
     ),
     space: str = option(
-        "",
-        "NAME",
-        "With git URL: this project's name on your other machines, if it is not the same by its "
-        "git remote or its folder.",
-        "--space",
+        "--space NAME  With git URL: this project's name on your other machines, if it is not the "
+        "same by its git remote or its folder."
     ),
-    as_json: AsJson = False,
+    as_json: bool = AS_JSON,
 ) -> int:
     """Bring the queue, the journal and MEMORY.md up to date now.
 
@@ -70,12 +62,8 @@ def sync(
     if action not in ("now", "git") or (action == "now" and what):
         text = f"There is no sync {action} {what}".rstrip() + "."
         raise BadInput("ACTION", text, remedy="Use sync, sync now, or sync git URL|status|leave.")
-    if action == "git" and what != "status" and in_client(os.environ):
-        raise BadInput(
-            "sync",
-            "Nothing was changed: only the user may decide where memories are sent.",
-            remedy="Run memory-fabric sync git in a terminal outside Claude Code.",
-        )
+    if action == "git" and what != "status":
+        environment.require_user("sync git", "where memories are sent")
     with environment.open_memory() as memory:
         if action == "now":
             return _now(memory, as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ import typer
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.cli.options import AS_JSON, argument, flag, option
 from memory_fabric.cli.team_report import (
     TieReport,
     answer,
@@ -22,7 +21,6 @@ from memory_fabric.cli.team_report import (
     outcome_lines,
     prepare,
 )
-from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.models import OTHERS, Record
 from memory_fabric.sharing.replica import space as tied
@@ -40,18 +38,15 @@ MAX_TEXT_CHARS = 100
 _ADOPTED = (
     "type what why alternatives constraints tradeoffs entities outcome category domain".split()
 )
-_DSN = argument(..., "DSN", "As postgresql://ROLE@HOST/DATABASE, without a password.")
-_MEMBER = argument(..., "MEMBER", "A role of the server.")
+_DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
+_MEMBER = argument("MEMBER  A role of the server.")
 _SPACE = option(
-    "",
-    "NAME",
-    "The space: by default the project's name, or the only one you are a member of.",
-    "--space",
+    "--space NAME  The space: by default the project's name, or the only one you are a member of."
 )
-_INSECURE = flag("--insecure", "Allow a connection to another host without encryption.")
+_INSECURE = flag("--insecure  Allow a connection to another host without encryption.")
 
 
-def team(context: typer.Context, as_json: AsJson = False) -> int:
+def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     """Share memories with others through a log in PostgreSQL.
 
     `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
@@ -72,7 +67,7 @@ def team(context: typer.Context, as_json: AsJson = False) -> int:
 
 
 def init(
-    dsn: str = _DSN, space: str = _SPACE, insecure: bool = _INSECURE, as_json: AsJson = False
+    dsn: str = _DSN, space: str = _SPACE, insecure: bool = _INSECURE, as_json: bool = AS_JSON
 ) -> int:
     """Make a space in a database, or bring its schema up to date."""
     with _opened("init") as memory:
@@ -94,20 +89,14 @@ def init(
 def join(
     dsn: str = _DSN,
     space: str = _SPACE,
-    name: str = option("", "NAME", "Log in as this role.", "--as"),
-    me: bool = flag(
-        "--me",
-        "Also exchange your own memories of scope user with your other machines, encrypted.",
-    ),
+    name: str = option("--as NAME  Log in as this role."),
+    me: bool = flag("--me  Also exchange memories of scope user with your machines, encrypted."),
     words: str = option(
-        "",
-        "WORDS",
-        "With --me: the words that your first machine printed, or - to read them from standard "
-        "input, which no list of processes shows.",
-        "--words",
+        "--words WORDS  With --me: the words that your first machine printed, or - to read them "
+        "from standard input, which no list of processes shows."
     ),
     insecure: bool = _INSECURE,
-    as_json: AsJson = False,
+    as_json: bool = AS_JSON,
 ) -> int:
     """Tie this project to a space, and exchange at once."""
     with _opened("join") as memory:
@@ -156,10 +145,10 @@ def join(
 
 def add(
     member: str = _MEMBER,
-    create_role: bool = flag("--create-role", "Create the role, and print its password once."),
-    owner: bool = flag("--owner", "The member may add and remove others."),
-    me: bool = flag("--me", "Fail if the member could not exchange his own memories, too."),
-    as_json: AsJson = False,
+    create_role: bool = flag("--create-role  Create the role, and print its password once."),
+    owner: bool = flag("--owner  The member may add and remove others."),
+    me: bool = flag("--me  Fail if the member could not exchange his own memories, too."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Let a role of the server into the space."""
     with _opened("add") as memory:
@@ -188,7 +177,7 @@ def add(
     )
 
 
-def remove(member: str = _MEMBER, as_json: AsJson = False) -> int:
+def remove(member: str = _MEMBER, as_json: bool = AS_JSON) -> int:
     """Take a member out of the space; what he wrote stays."""
     with _opened("remove") as memory:
         tie = _tie(memory)
@@ -206,7 +195,7 @@ def remove(member: str = _MEMBER, as_json: AsJson = False) -> int:
     )
 
 
-def members(as_json: AsJson = False) -> int:
+def members(as_json: bool = AS_JSON) -> int:
     """List the members of the space, and when each last read it."""
     with _opened() as memory:
         tie = _tie(memory)
@@ -236,7 +225,7 @@ def members(as_json: AsJson = False) -> int:
     return 0
 
 
-def status(as_json: AsJson = False) -> int:
+def status(as_json: bool = AS_JSON) -> int:
     """Show what waits, who is behind, and what needs your decision."""
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
@@ -252,7 +241,7 @@ def status(as_json: AsJson = False) -> int:
     return answer(as_json, values, *(lines or [untied])) or int(is_failing)
 
 
-def sync(as_json: AsJson = False) -> int:
+def sync(as_json: bool = AS_JSON) -> int:
     """Exchange now."""
     with _opened() as memory:
         joined = ties.joined_by(memory)
@@ -264,7 +253,7 @@ def sync(as_json: AsJson = False) -> int:
 
 
 def decline(
-    key: str = argument(..., "KEY", "The key that `team status` shows."), as_json: AsJson = False
+    key: str = argument("KEY  The key that `team status` shows."), as_json: bool = AS_JSON
 ) -> int:
     """Keep on this machine what another wants erased."""
     with _opened("decline") as memory:
@@ -279,8 +268,8 @@ def decline(
 
 
 def adopt(
-    id_: str = argument(..., "ID", "The id of another member's record, or its end."),
-    as_json: AsJson = False,
+    id_: str = argument("ID  The id of another member's record, or its end."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Make a statement of another member your own."""
     with _opened("adopt") as memory:
@@ -302,10 +291,10 @@ def adopt(
 
 
 def leave(
-    me: bool = flag("--me", "End only the exchange of your own memories."),
-    keep: bool = flag("--keep", "Keep what other members said."),
-    drop: bool = flag("--drop", "Delete what other members said."),
-    as_json: AsJson = False,
+    me: bool = flag("--me  End only the exchange of your own memories."),
+    keep: bool = flag("--keep  Keep what other members said."),
+    drop: bool = flag("--drop  Delete what other members said."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Untie this project from its space."""
     with _opened("leave") as memory:
@@ -342,14 +331,9 @@ SUBCOMMANDS = (init, join, add, remove, members, status, sync, decline, adopt, l
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open the memory of this folder; raise BadInput in a client for what is the user's to do.
-
-    A model may have been made to write such a command: it sends memories away, or takes in others.
-    """
-    if for_the_user and in_client(os.environ):
-        text = "Nothing was changed: only the user may decide with whom memories are shared."
-        remedy = f"Run memory-fabric team {for_the_user} in a terminal outside Claude Code."
-        raise BadInput("team", text, remedy=remedy)
+    """Open the memory of this folder, for an action that a client may not run if it is named."""
+    if for_the_user:
+        environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
         yield memory
 
@@ -423,18 +407,14 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return the tie of this project, joined or only made, with the driver reached.
-
-    Raises NotFound, DriverMissing.
-    """
+    """Return this project's binding, with the driver loaded. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
-        raise NotFound(
-            "tie",
-            "This project is tied to no shared log.",
-            remedy="memory-fabric team init DSN makes a space, memory-fabric team join DSN ties "
-            "this project to one.",
+        remedy = (
+            "memory-fabric team init DSN makes a space, memory-fabric team join DSN ties "
+            "this project to one."
         )
+        raise NotFound("tie", "This project is tied to no shared log.", remedy=remedy)
     if reach:
         driver.reach(memory.settings, tie.packages)
     return tie

@@ -3,10 +3,10 @@
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.cli.options import AS_JSON, argument, flag, option
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.redaction.redact import without_secrets
@@ -22,7 +22,6 @@ from memory_fabric.store.upkeep import integrity
 from memory_fabric.text import cut, encodable, many, one_line
 
 MAX_ORPHANS = 10_000
-ACTIONS = ("list", "show", "retry", "drop", "work")
 LIMIT, MAX_LIMIT = 50, 1_000_000
 # No system has a larger one.
 MAX_PID = 2**31 - 1
@@ -34,11 +33,10 @@ NOTHING_QUEUED = "The queue is empty."
 
 def check(
     full: bool = flag(
-        "--full",
-        "Also compare every text of indexes with 50,000 rows or more, and read all backups; "
-        "changes wait meanwhile.",
+        "--full  Also compare every text of indexes with 50,000 rows or more, and read all "
+        "backups; changes wait meanwhile."
     ),
-    as_json: AsJson = False,
+    as_json: bool = AS_JSON,
 ) -> int:
     """Check stored data for damage and disorder; change nothing.
 
@@ -65,14 +63,11 @@ def check(
 
 def repair(
     orphans: bool = flag(
-        "--orphans",
-        "Instead show entities without observations or relations, and those that a deletion left "
-        "without relations.",
+        "--orphans  Instead show entities without observations or relations, and those that a "
+        "deletion left without relations."
     ),
-    yes: bool = flag(
-        "--yes", "With `--orphans`: remove the first kind; `memory-fabric undo` restores them."
-    ),
-    as_json: AsJson = False,
+    yes: bool = flag("--yes  With `--orphans`: remove the first kind; undo restores them."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Rebuild damaged or lost databases, indexes and journals.
 
@@ -101,21 +96,20 @@ def repair(
             missing = adoption.missing(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        failures = list(memory.failures)
     if as_json:
         waiting = len(missing.lines) if missing is not None else 0
         counts = {"sound": sound, "rebuilt": rebuilt, "restored": restored, "waiting": waiting}
-        show.json_out({**counts, "failures": failures})
+        show.json_out({**counts, "failures": memory.failures})
     else:
         show.lines((*rebuilt, *(f"{path} is intact." for path in sound)))
         if restored:
             show.line(f"{restored} lost journal lines were written again.")
         if missing is not None:
             show.line(adoption.notice_text(missing), style="yellow")
-        elif not sound and not failures and not rebuilt:
+        elif not sound and not memory.failures and not rebuilt:
             show.line("Nothing to repair: nothing is stored yet.")
-        show.warn_all(failures)
-    return 1 if failures else 0
+        show.warn_all(memory.failures)
+    return 1 if memory.failures else 0
 
 
 def _show_orphans(yes: bool, as_json: bool) -> int:
@@ -147,46 +141,43 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
     return 0
 
 
-def backup(as_json: AsJson = False) -> int:
+def backup(as_json: bool = AS_JSON) -> int:
     """Make a verified copy of each database; the newest five are kept.
 
     They are in `backups/` next to the database.
     """
     with environment.open_memory() as memory, show.progress_bar("Copying", quiet=as_json) as tell:
         copies = [backups.create(database.path, progress=tell) for database in memory.databases()]
-        failures = list(memory.failures)
     if as_json:
-        show.json_out({"made": copies, "failures": failures})
+        show.json_out({"made": copies, "failures": memory.failures})
     else:
         show.lines(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)" for path in copies)
-        if not copies and not failures:
+        if not copies and not memory.failures:
             show.line("Nothing to copy: nothing is stored yet.")
-        show.warn_all(failures)
-    return 1 if failures else 0
+        show.warn_all(memory.failures)
+    return 1 if memory.failures else 0
 
 
 def queue(
-    action: str = argument(
+    action: Literal["list", "show", "retry", "drop", "work"] = argument(
+        "[list|show|retry|drop|work]  list: unprocessed texts (the default). show: one text in "
+        "any state. retry: process dead texts again, or waiting ones now. drop: remove texts, "
+        "after asking. work: run the worker that processes them (`serve` starts one).",
         "list",
-        "[list|show|retry|drop|work]",
-        "list: unprocessed texts (the default). show: one text in any state. retry: process dead "
-        "texts again, or waiting ones now. drop: remove texts, after asking. work: run the worker "
-        "that processes them (`serve` starts one).",
-        choices=ACTIONS,
     ),
     named: list[str] | None = argument(
+        "[ID]...  With show, retry, drop: the id that the sender received, or its last eight "
+        "characters.",
         None,
-        "[ID]...",
-        "With show, retry, drop: the id that the sender received, or its last eight characters.",
     ),
-    everything: bool = flag("--all", "With retry and drop: all dead texts."),
-    done: bool = flag("--done", "With list: the newest processed texts."),
-    limit: int = option(LIMIT, "N", "With list: the maximum number.", min=1, max=MAX_LIMIT),
-    once: bool = flag("--once", "With work: end when nothing is due."),
-    worker: str = option("", "WORKER", "With work: the name of this worker.", "--id"),
-    parent: int = option(0, "PID", "With work: end when this process ends.", min=0, max=MAX_PID),
-    yes: bool = flag("--yes", "With drop: do not ask."),
-    as_json: AsJson = False,
+    everything: bool = flag("--all  With retry and drop: all dead texts."),
+    done: bool = flag("--done  With list: the newest processed texts."),
+    limit: int = option("N  With list: the maximum number.", LIMIT, min=1, max=MAX_LIMIT),
+    once: bool = flag("--once  With work: end when nothing is due."),
+    worker: str = option("--id WORKER  With work: the name of this worker."),
+    parent: int = option("PID  With work: end when this process ends.", 0, min=0, max=MAX_PID),
+    yes: bool = flag("--yes  With drop: do not ask."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """List texts of other programs that are not processed yet.
 
@@ -199,9 +190,6 @@ def queue(
     text.
     """
     ids = named or []
-    if action not in ACTIONS:
-        text = f"There is no action {action!r}."
-        raise BadInput("ACTION", text, remedy=f"Use {', '.join(ACTIONS)}.")
     for typed in ids:
         if encodable(typed) != typed:
             raise BadInput("ID", f"{encodable(typed)!r} is not an id.")

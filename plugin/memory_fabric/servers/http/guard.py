@@ -177,9 +177,7 @@ class Guard:
 
 
 class ResponseSender:
-    """The response to a request, with security headers; it ends when the key of `holder` is
-    dropped.
-    """
+    """A response with security headers; it ends early if the key of `holder` is deleted."""
 
     def __init__(self, send: Send, keys: Holders) -> None:
         self._send, self._keys = send, keys
@@ -201,10 +199,10 @@ class ResponseSender:
 
 
 class Names:
-    """Host headers and origins that are our own; `host` is the address as a URL has it.
+    """The Host headers and origins of this server; `host` is the address as in a URL.
 
-    An allowed name counts without a port (behind TLS) and with ours, or exactly as it is written
-    where it has a port. Raises BadInput for what is no name.
+    An allowed name is valid without a port (behind TLS) and with the server's port, or exactly as
+    written if it has a port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import memory_fabric
@@ -55,7 +56,7 @@ END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """Writes ingested texts in batches; `store` is the thread of all other requests.
+    """A writer of ingested texts in batches; `store` is the thread of other requests.
 
     `on_accepted` is called after each commit, to start a worker. An error raised by `check` is the
     response to a text.
@@ -112,10 +113,7 @@ class BatchedWriter:
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why memory cannot be written now, without file names; empty if it can.
-
-        After a text that could not be stored, a test write is made.
-        """
+        """Return why memory cannot be written now, maybe after a test write; empty if it can."""
         if self.is_full:
             self._look()  # clients that are refused send no text that would trigger this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
@@ -143,31 +141,28 @@ class BatchedWriter:
             while self._waiting:
                 together = self._waiting[:MAX_TOGETHER]
                 del self._waiting[:MAX_TOGETHER]
-                await self._commit(together)
+                texts = [ingest for ingest, _ in together]
+                try:
+                    outcomes = await self._thread.ask(
+                        partial(_accepted, texts=texts), at_once=False
+                    )
+                except Exception as error:  # noqa: BLE001 - reported to the waiting requests
+                    self._is_proven = self._is_proven and not _is_trouble(error)
+                    outcomes = [error] * len(texts)
+                else:
+                    self._is_proven = not any(map(_is_trouble, outcomes))
+                    self._on_accepted()
+                    self._look()
+                for (ingest, answer), outcome in zip(together, outcomes, strict=True):
+                    self._bytes -= _bytes_of(ingest)
+                    if answer.done():
+                        continue  # the client has disconnected
+                    if isinstance(outcome, Exception):
+                        answer.set_exception(outcome)
+                    else:
+                        answer.set_result(outcome)
         finally:
             self._task = None
-
-    async def _commit(self, together: list[Waiting]) -> None:
-        texts = [ingest for ingest, _ in together]
-        try:
-            outcomes = await self._thread.ask(
-                lambda memory: _accepted(memory, texts), at_once=False
-            )
-        except Exception as error:  # noqa: BLE001 - reported to the waiting requests
-            self._is_proven = self._is_proven and not _is_trouble(error)
-            outcomes = [error] * len(texts)
-        else:
-            self._is_proven = not any(map(_is_trouble, outcomes))
-            self._on_accepted()
-            self._look()
-        for (ingest, answer), outcome in zip(together, outcomes, strict=True):
-            self._bytes -= _bytes_of(ingest)
-            if answer.done():
-                continue  # the client has disconnected
-            if isinstance(outcome, Exception):
-                answer.set_exception(outcome)
-            else:
-                answer.set_result(outcome)
 
     def _look(self) -> None:
         """Check the size of the backlog in the background, at most every two seconds."""

@@ -49,10 +49,7 @@ def digest_of(key: str) -> str:
 
 
 def kept(home: str) -> tuple[KeptKey, ...]:
-    """Return all permanent keys, the oldest first.
-
-    Raises StoreUnavailable if the file cannot be read: without keys, ingest would be open to all.
-    """
+    """Return the permanent keys, oldest first. Raises StoreUnavailable: none would open ingest."""
     path = path_in(home)
     try:
         text = files.read_text(path)
@@ -77,10 +74,7 @@ def _is_whole(key: KeptKey) -> bool:
 
 
 def make(home: str, name: str) -> str:
-    """Make a key, kept under this name or, where that is empty, `key-1`, `key-2` …; return it.
-
-    Raises BadInput for a name that is taken or no name, StoreUnavailable.
-    """
+    """Make and return a key of this name, or `key-1` …. Raises BadInput, StoreUnavailable."""
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _changed(home) as keys:
         taken = {other.name for other in keys}
@@ -161,10 +155,7 @@ class Keys:
         return bool(self._kept)
 
     def holder(self, key: str) -> str:
-        """Return the holder of the key; NOBODY if it is not valid.
-
-        It is compared with every key in constant time: how long that takes tells nothing of them.
-        """
+        """Return the holder of a key, NOBODY if it is not valid, in constant time."""
         self._look()
         hashed, holder = digest_of(key), NOBODY
         for known in self._kept:
@@ -173,10 +164,7 @@ class Keys:
         return START if _same(key, self.lasting) else holder
 
     def cookie_for(self, key: str) -> str:
-        """Return a cookie for the holder of a key, valid as long as that and no key; '' for none.
-
-        A single-use key is used up, and stands for the key of this run.
-        """
+        """Return the cookie of a key's holder, '' if there is none. A single-use key is used up."""
         used = [unused for unused in self._once if _same(key, unused)]
         self._once = [unused for unused in self._once if unused not in used]
         return self._cookies.get(START if used else self.holder(key), "")

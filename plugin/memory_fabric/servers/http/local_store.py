@@ -30,11 +30,7 @@ CLOSE_GRACE_S = 0.5
 
 
 class LocalStore(Store):
-    """The Store of one project of this machine, which any holder of a key may read and change.
-
-    With `only_served` other projects of the home are not shown. Up to `workers` processes answer
-    questions.
-    """
+    """The memory of one project of this machine, and of its home unless `only_served`."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""POST /api/changes: changes that a person makes on the page, each as its command would.
+"""POST /api/changes: changes that a person makes on the page, each like its command.
 
-A change names the version of the memory that was shown, or the code of a preview: what has changed
-since is refused with the current state, so that nobody's change is lost.
+A request has the version of the memory that the page showed, or the code of a preview. If the
+memory has changed since, it is refused with the current state, so that nobody's change is lost.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,24 +35,24 @@ from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
 Answer = dict[str, Any]
 
-# A person said it, on the page.
+# The provenance of what a person states on the page.
 BY = Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
 
 PATH = "/api/changes"
-# Sixteen thousand characters of each text, escaped in six bytes each.
+# Room for 16,384 characters of each text, escaped in six bytes each.
 MAX_BYTES = 512 << 10
 
 
 def is_preview(asked: PageChange) -> bool:
-    """Return True if a request only asks what a change would do."""
+    """Return True for a request that only previews a change."""
     return isinstance(asked, BroughtBody | ForgetBody | MergeBody | UndoBody) and asked.code is None
 
 
 def carry_out(memory: Memory, asked: PageChange) -> Answer:
-    """Make the change, or its preview, and return what was done as JSON.
+    """Make or preview the change, and return the result as JSON.
 
-    Raises Refused: 409 if what was shown has changed since; NotFound, BadInput, StoreUnavailable.
+    Raises Refused (409) if the memory has changed since, NotFound, BadInput, StoreUnavailable.
     """
     batch = memory.batch = memory.whole.batch = new_id()
     try:
@@ -144,18 +144,12 @@ def _merge(memory: Memory, asked: MergeBody) -> Answer:
     from memory_fabric.store.history import merge  # with the first change
 
     plan = merge.plan(memory, asked.into, asked.names)
-    parts = [
-        {
-            "name": part.name,
-            "type": part.type,
-            "observations": part.observations,
-            "relations": part.relations,
-        }
-        for part in (plan.into, *plan.others)
-    ]
-    code = _code(*(repr(part) for part in (plan.into, *plan.others)))
+    parts = (plan.into, *plan.others)
+    code = _code(*map(repr, parts))
     if asked.code is None:
-        return {"preview": {"into": plan.into.name, "entities": parts, "code": code}}
+        fields = ("name", "type", "observations", "relations")
+        rows = [{name: getattr(part, name) for name in fields} for part in parts]
+        return {"preview": {"into": plan.into.name, "entities": rows, "code": code}}
     _require_code(asked.code, code, "The entities have changed since this preview")
     merge.merge(memory, plan, BY)
     names = ", ".join(part.name for part in plan.others)

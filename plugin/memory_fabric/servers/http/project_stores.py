@@ -28,10 +28,9 @@ MAX_OPEN = 4
 
 
 class ProjectStores:
-    """The thread of the served project's memory, and those of other projects that were asked for.
+    """The stores of the served project and, unless `only_served`, of others on request.
 
-    With `only_served` there are no others: the server can be reached from other machines. A process
-    that `answers_one` request at a time does each in its own thread.
+    A process that `answers_one` request at a time does each in its own thread.
     """
 
     def __init__(
@@ -51,8 +50,9 @@ class ProjectStores:
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
-        """Run a job on the memory of a project, the same as a session there has; return its value
-        as JSON. `changes` says that the job writes. Raises FabricError and what the job raises.
+        """Return the value of a job on a project's memory as JSON.
+
+        `changes` says that the job writes. Raises FabricError and what the job raises.
         """
         store = await self._store_of(project)
 
@@ -149,9 +149,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the projects of this home and the candidates of all, none with `only_served`; a
-    confined server's projects have its domain.
-    """
+    """Return the home's projects and their proposals; of a confined server only its domain's."""
     from memory_fabric.recall import review  # with the first question
     from memory_fabric.store.projects import home_projects
     from memory_fabric.viewer.picture import candidate, presentable

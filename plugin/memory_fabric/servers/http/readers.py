@@ -76,10 +76,7 @@ class ReaderPool:
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
     ) -> Response:
-        """Have a reader run a job on the memory of a project, or `inside` where none runs.
-
-        `job` can be pickled. Raises StoreUnavailable if it ended several readers.
-        """
+        """Let a reader run a job, or `inside` if there is none. Raises StoreUnavailable."""
         ended = 0
         while self._readers:
             try:

@@ -57,10 +57,7 @@ MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
 
 
 async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the body, once all of it is here. Raises Refused: too large, too slow, or broken off.
-
-    A body that is announced as too large is refused before a byte of it is read.
-    """
+    """Return the complete body. Raises Refused: too large, even as announced, too slow, cut off."""
     announced = Headers(scope=scope).get("content-length", "")
     body = bytearray()
     try:
@@ -73,11 +70,9 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
                 else:
                     return bytes(body)
     except TimeoutError as error:
+        text = f"The body did not arrive within {BODY_S:g} seconds."
         raise Refused(
-            HTTPStatus.REQUEST_TIMEOUT,
-            "too_slow",
-            f"The body did not arrive within {BODY_S:g} seconds.",
-            headers={"Connection": "close"},
+            HTTPStatus.REQUEST_TIMEOUT, "too_slow", text, headers={"Connection": "close"}
         ) from error
     except ClientDisconnect as error:
         message = "The body is incomplete."
@@ -104,10 +99,7 @@ class WithBody:
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body of a request as a model.
-
-    Raises Refused: 400 unless it is a JSON object, 422 for an invalid field, and as `whole_body`.
-    """
+    """Return the body as a model. Raises Refused: 400 if it is no JSON object, 422 for a field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
@@ -144,9 +136,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the first wrong field, by its place in a list too, and what a sentence on it ends
-    with.
-    """
+    """Return the path of the first wrong field, and the predicate of a sentence about it."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
     field = ".".join(part for n, part in enumerate(place) if n or part not in ACTIONS)
@@ -234,26 +224,13 @@ class IngestBody(BaseModel):
     )
     key_decisions: Decisions | None = _field("What was decided, one sentence each.")
     domain: Domain | None = _field(f"The domain of the text; `{LEFT_OUT.domain}` by default.")
-    expert_domain: Domain | None = _field(
-        "An alias of `domain`; if both are sent, `domain` is used."
-    )
-    source_model: Name | None = _field(
-        f"The model that wrote the text; `{LEFT_OUT.source_model}` by default."
-    )
-    confidence: Share | None = _field(
-        f"The confidence of the sender; {LEFT_OUT.confidence} by default."
-    )
+    expert_domain: Domain | None = _field("Another name of `domain`, which has priority.")
+    source_model: Name | None = _field(f"The model; `{LEFT_OUT.source_model}` by default.")
+    confidence: Share | None = _field(f"The sender's; {LEFT_OUT.confidence} by default.")
     project: Name | None = _field("A tag that recall can filter by.")
-    session_id: Name | None = _field(
-        "The session; overlapping texts of one session are stored once."
-    )
-    idempotency_key: Name | None = _field(
-        "A repeated key with the same text is treated as the same ingest."
-    )
-    created_at: Time | None = _field(
-        "When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at most a day "
-        "ahead."
-    )
+    session_id: Name | None = _field("The session; its overlapping texts are stored once.")
+    idempotency_key: Name | None = _field("A repeated key with the same text stores nothing.")
+    created_at: Time | None = _field("ISO 8601, else UTC; from 1970 to a day ahead.")
 
     def as_ingest(self) -> Ingest:
         """Return the value that the store takes, its defaults filled in."""
@@ -304,9 +281,7 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Decide on one memory: keep, drop, let it replace what it contradicts, confirm, pin or unpin
-    it.
-    """
+    """Decide on one memory: keep, drop, confirm, pin or unpin it, or let it replace others."""
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
@@ -317,9 +292,7 @@ class _Confirmed(_Body):
 
 
 class BroughtBody(_Confirmed):
-    """Decide on all that a program or colleague brought and nobody confirmed, as `memory-fabric
-    review --holds NAME` and `--drop NAME` do.
-    """
+    """Confirm or forget all unconfirmed memories of a program or colleague, as `review` does."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")

@@ -54,9 +54,7 @@ ECHOES = ("query", "label", "notes", "searched")
 
 
 class Refused(Exception):
-    """An error response, raised where the error is found: a code for programs, a message, a remedy,
-    and the wrong field; `more` are further members of the error.
-    """
+    """An error response: code, message, remedy, the wrong field; `more` are further members."""
 
     def __init__(
         self,
@@ -77,9 +75,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Run a job on an open memory, and return its value as JSON: without the folders of this
-    machine, and without secrets that the question had.
-    """
+    """Return the value of a job as JSON, without local folders and the question's secrets."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
@@ -97,9 +93,7 @@ def answered(memory: Memory, job: Job) -> Response:
 
 
 def of_error(error: Exception) -> Response:
-    """Return the response for an exception without secrets; unexpected ones go to the terminal
-    only.
-    """
+    """Return the response for an exception, redacted; print one that is not ours."""
     if isinstance(error, Refused):
         return error.answer
     for kind, status, code, headers in STATUSES:

@@ -117,9 +117,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
         ],
         exception_handlers={
             HTTPException: of_route,
-            Refused: of_fault,
-            FabricError: of_fault,
-            Exception: of_fault,
+            **dict.fromkeys((Refused, FabricError, Exception), of_fault),
         },
         lifespan=living,
     )
@@ -142,13 +140,8 @@ class Api:
             message = f"This idempotency_key was used for another text, {outcome.id}."
             remedy = "Send a new text with a new key."
             raise Refused(HTTPStatus.CONFLICT, "conflict", message, remedy, field="idempotency_key")
-        queued = {
-            "status": "queued",
-            "domain": outcome.domain,
-            "length": outcome.length,
-            "id": outcome.id,
-        }
-        return JSONResponse(queued, HTTPStatus.ACCEPTED)
+        queued = {"status": "queued", "domain": outcome.domain, "length": outcome.length}
+        return JSONResponse(queued | {"id": outcome.id}, HTTPStatus.ACCEPTED)
 
     async def ingested(self, request: Request) -> Response:
         """Return the state of a text and the records made from it."""
@@ -226,11 +219,7 @@ class HealthApi:
 
 
 class McpEndpoint:
-    """The MCP endpoint `/mcp`; all clients share one memory.
-
-    The MCP SDK is imported at the first MCP request, so that serving only the page does not wait
-    for it.
-    """
+    """The MCP endpoint of all clients; it imports the SDK with the first request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -82,19 +82,14 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         return ipaddress.ip_address(LOCALHOST if host.lower() == "localhost" else host.strip("[]"))
     except ValueError as error:
-        raise BadInput(
-            "--host",
-            f"{host} is not an IP address.",
-            remedy="127.0.0.1, ::1 and localhost are of this machine alone; "
-            "names are for --allow-host.",
-        ) from error
+        remedy = (
+            "127.0.0.1, ::1 and localhost are of this machine alone; names are for --allow-host."
+        )
+        raise BadInput("--host", f"{host} is not an IP address.", remedy=remedy) from error
 
 
 class Listener:
-    """A socket that listens; `allowed` are names that Host headers may have besides.
-
-    Raises BadInput, CannotListen.
-    """
+    """A listening socket; Host headers may be `allowed`, too. Raises BadInput, CannotListen."""
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = is_loopback(host)
@@ -150,11 +145,10 @@ class Workers(Multiprocess):
 
 
 class Server(Listener):
-    """A server of this machine's memory that listens already; `run` answers until a signal comes.
+    """A server of this machine's memory; `run` answers until a signal comes.
 
     Up to `workers` processes answer questions, by default one for each processor, at most four.
-    Raises BadInput for an address that others reach when no key is kept, CannotListen,
-    StoreUnavailable when the kept keys cannot be read.
+    Raises BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
     """
 
     def __init__(
@@ -210,10 +204,10 @@ class Server(Listener):
 
 
 class TeamServer(Listener):
-    """A server of a team's log that listens already; `run` answers until a signal comes.
+    """A server of a team's log; `run` answers until a signal comes.
 
-    `dsn` is a connection string of libpq. With several workers each is a process of its own that
-    takes connections from the same socket. Raises BadInput, CannotListen.
+    `dsn` is a connection string of libpq. The processes of several workers share the socket. Raises
+    BadInput, CannotListen.
     """
 
     def __init__(
@@ -252,10 +246,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return how uvicorn serves an application: bounded, quiet, without trust in proxies.
-
-    With `workers` it is made in each of so many processes, by the function given.
-    """
+    """Return uvicorn's settings: bounded, quiet, no trust in proxies; with workers, a factory."""
     return uvicorn.Config(
         app,
         factory=workers > 0,
@@ -276,9 +267,7 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 on a connection that ends if no whole request comes in time, or nobody reads the
-    answer.
-    """
+    """HTTP/1.1 that closes connections with slow requests, and with unread answers."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

@@ -22,7 +22,7 @@ MAX_NAME_CHARS = 80
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """The new entities only; observations for known names are merged, and said (MEM-01)."""
+    """Return the new entities only; notes name merged observations and variants (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
     merged, variants = result.get("merged", ()), result.get("variants", {})
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
@@ -35,7 +35,7 @@ def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -
 
 
 def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """The new relations only; ends that did not exist are created, and said (MEM-02)."""
+    """Return the new relations only; a note names ends that were created (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
     note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
@@ -53,13 +53,13 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """A page of the project's and the user's graph in creation order (MEM-10)."""
+    """Return a page of the project's and the user's graph in creation order (MEM-10)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
+    """Return entities that match the query, best first, with relations (MEM-07, MEM-09)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     query, enough = arguments["query"], memory.settings.max_results
     # The best matches come first: half a page of them is rarely too little, and costs half.
@@ -68,19 +68,19 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """The entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
+    """Return the entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     names = arguments["names"]
     return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
 
 
 def whole_graph(memory: Memory) -> str:
-    """The resource: everything, as JSON (MEM-16)."""
+    """Return the resource: the whole graph as JSON (MEM-16)."""
     return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """The databases to read. Raises StoreUnavailable where one exists and none can be read."""
+    """Return the databases to read. Raises StoreUnavailable if none of those that exist can be."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -88,7 +88,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
-    """Return a page as an answer; its note says what it lacks, since models see nothing else."""
+    """Return a page as an answer, with a note about what is missing."""
     page, not_shown = view
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:
@@ -118,7 +118,7 @@ def _list_answer(
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Success, also when nothing matched; relations at either end go too (MEM-05, MEM-06)."""
+    """Delete; succeed even if nothing matched. Relations at either end go, too (MEM-05, MEM-06)."""
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))

@@ -1,8 +1,8 @@
 """The graph as the nine tools show it: project and user as one, whole, by name, by search.
 
-An answer is a page: whole entities with their relations, as many as fit, and the place where the
-next page begins. Of an entity that is longer than a page, those of its observations are shown that
-fit, and its further relations come on the next pages.
+An answer is a page: as many whole entities with their relations as fit, and the start of the next
+page. An entity that is longer than a page has only the observations that fit, and more relations on
+the next pages.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities of some names, and the relations at some of their ends, by numbers in creation order.
+# Entities, and relations that touch them by their numbers in creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 
 # A key that sorts relations in creation order, database by database; the relation; its size.
 Numbered = tuple[int, Relation, int]
 
-# Entities asked of the store at once: few first, for most answers are short.
+# Entities read at once: few at first, since most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
 # More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
 CHUNK_RELATIONS = 2000
-# Of a text that no page holds at least so much is shown, whatever page was asked for.
+# At least this much is shown of a text that is longer than any page.
 LEAST_CHARS = 200
 # No database has so many rows.
 MOST_ROWS = 1 << 62
-# What JSON adds around the texts of an entity, of an observation, of a relation.
+# Characters of JSON around the texts of an entity, an observation, a relation.
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
-    """A page of everything in creation order, and what was left out."""
+    """Return a page of everything in creation order, and a note about the rest."""
     everything = graph.read_if_small(databases) if start == Start() else None
     # Places count an entity of two databases twice.
     opener, ordered = in_databases(databases), _in_order(databases, start.place)
@@ -58,7 +58,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """The entities of exactly these names, and relations that touch one (MEM-07, MEM-08)."""
+    """Return the entities of these names with their relations (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing_in_order(db, names))
     ordered = list(dict.fromkeys(existing_names))
     found = page(
@@ -78,11 +78,11 @@ def opened(
 def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """A page of entities for the query, best first, with every relation that touches one (MEM-07).
+    """Return a page of entities for a query, best first, with their relations (MEM-07).
 
-    Found are all that hold the query as a substring (what the reference server finds) or hold all
-    its words apart; while these are fewer than `enough`, also those with some of them. An entity
-    that the query names by another of its usual names (k8s, Kubernetes) comes first.
+    It has entities with the query as a substring (like the reference server) or with all its words,
+    and if they are fewer than `enough`, those with some words. An entity that the query names by a
+    usual alias (k8s, Kubernetes) comes first.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -101,7 +101,7 @@ def found(
 
 
 def as_object(view: Graph) -> dict[str, Any]:
-    """The graph in the tools' form."""
+    """Return the graph in the form of the tools."""
     return {
         "entities": [
             {"name": name, "entityType": kind, "observations": list(texts)}
@@ -115,7 +115,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Places and names of all entities from a place on, one that lives in two databases once."""
+    """Yield positions and names of all entities from a position on, each name once."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -158,9 +158,9 @@ def _best_then_others(
 
 
 class Start(NamedTuple):
-    """The start of a page: the position of its first entity, and how many relations were shown.
+    """The start of a page: its first entity, and how many relations of it were shown.
 
-    Its text, the cursor of a call, is `<place>` or `<place>.<relations>`.
+    The cursor of a call is `<place>` or `<place>.<relations>`.
     """
 
     place: int = 0
@@ -179,7 +179,7 @@ class Page(NamedTuple):
 
 
 def start_of(cursor: str) -> Start:
-    """The start that a cursor names; an empty one names the first page. Raises BadInput."""
+    """Return the start that a cursor names; the first page for ''. Raises BadInput."""
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
@@ -235,11 +235,10 @@ def page(
     outgoing: bool = False,
     whole_first: bool = False,
 ) -> Page:
-    """The entities (place, name) in order, from the start on, with relations at either end.
+    """Fill a page with entities (position, name) from `start` on, and their relations.
 
-    `opener` reads them. With `outgoing` a relation comes with its source only: each once over all
-    pages. `whole_first` keeps the observations of a first entity that is too long. Relations are in
-    creation order.
+    `opener` reads them. With `outgoing` a relation comes only with its source: once over all pages.
+    `whole_first` keeps the observations of a first entity that is too long.
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
@@ -260,7 +259,7 @@ def page(
 
 
 def chars(view: Graph) -> int:
-    """The size of a graph in an answer, in characters of JSON."""
+    """Return the size of a graph in an answer, in characters of JSON."""
     return sum(map(_entity_chars, view.entities)) + sum(
         RELATION_CHARS + sum(map(len, relation)) for relation in view.relations
     )
@@ -277,16 +276,16 @@ class _Filled:
         self._cut: list[str] = []
 
     def wanted(self) -> int:
-        """The number of entities to read next: as many as are likely to fit, and one more."""
+        """Return the number of entities to read next: as many as may fit, and one more."""
         if not self._entities:
             return FIRST_CHUNK
         used = self._max_chars - self._free
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity; return how many of its relations did not fit, or None if it did not fit.
+        """Add an entity; return the number of relations that did not fit, None if it did not.
 
-        The first entity is always in, with as many of its relations as fit.
+        The first entity is always added, with as many of its relations as fit.
         """
         relations = self._relations
         size = _entity_chars(entity) + sum([n for key, _, n in around if key not in relations])
@@ -317,7 +316,7 @@ class _Filled:
         self._free -= size
 
     def _shortened(self, entity: Entity) -> Entity:
-        """The entity with as many of its observations as fit; of the first a part, if none does."""
+        """Return the entity with the observations that fit, or a part of the first."""
         texts: list[str] = []
         free = self._free - _entity_chars(entity._replace(observations=()))
         for text in entity.observations:

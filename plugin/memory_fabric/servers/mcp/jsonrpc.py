@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: a line into messages, and messages into a line.
+"""JSON-RPC 2.0: parse lines into messages, and format messages as lines.
 
 https://www.jsonrpc.org/specification, with what MCP narrows: parameters are an object, and an id is
 a text or a number.
@@ -24,7 +24,7 @@ INTERNAL_ERROR = -32603
 
 
 class Fault(Exception):
-    """The error that a message is answered with; `id` is None where the message told none."""
+    """The error in reply to a message; `id` is None if the message has none."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, id: Id | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Message:
 
 
 def value_of(line: bytes) -> Any:
-    """The JSON value of a line. Raises Fault."""
+    """Return the JSON value of a line. Raises Fault."""
     try:
         return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -49,7 +49,7 @@ def value_of(line: bytes) -> Any:
 
 
 def message_of(value: Any) -> Message | None:
-    """The message that a value is; None for an answer, since nothing is asked. Raises Fault."""
+    """Return the message in a value; None for a response, which needs no answer. Raises Fault."""
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, "Invalid Request", "a message is an object")
     stated = value.get("id")
@@ -71,7 +71,7 @@ def message_of(value: Any) -> Message | None:
 
 
 def error(fault: Fault, id: Id | None) -> dict[str, Any]:
-    """The answer to a request that failed, or to what was none."""
+    """Return the answer to a request that failed, or to a line that is no request."""
     fields = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
         fields["data"] = fault.data
@@ -79,12 +79,12 @@ def error(fault: Fault, id: Id | None) -> dict[str, Any]:
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """A message that wants no answer."""
+    """Return a message that needs no answer."""
     return {"jsonrpc": VERSION, "method": method, "params": params}
 
 
 def line_of(message: dict[str, Any]) -> bytes:
-    """A message as one line."""
+    """Return a message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair goes back as it came: as an escape
@@ -97,18 +97,18 @@ def _is_id(stated: object) -> bool:
     return isinstance(stated, str | int) and not isinstance(stated, bool)
 
 
-# Answers of our own tools are text for a model's eyes: its attention is the budget.
+# Answers of our own tools are read by a model, so they are short.
 MAX_ANSWER_CHARS = 4000
-# Kept free for the line that says what was left out.
+# Reserved for the line about what was left out.
 NOTE_CHARS = 100
 # The JSON of a text; other scripts stay as they are.
 quoted: Callable[[str], str] = encode_basestring
 
 
 class Outcome(NamedTuple):
-    """The texts of an answer, the structure beside them (None for text only), and its kind.
+    """An answer: its texts, the structure beside them (None for text only), and its kind.
 
-    `changed` says that the graph may differ from before: subscribers are told.
+    `changed` means that the graph may have changed, so that subscribers are notified.
     """
 
     texts: tuple[str, ...]
@@ -118,12 +118,12 @@ class Outcome(NamedTuple):
 
 
 def failure(text: str) -> Outcome:
-    """An answer that says what went wrong."""
+    """Return the answer that reports an error."""
     return Outcome((text,), failed=True)
 
 
 def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
-    """The outcome with more to say: as texts, and in the note of a structure."""
+    """Return the outcome with notes, as texts and in the structure."""
     if not notes:
         return outcome
     outcome = outcome._replace(texts=(*outcome.texts, *notes))
@@ -134,7 +134,7 @@ def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
-    """The first lines that fit, and how many were left out."""
+    """Return the first lines that fit, and the number of those left out."""
     used, fitting = 0, []
     for line in lines:
         used += len(line) + 1
@@ -147,7 +147,7 @@ def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CH
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as a `tools/call` result."""
+    """Return the outcome as a `tools/call` result."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
     if outcome.structure is not None:
         result["structuredContent"] = outcome.structure
@@ -157,11 +157,11 @@ def wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_json(value: Any, margin: str = "\n") -> str:
-    """The value as `JSON.stringify(value, null, 2)` writes it; `margin` begins each line."""
+    """Format a value as `JSON.stringify(value, null, 2)` does; `margin` begins each line."""
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
-    # Most of a graph is texts: they are not worth a call each.
+    # Most values of a graph are texts, which need no recursive call.
     if isinstance(value, dict) and value:
         items = [
             f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"
@@ -175,7 +175,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
 
 
 def whole_text(value: Any) -> Any:
-    """The same JSON value with lone surrogates in its texts as U+FFFD: UTF-8 cannot carry them."""
+    """Return the JSON value with lone surrogates, which UTF-8 has not, replaced by U+FFFD."""
 
     def whole(text: str) -> str:
         if text.isascii():

@@ -36,7 +36,7 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """The best hits of every source, one a line, with what was left out and what failed."""
+    """Return the best hits of all sources, one a line, and what was left out or failed."""
     from memory_fabric.recall.pipeline import Fabric  # late: a client may never ask
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
@@ -63,7 +63,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now: str) -> None:
-    """Count an answer among what its session was told, where that can be written."""
+    """Count an answer among its session's injections, if that can be written."""
     if not by.session or not memory.settings.writes:
         return
     from memory_fabric.store.conversations import sessions, worth  # late: a client may never ask
@@ -76,10 +76,9 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement; return its id, entities, tiers and contradictions, or the known record.
+    """Store a statement; return its confirmation. Only the user may restore a forgotten one.
 
-    What was forgotten is not stored again: only the user may bring it back. Raises BadInput for a
-    text without a letter or digit: it would be like any other such, and not found.
+    Raises BadInput for a text without a letter or digit, which could not be found.
     """
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
@@ -145,10 +144,9 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return provenance and record by the words of the user in `from`, checked as a note's are, and
-    the sentences that these are.
+    """Return provenance, record and sentences after the check of the user's words in `from`.
 
-    Words that were not typed in this session leave no trace. Nobody typed a subagent's task.
+    Words that were not typed in this session are ignored, and all words in a subagent's call.
     """
     if not arguments.get("from") or by.agent:
         return by, record, ""
@@ -183,7 +181,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the value of a field that has two names. Raises BadInput for two values."""
+    """Return the value of a field with two names. Raises BadInput for two values."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
@@ -206,9 +204,9 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the record that the call replaces, by its id or by words that mean it for certain.
+    """Return the record that a call replaces, by id or unambiguous words.
 
-    Raises NotFound for an unknown id, and BadInput for a record of another scope or domain.
+    Raises NotFound for an unknown id, BadInput for another scope or domain.
     """
     name = _bare(arguments.get("instead_of", ""))
     if not name:
@@ -222,12 +220,11 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
         ]
     old = record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
-        raise BadInput(
-            "instead_of",
+        text = (
             f"{name} has the scope {old.scope} and the domain {old.domain}, the new memory "
-            f"{record.scope} and {record.domain}.",
-            remedy="State the same scope and domain.",
+            f"{record.scope} and {record.domain}."
         )
+        raise BadInput("instead_of", text, remedy="State the same scope and domain.")
     return [old]
 
 

@@ -59,7 +59,7 @@ NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
 
-# Which change of what a listener may ask for; ours has the last only, and promises them all.
+# Changes that a listener may ask for; only the last occurs here, and all are promised.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 
 _OBJECT: Schema = {"type": "object"}
@@ -67,7 +67,7 @@ _URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
 _CLIENT = whole(name=STRING, version=STRING)
 _FILTER: Schema = dict.fromkeys(CHANGES, BOOLEAN) | {"resourceSubscriptions": array(STRING)}
-# What the parameters of each method hold, as far as they are read here.
+# The schemas of the parameters of each method, as far as they are used here.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
     "ping": _OBJECT,
@@ -81,7 +81,7 @@ PARAMS: Mapping[str, Schema] = {
     "resources/unsubscribe": _URI,
     "subscriptions/listen": whole(notifications={"type": "object", "properties": _FILTER}),
 }
-# Results that a client may keep: for no time, since any process may change the memory.
+# No result may be cached, since any process may change the memory.
 KEPT = {"ttlMs": 0, "cacheScope": "private"}
 SERVER_INFO = {"name": NAME, "title": TITLE, "version": __version__}
 RESOURCES = {"resources": [GRAPH], **KEPT}
@@ -107,8 +107,8 @@ DISCOVERY = {
 def check(method: str, params: Mapping[str, Any]) -> None:
     """Raise Fault for invalid parameters of a method.
 
-    A parameter that is null counts as absent, as does one inside the filter of a listener; only
-    `arguments` may not be null, as in the reference server.
+    Null parameters, also in the filter of a listener, count as absent; only `arguments` may not be
+    null, as in the reference server.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")
@@ -144,7 +144,7 @@ def invalid(because: str = "") -> Fault:
 
 
 def greeting(requested: str) -> dict[str, Any]:
-    """The result of `initialize`: the requested version where it is spoken, else the newest."""
+    """Return the result of `initialize`: the requested version if supported, else the newest."""
     is_supported = requested in HANDSHAKE_VERSIONS
     return {
         "protocolVersion": requested if is_supported else HANDSHAKE_VERSIONS[-1],
@@ -155,7 +155,7 @@ def greeting(requested: str) -> dict[str, Any]:
 
 
 def tool_list(*, modern: bool) -> dict[str, Any]:
-    """The result of `tools/list`; 2026-07-28 knows no `execution`."""
+    """Return the result of `tools/list`; 2026-07-28 has no `execution`."""
     tools = [listed(tool) for tool in TOOLS]
     if modern:
         tools = [{k: v for k, v in tool.items() if k != "execution"} for tool in tools]
@@ -163,7 +163,7 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
 
 
 def not_found(uri: str) -> Fault:
-    """The error of a resource that is not there, in the reference server's words."""
+    """Return the error for an unknown resource, in the reference server's words."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
 
 
@@ -174,7 +174,7 @@ def client_name(params: Mapping[str, Any]) -> str:
 
 
 def versions(requested: Any) -> dict[str, Any]:
-    """Return what an error about a version says."""
+    """Return the data of an error about a version."""
     answer: dict[str, Any] = {"supported": [MODERN_VERSION]}
     return {**answer, "requested": requested} if isinstance(requested, str) else answer
 

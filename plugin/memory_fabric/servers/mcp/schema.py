@@ -1,8 +1,8 @@
 """The tools as clients see them, and the check of values by their schemas.
 
 The first nine are the reference memory server's, field by field (MEM-14, MEM-15; compared with the
-recorded `tests/contract/memory-server.tools.json`), but for the words of descriptions, and for the
-dialect of what comes in, which tells a model nothing; the last four are ours.
+recorded `tests/contract/memory-server.tools.json`), except for descriptions and the dialect of
+input schemas; the last four are ours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ class Tool(NamedTuple):
     """One tool; `output` is empty for tools that answer text only."""
 
     name: str
-    title: str
     description: str
     input: Schema
     output: Schema = {}
@@ -36,9 +35,13 @@ class Tool(NamedTuple):
     deletes: bool = False
     drop_in: bool = True
 
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").title()
+
 
 def listed(tool: Tool) -> dict[str, Any]:
-    """The tool as `tools/list` shows it."""
+    """Return the tool as `tools/list` shows it."""
     wire: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
@@ -58,12 +61,8 @@ def listed(tool: Tool) -> dict[str, Any]:
     return wire
 
 
-def _described(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
 def _text(description: str) -> Schema:
-    return _described(STRING, description)
+    return {**STRING, "description": description}
 
 
 def _number(most: int, description: str) -> Schema:
@@ -76,7 +75,7 @@ def array(items: Schema) -> Schema:
 
 
 def _texts(description: str) -> Schema:
-    return _described(array(STRING), description)
+    return {**array(STRING), "description": description}
 
 
 def needing(required: Iterable[str], properties: Schema) -> Schema:
@@ -94,12 +93,12 @@ def _closed(**properties: Schema) -> Schema:
 
 
 def _result(**properties: Schema) -> Schema:
-    """A closed object of these properties, with room for a note (nothing that models see else)."""
+    """Return the schema of a result with these properties and a note, all that models see of it."""
     schema = {"$schema": DIALECT, **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# In results, which no model reads the schema of, as the reference server has them.
+# Schemas of results, as the reference server has them; no model reads these.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
 # `from` is a word of Python, so the properties are given as a mapping.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
@@ -107,7 +106,7 @@ _ADDED = array(_closed(entityName=STRING, addedObservations=array(STRING)))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
 
-# In arguments, for the model.
+# Schemas of arguments, with descriptions for the model.
 _FACTS, _EXACT_NAME, _EXACT_NAMES = "One fact each.", "Exact name.", "Exact names."
 _NEW_ENTITY = whole(
     name=_text("Unique."),
@@ -118,31 +117,29 @@ _RELATION = whole(
     **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
 )
 
+_DELETION = whole(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
+
 NINE = (
     Tool(
         "create_entities",
-        "Create Entities",
         "Create entities; known ones get the observations they lack.",
         whole(entities=array(_NEW_ENTITY)),
         _result(entities=_ENTITIES),
     ),
     Tool(
         "create_relations",
-        "Create Relations",
         "Create relations in active voice (api uses Redis).",
         whole(relations=array(_RELATION)),
         _result(relations=_RELATIONS),
     ),
     Tool(
         "add_observations",
-        "Add Observations",
         "Add observations to entities that exist.",
         whole(observations=array(whole(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))),
         _result(results=_ADDED),
     ),
     Tool(
         "delete_entities",
-        "Delete Entities",
         "Delete entities with their relations.",
         whole(entityNames=_texts(_EXACT_NAMES)),
         _SUCCESS,
@@ -150,19 +147,13 @@ NINE = (
     ),
     Tool(
         "delete_observations",
-        "Delete Observations",
         "Delete single observations.",
-        whole(
-            deletions=array(
-                whole(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
-            )
-        ),
+        whole(deletions=array(_DELETION)),
         _SUCCESS,
         deletes=True,
     ),
     Tool(
         "delete_relations",
-        "Delete Relations",
         "Delete relations; the entities stay.",
         whole(relations=array(_RELATION)),
         _SUCCESS,
@@ -170,7 +161,6 @@ NINE = (
     ),
     Tool(
         "read_graph",
-        "Read Graph",
         "Read the whole graph; prefer recall when it is large.",
         {"type": "object", "properties": {"cursor": CURSOR}},
         _GRAPH,
@@ -178,7 +168,6 @@ NINE = (
     ),
     Tool(
         "search_nodes",
-        "Search Nodes",
         "Search names, types and observations of entities, best match first.",
         needing(["query"], {"query": _text("Words or a part; empty: all."), "cursor": CURSOR}),
         _GRAPH,
@@ -186,7 +175,6 @@ NINE = (
     ),
     Tool(
         "open_nodes",
-        "Open Nodes",
         "Open entities by exact name, with their relations.",
         needing(["names"], {"names": _texts(_EXACT_NAMES), "cursor": CURSOR}),
         _GRAPH,
@@ -196,7 +184,6 @@ NINE = (
 
 RECALL = Tool(
     "recall",
-    "Recall",
     "Search memory: decisions, preferences, problems, the graph, past sessions.",
     needing(
         ["query"],
@@ -220,7 +207,6 @@ RECALL = Tool(
 
 REMEMBER = Tool(
     "remember",
-    "Remember",
     "Keep a fix, or what the user decides, prefers, forbids or corrects.",
     needing(
         ["text"],
@@ -242,7 +228,7 @@ REMEMBER = Tool(
                 "(this session), global (best practice).",
             },
             "domain": _text("Namespace in the project."),
-            "pinned": _described(BOOLEAN, "Show at each session start."),
+            "pinned": {**BOOLEAN, "description": "Show at each session start."},
         },
     ),
     drop_in=False,
@@ -250,7 +236,6 @@ REMEMBER = Tool(
 
 FORGET = Tool(
     "forget",
-    "Forget",
     "Forget what the user wants gone. The first call previews it and gives a code.",
     needing(
         ["what"],
@@ -265,7 +250,6 @@ FORGET = Tool(
 
 HISTORY = Tool(
     "history",
-    "History",
     "Who said this, when, in which session, and what changed since.",
     needing(
         ["name"],
@@ -292,11 +276,10 @@ TYPES: Mapping[str, type] = {
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the words of the reference server and JavaScript's types.
+    """Yield the errors of a value in the reference server's words and JavaScript's types.
 
-    For example `Invalid input: expected string, received number at entities[0].name`. Understands
-    type, enum, minimum, maximum, items, properties, required. Keys that the schema does not name
-    are ignored (MEM-12).
+    For example `Invalid input: expected string, received number at entities[0].name`. It supports
+    type, enum, minimum, maximum, items, properties and required; other keys are ignored (MEM-12).
     """
     expected = schema["type"]
     if not _is(expected, value):
@@ -331,7 +314,7 @@ def _is(expected: str, value: Any) -> bool:
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """A valid value with only the keys that the schema names (MEM-12), or all if it names none."""
+    """Return a valid value with the keys of the schema (MEM-12), or all if it names none."""
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:

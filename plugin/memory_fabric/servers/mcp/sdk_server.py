@@ -50,10 +50,7 @@ async def called(
     params: types.CallToolRequestParams,
     answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]],
 ) -> dict[str, Any]:
-    """Return the result of `tools/call`, whose outcome `answer` gives for valid arguments.
-
-    It is a plain mapping, so that no large graph is copied into models.
-    """
+    """Return the result of `tools/call` as a plain mapping; `answer` gives its outcome."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
@@ -68,9 +65,7 @@ async def called(
 async def resource_read(
     params: types.ReadResourceRequestParams, whole_graph: Callable[[], Awaitable[str]]
 ) -> types.ReadResourceResult:
-    """Return the graph as an MCP resource. Raises MCPError if another URI is asked for, or if the
-    graph cannot be read.
-    """
+    """Return the graph as a resource. Raises MCPError for another URI or an unreadable graph."""
     if str(params.uri) != GRAPH_URI:
         missing = protocol.not_found(str(params.uri))
         raise MCPError(missing.code, missing.message)

@@ -1,7 +1,7 @@
-"""One client's connection: its messages in, the answers and notifications out.
+"""One client's connection, whatever the transport: messages in, answers and notifications out.
 
-Nothing here knows a transport. Lines come in one thread; what asks the memory is answered by the
-store's thread, in the order it was asked, everything else at once.
+Lines come in one thread. Requests to the memory are answered by the store's thread, in their order,
+all others at once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """A connection. `send` is given whole lines, by any thread, and must not wait for the client.
+    """A connection. Any thread calls `send` with whole lines; it must not wait for the client.
 
-    `said_by` stamps what is written; `place` is the folder that the client works in.
+    `said_by` is the provenance of writes; `place` is the folder that the client works in.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Requests without an answer, and of these the listeners, each with what it listens to.
+        # Requests without an answer yet; of these the listeners, True if one hears of the graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
@@ -68,14 +68,14 @@ class Session:
                 self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
-        """The client says no more: end its listening, wait for the answers that are still owed."""
+        """End the client's listeners, and wait for answers to its other requests."""
         for request in list(self._listening):
             self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
     def _answer(self, request: Message) -> Result | None:
-        """The result of a request, or None where it is answered later. Raises Fault."""
+        """Return the result of a request, None if it comes later. Raises Fault."""
         method, params = request.method, request.params
         meta, greets = params.get("_meta"), method == "initialize"
         enveloped = isinstance(meta, dict) and protocol.VERSION_KEY in meta
@@ -164,7 +164,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # after what was asked before it
+        self._ask(request, lambda memory: None, done)  # after the requests before it
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -187,7 +187,7 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # of what it asks for nothing ever changes: the memory is not looked at
+            begun()  # nothing that it asks for ever changes
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
         """Start watching from the current state, without reporting earlier changes."""
@@ -208,7 +208,7 @@ class Session:
         *,
         changes: bool = False,
     ) -> None:
-        """Have the store's thread do a job, and answer with what `done` makes of it."""
+        """Run a job in the store's thread, and answer with what `done` makes of its result."""
 
         def finish(value: Any, error: BaseException | None) -> None:
             self._finish(request, lambda: done(value, error))
@@ -216,10 +216,10 @@ class Session:
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
     def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
-        """Answer with this result, or with the fault that it raises; None is answered later."""
+        """Answer with the result, unless it is None, or with the fault that is raised."""
         try:
-            found = answering()
-            answer = None if found is None else self._result(request, found)
+            result = answering()
+            answer = None if result is None else self._result(request, result)
         except Fault as fault:
             answer = jsonrpc.error(fault, request.id)
         except Exception as error:  # noqa: BLE001 - one failing request must not end the others
@@ -230,7 +230,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Answer a request, but for one that is answered already, or that nobody waits for."""
+        """Answer a request unless it was answered or cancelled; None answers nothing."""
         with self._settled:
             if request not in self._open:
                 return
@@ -252,7 +252,7 @@ class Session:
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
-        """The answer with a result of this era: stamped, or without newer fields."""
+        """Return the response of this protocol era: with its stamp, or without newer fields."""
         if self._modern:
             meta = {**found.get("_meta", {}), protocol.SERVER_KEY: protocol.SERVER_INFO}
             found = {**found, "resultType": "complete", "_meta": meta}

@@ -42,9 +42,9 @@ else:
     import _signal as signal  # the module above it brings enum, which is half of a start
 
 INPUT = 0
-# What a client asks for once it has greeted; then nothing waits for this server for a moment.
+# The first request after the greeting; afterwards the client waits for nothing for a moment.
 LISTED = b'"tools/list"'
-# A client that stops its servers sends SIGINT and, 100 ms later, SIGTERM.
+# A client stops its servers by SIGINT and, 100 ms later, SIGTERM.
 SIGNAL_GRACE_S = 0.08
 # After the end of input: for the answers still owed, then for the memory to close.
 ANSWERS_GRACE_S = 10.0
@@ -52,10 +52,10 @@ CLOSE_GRACE_S = 5.0
 
 
 def main(environ: Mapping[str, str] | None = None) -> NoReturn:
-    """Serve until standard input ends or a signal comes; then end the process.
+    """Serve until the input ends or a signal comes; then end the process.
 
-    Nothing but JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable before
-    their answer, so leaving has nothing to save but the work in hand.
+    Only JSON-RPC reaches standard output (MEM-20). Writes are durable before they are acknowledged,
+    so that nothing is lost at the end.
     """
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
@@ -107,7 +107,7 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
 
 
 def _interrupt() -> None:
-    """Nobody reads our answers: end as by a signal, which reaches the thread that reads lines."""
+    """End as by a signal, which reaches the thread that reads lines: no one reads answers."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
@@ -134,17 +134,17 @@ def _open(settings: Settings) -> Memory:
 
 
 READ_BYTES = 1 << 16
-# What a pipe takes in one piece where it takes anything at all (POSIX says at least 512).
+# The bytes that a writable pipe takes in one piece (POSIX: at least 512).
 PIECE_BYTES = 4096
 
 
 def lines(handle: int) -> Iterator[bytes]:
-    """Every line until the input ends, the last one also without its end; of any length."""
+    """Yield lines of any length until the input ends; the last may lack its line end."""
     begun: list[bytes] = []
     while True:
         try:
             data = os.read(handle, READ_BYTES)
-        except OSError:  # it was closed before we began, or is no place to read from
+        except OSError:  # it was closed before the start, or is not readable
             break
         if not data:
             break
@@ -158,11 +158,10 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """Lines on their way to the client, each whole, in the order they were sent.
+    """A writer of whole lines that never blocks the sender.
 
-    What the client takes at once is written by whoever sends it. Where it reads too slowly, a
-    thread of its own waits for it, so that requests are read and worked on all the same; `gone` is
-    called, once, when it reads no longer.
+    If the client reads slowly, a background thread drains the queue. `gone` is called once when the
+    client has closed its end.
     """
 
     def __init__(self, handle: int, gone: Callable[[], None]) -> None:
@@ -181,7 +180,7 @@ class Output:
         with self._written:
             self._lines.append(line)
             if self._busy:
-                return  # whoever writes now takes it along
+                return  # the current writer writes it, too
             self._busy = True
         self._write(wait=False)
 
@@ -203,7 +202,7 @@ class Output:
                     piece = remaining if wait else remaining[:PIECE_BYTES]
                     remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
-            # It stays busy: what is sent from now on is for nobody.
+            # It stays busy, so that nothing more is written.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
 
@@ -218,7 +217,7 @@ class Output:
 
 
 def claimed_output() -> int:
-    """A private handle of standard output, which itself now leads to standard error (MEM-20)."""
+    """Return a private handle of standard output, and redirect the stream to stderr (MEM-20)."""
     if sys.stdout is not None:
         sys.stdout.flush()
     handle = os.dup(1)
@@ -230,11 +229,10 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder that the server was started in counts as the client's from when a command or a
-    hook has begun a memory of it; before, and elsewhere, the memory is the user's alone.
+    """The folder that the server was started in: the client's once it has a memory of its own.
 
-    So what `memory-fabric import` brings in a folder is there for the server of that folder, and a
-    desktop client that starts its servers anywhere begins no project there.
+    Before a command or hook has begun one there, the server has the user's memory alone, since a
+    desktop client starts its servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -245,16 +243,16 @@ class WorkingFolder:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # it was deleted
             pass
-        # The registry as it was read, and the path of the graph that it tells; '' for none.
+        # The stamp of the registry that was read, and the path of its graph; '' for none.
         self._stamp: tuple[int, int] | None = None
         self._graph = ""
 
     def settings(self) -> Settings:
-        """The settings with the folder that counts now."""
+        """Return the settings with the folder that counts now."""
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """True if the folder counts though the client does not state it; costs two stats."""
+        """Return True if the folder has a memory; costs two stats."""
         if not self._folder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)

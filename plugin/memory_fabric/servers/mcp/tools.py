@@ -35,17 +35,16 @@ CALLS: Mapping[str, Call] = {
     "forget": history_tools.forget,
     "history": history_tools.history,
 }
-# What these say may lie in a stated domain; `expert_domain` is another name of `domain`. One who is
-# isolated states none: what he says lies in his own.
+# Tools whose statements may name a domain; isolated callers have only their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# These show one domain alone if they are given one; within a caller's own bounds.
+# Tools that show one domain if it is stated, within the caller's isolation.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 # Another name of `type`, as notes have it; it is not listed, to save tokens.
 _STATED = SCHEMAS["remember"]
 SCHEMAS["remember"] = {**_STATED, "properties": {**_STATED["properties"], "kind": STRING}}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
-# More would bury the first, which is nearly always the one that explains the others.
+# The first problem nearly always explains the others.
 MAX_PROBLEMS = 10
 
 
@@ -73,7 +72,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
-    """The domain that a call states under either of its names; '' for none."""
+    """Return the domain that a call states under either of its names, or ''."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
@@ -84,10 +83,10 @@ def call(
     said_by: Provenance,
     calls: Mapping[str, Call] = CALLS,
 ) -> Outcome:
-    """The outcome of a call that `complaint` found nothing wrong with; `calls` are the tools."""
+    """Return the outcome of a valid call; `calls` are the functions of the tools."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # Dropped, as what no schema lists is, they would widen what is searched.
+        # These are not in the schema; without them, more would be searched.
         usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
@@ -125,8 +124,8 @@ WITHOUT_ID = (
 class RequestHandler:
     """Requests of MCP clients to a memory, independent of the transport.
 
-    `said_by` stamps what is written; `place` is the folder that the clients work in, where that is
-    not the memory's. What a call changes is no news to `watch`.
+    `said_by` is the provenance of writes; `place` is the clients' folder if it is not the memory's.
+    Changes by calls are not reported to `watch`.
     """
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
@@ -140,13 +139,13 @@ class RequestHandler:
         meta: Mapping[str, Any] | None,
         client: str,
     ) -> Outcome:
-        """The outcome of a tool's call that `complaint` found nothing wrong with.
+        """Return the outcome of a valid call of a tool.
 
-        A call whose `meta` has no id is from no agent, unless the client of this name has agents.
-        Raises FabricError if the caller is unknown but must be known, memory is switched off, or
-        config.toml cannot be read.
+        A call without an id in `meta` is not by an agent, unless the client of this name has
+        agents. Raises FabricError if the caller must be known and is not, memory is switched off,
+        or config.toml cannot be read.
         """
-        # Before the scope of the caller is found: domains may have been isolated meanwhile.
+        # First: domains may have been isolated meanwhile.
         store_thread.renew(memory)
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
