@@ -41,8 +41,10 @@ class Truth:
         self.unwanted: dict[str, set[str]] = {}
         # Closed by another member, who alone sees it so.
         self.closed_by_others: set[str] = set()
-        # Members by entity that they deleted with what others said of it.
+        # Members by entity that they deleted with what others said of it, or merged.
         self.deleted: dict[str, set[str]] = {}
+        # Texts and names that were purged: no file may hold them.
+        self.purged: set[str] = set()
 
 
 def single_of(machines: Sequence[Machine]) -> set[str]:
@@ -62,7 +64,8 @@ def compare(
     """Compare machines that have exchanged everything."""
     with closing(server.superuser()) as connection:
         rows = connection.execute(
-            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%', "
+            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%' OR key IN "
+            "(SELECT key FROM memory_fabric.operations WHERE kind = 'purge'), "
             "CASE kind WHEN 'sealed' THEN author END "
             "FROM memory_fabric.operations WHERE kind <> 'purge'"
         ).fetchall()
@@ -83,7 +86,8 @@ def compare(
         differing += _unlike(machine, view, machines[0], views[0], truth)
         differing += _against_truth(machine, view, truth, single)
         differing += _graph_unlike(machine, machines[0], truth)
-    differing += _own_unlike(machines)
+        differing += _still_held(machine, truth, server)
+    differing += _own_unlike(machines, truth)
     return Found(
         rounds=rounds,
         counts=dict(sorted(counts.items())),
@@ -180,16 +184,31 @@ def _against_truth(
             yield f"{machine.name}: {text}: the last reason was {reason}, not {why}"
 
 
-def _own_unlike(machines: Sequence[Machine]) -> Iterator[str]:
-    """Yield what machines of one user hold differently of what is for this user alone."""
-    seen: dict[str, tuple[str, set[tuple[str, str, str]]]] = {}
+def _own_unlike(machines: Sequence[Machine], truth: Truth) -> Iterator[str]:
+    """Yield the rows that machines of one user have otherwise than the first of them.
+
+    A deleted entity takes what others said of it from the machine on which it was deleted.
+    """
+    firsts: dict[str, tuple[str, dict[str, list[str]]]] = {}
     for machine in machines:
         if machine.key is None:
             continue
-        private = {(id_, one.what, one.why) for id_, one in machine.records("user").items()}
-        # What one machine forgot of others, all of them forgot.
-        shown = machine.records().values()
-        private |= {(one.id, one.what, one.author) for one in shown if is_of_others(one)}
-        name, first = seen.setdefault(machine.member, (machine.name, private))
-        if private != first:
-            yield f"{machine.name}: {private ^ first} differ from {name}"
+        name, first = firsts.setdefault(machine.member, (machine.name, machine.rows()))
+        for kind, rows in machine.rows().items():
+            for row in sorted(set(rows) ^ set(first[kind])):
+                where = machine.name if row in rows else name
+                deleted = (e for e, by in truth.deleted.items() if machine.member in by)
+                if not any(f"'{entity}'" in row for entity in deleted):
+                    yield f"{machine.name}: {kind}, only on {where}: {row}"
+
+
+def _still_held(machine: Machine, truth: Truth, server: Server) -> Iterator[str]:
+    """Yield what was purged and is still in a file of a machine, or on the server."""
+    for text in machine.held(truth.purged):
+        yield f"{machine.name}: purged and still there: {text}"
+    with closing(server.superuser()) as connection:
+        for text in truth.purged:
+            query = "SELECT count(*) FROM memory_fabric.operations WHERE payload::text LIKE %s"
+            [number] = connection.execute(query, (f"%{text}%",)).fetchone() or (0,)
+            if number:
+                yield f"purged and in {number} operations on the server: {text}"

@@ -8,54 +8,37 @@ of every kind, and all that was said and not forgotten.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest import mock
 
 from memory_fabric.capture import edit as editing
 from memory_fabric.capture.edit import Edit
-from memory_fabric.errors import FabricError
-from memory_fabric.models import Record
 from memory_fabric.sharing.remote import clone as cloning
 from memory_fabric.sharing.remote.clone import Clone
 from memory_fabric.sharing.remote.joining import OWN, log_of
 from memory_fabric.sharing.remote.log import ME
-from memory_fabric.sharing.replica.own import EVIDENCE
 from memory_fabric.sharing.team.errors import NotAllowed, Passing
 from memory_fabric.sharing.team.exchange import Exchange
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import GIT, USER, Outcome, Tie
-from memory_fabric.store import records
-from memory_fabric.store.history import merge, undo
 from team_log.cluster import SPACE
 from team_log.comparison import Found, Truth
-from team_log.machines import Interrupted, Machine, Steps
-from team_log.rounds import DAY_S, NAMES, TOOL, Rounds
+from team_log.machines import KILLED_WITHIN_S, Interrupted, Machine, Steps
+from team_log.rounds import DAY_S, PASSES, Rounds
 from team_log.rounds import USER as BY_USER
 
 # How far the clock of each machine is off.
 CLOCKS = {"laptop": 0.0, "desktop": -DAY_S, "tablet": DAY_S, "server": 0.0, "old": 0.0}
 # An exchange has some ten processes of git for each of its two ties.
 STEPS = 24
-KILLED_WITHIN_S = 0.03
-# Passes of all machines at the end, until nothing is exchanged any more.
-PASSES = 12
-# Fields of a record that are this machine's own.
-LOCAL = ("session", "agent", "origin", "evidence")
-GRAPH = {
-    "entities": "SELECT name, type, domain FROM entities",
-    "aliases": "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity",
-    "observations": "SELECT e.name, o.text, o.trust, o.source, o.domain, o.created_at "
-    "FROM observations AS o JOIN entities AS e ON e.id = o.entity WHERE o.record = ''",
-    "relations": "SELECT s.name, r.type, t.name, r.domain FROM relations AS r JOIN entities AS s "
-    "ON s.id = r.source JOIN entities AS t ON t.id = r.target WHERE r.record = ''",
-}
+GIT_KILLED_WITHIN_S = 0.03
 
 
 class GitMachine(Machine):
@@ -82,24 +65,6 @@ class GitMachine(Machine):
                 log = log_of(self.memory, tie, self.key)
                 total = total.plus(Exchange(self.memory, tie, log, self.key).run())
         return total
-
-    def rows(self) -> dict[str, list[str]]:
-        """Return all rows that travel, by kind."""
-        found: dict[str, list[str]] = {}
-        for kind in ("project", "user"):
-            found[f"operations of {kind}"] = sorted(map(str, self.heads(kind).items()))
-            for name, query in GRAPH.items():
-                found[f"{name} of {kind}"] = sorted(map(str, self.database(kind).rows(query)))
-            stored = records.find(self.database(kind).connection, "status = 'active'", ())
-            found[f"records of {kind}"] = sorted(
-                json.dumps(
-                    {n: v for n, v in records.as_object(one).items() if n not in LOCAL}
-                    | {n: v for n, v in one.evidence.items() if n in EVIDENCE},
-                    sort_keys=True,
-                )
-                for one, _ in stored
-            )
-        return found
 
 
 class GitRounds(Rounds):
@@ -131,11 +96,14 @@ class GitRounds(Rounds):
             self._merge: 2,
             self._alias: 2,
             self._rescope: 2,
+            self._secret: 2,
+            self._purge: 1,
         }
         self._exchanges = {
             self._whole: 8,
             self._interrupted: 8,
             self._killed: 4,
+            self._process_killed: 2,
             self._opposites: 2,
             self._compact: 1,
             self._foreign: 1,
@@ -153,13 +121,16 @@ class GitRounds(Rounds):
             if not any(outcome.sent or outcome.read for outcome in outcomes):
                 break
             self.counts["passes at the end"] += 1
-        views = [machine.rows() for machine in self.machines]  # type: ignore[attr-defined]
+        views = [machine.rows() for machine in self.machines]
         differing = []
         for machine, view in zip(self.machines, views, strict=True):
             for kind, rows in view.items():
                 for row in sorted(set(rows) ^ set(views[0][kind])):
                     where = machine.name if row in rows else self.machines[0].name
                     differing.append(f"{machine.name}: {kind}, only on {where}: {row}")
+        for machine in self.machines:
+            found = machine.held(self.truth.purged)
+            differing += [f"{machine.name}: purged and still there: {text}" for text in found]
         said = {text for id_, text in self.truth.texts.items() if id_ not in self.truth.forgotten}
         first = self.machines[0]
         there = {one.what for scope in ("team", "user") for one in first.records(scope).values()}
@@ -181,28 +152,6 @@ class GitRounds(Rounds):
 
     # Writes.
 
-    def _undo(self, machine: Machine) -> None:
-        """Say something and take it back, unless a change from a clock ahead is the last one."""
-        text = f"Never use port {self._number}"
-        stored = machine.memory.remember(Record("decision", text, confidence=0.9), BY_USER)
-        assert stored is not None
-        last = undo.last(machine.memory)
-        if stored.id in str(last):
-            undo.undo(machine.memory, [last], BY_USER)
-            self.truth.forgotten.add(stored.id)
-
-    def _merge(self, machine: Machine) -> None:
-        """Merge two entities that this machine knows."""
-        into, other = self._random.sample(NAMES, 2)
-        with self._unfit("merges"):
-            merge.merge(machine.memory, merge.plan(machine.memory, into, [other]), TOOL)
-
-    def _alias(self, machine: Machine) -> None:
-        """Give an entity another name."""
-        with self._unfit("aliases"):
-            name = f"alias-{self._random.randrange(30)}"
-            merge.add_aliases(machine.memory, self._random.choice(NAMES), [name], TOOL)
-
     def _rescope(self, machine: Machine) -> None:
         """Make a memory of the project one of the user's own."""
         record = self._own(machine)
@@ -210,24 +159,21 @@ class GitRounds(Rounds):
             with self._unfit("changes of scope"):
                 editing.change(machine.memory, record.id, Edit(scope="user"), (), BY_USER)
 
-    @contextmanager
-    def _unfit(self, what: str) -> Iterator[None]:
-        """Go on where a name is unknown or taken."""
-        try:
-            yield
-            self.counts[what] += 1
-        except FabricError:
-            self.counts[f"{what} that did not fit"] += 1
-
     # Exchanges.
 
     def _killed(self, machine: Machine) -> None:
         """Kill the processes of git that take longer than some milliseconds."""
-        limit_s = self._random.uniform(0.001, KILLED_WITHIN_S)
+        limit_s = self._random.uniform(0.001, GIT_KILLED_WITHIN_S)
         with mock.patch.object(cloning, "LIMIT_S", limit_s):
             self._exchange(machine, Steps())
         if self._random.random() < 0.5:
             machine.restart()
+
+    def _process_killed(self, machine: Machine) -> None:
+        """Exchange in a process of its own, which is killed at any moment."""
+        after_s = self._random.uniform(0, 2 * KILLED_WITHIN_S)
+        exchange = partial(machine.exchange, None, Steps())  # type: ignore[arg-type]
+        self.counts["processes killed"] += machine.killed(exchange, after_s)
 
     def _compact(self, machine: Machine) -> None:
         """Put all files of this machine into one, and drop what was replaced."""

@@ -6,27 +6,49 @@ a request or after it carried it out.
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from memory_fabric.config import read_settings
 from memory_fabric.models import OTHERS, Record
-from memory_fabric.sharing.replica import outbox
-from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.replica import heads, outbox, own
+from memory_fabric.sharing.replica.own import EVIDENCE
+from memory_fabric.sharing.replica.wire import DISMISSAL, Position, TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import PULL_BYTES, SharedLog
-from memory_fabric.sharing.team.errors import NoAnswer
+from memory_fabric.sharing.team.errors import NoAnswer, TeamError
 from memory_fabric.sharing.team.exchange import Exchange
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import USER, Outcome, Tie
+from memory_fabric.store import records
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import tombstones
 from team_log.cluster import SPACE, Server, own_space
 
 # Operations in one request: few, so that an exchange has many steps at which it can end.
 AT_ONCE = 5
+# A process that exchanges is killed within this time, from its start.
+KILLED_WITHIN_S = 0.15
+# Fields of a record that are this machine's own.
+LOCAL = ("session", "agent", "origin", "evidence")
+GRAPH = {
+    "entities": "SELECT name, type, said_by, domain FROM entities",
+    "aliases": "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity",
+    # No time of others' statements is later than the machine's own clock.
+    "observations": "SELECT e.name, o.text, o.trust, o.source, o.domain, "
+    f"iif(o.source = '{OTHERS}', o.agent, o.created_at) FROM observations AS o "
+    "JOIN entities AS e ON e.id = o.entity WHERE o.record = ''",
+    "relations": "SELECT s.name, r.type, t.name, r.said_by, r.domain FROM relations AS r "
+    "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
+    "WHERE r.record = ''",
+}
 
 
 class Interrupted(Exception):
@@ -183,12 +205,69 @@ class Machine:
         return {tuple(map(str, row[:3])): not row[3] for row in rows}
 
     def heads(self, kind: str) -> Mapping[str, str]:
-        """Return the heads of one database that were exchanged, as values by op_id."""
+        """Return the heads of one database that were exchanged, as values by op_id; none of keys
+        that were erased, of which nothing is left but ids.
+        """
         states = "('waiting', 'sent', 'mine', 'theirs', 'unread', 'unsent')"
         rows = self.database(kind).rows(
-            f"SELECT op_id, value FROM team_heads WHERE kind <> 'purge' AND state IN {states}"
+            f"SELECT op_id, value FROM team_heads WHERE state IN {states} "
+            "AND key NOT IN (SELECT key FROM team_heads WHERE kind = 'purge')"
         )
         return {str(op_id): str(value) for op_id, value in rows}
+
+    def rows(self) -> dict[str, list[str]]:
+        """Return all rows that travel between machines of one user, by kind."""
+        rows: dict[str, list[str]] = {}
+        for kind in [tie.kind for tie in self.ties]:
+            database = self.database(kind)
+            rows[f"operations of {kind}"] = sorted(map(str, self.heads(kind).items()))
+            for name, query in GRAPH.items():
+                rows[f"{name} of {kind}"] = sorted(map(str, database.rows(query)))
+            stored = records.find(database.connection, "status = 'active'", (), -1)
+            rows[f"records of {kind}"] = sorted(
+                _as_text(one) for one, _ in stored if one.scope != "local"
+            )
+            rows[f"dismissals of {kind}"] = sorted(self._dismissals(database))
+        return rows
+
+    def _dismissals(self, database: Database) -> Iterator[str]:
+        """Yield the keys that are dismissed, and whether a tombstone keeps each away."""
+        for head in heads.where(database.connection, "kind = ?", (DISMISSAL,)):
+            if head.is_own and head.value:
+                grave = own.tombstone_of(head.stated["of"])
+                is_set = tombstones.is_set(database.connection, grave)
+                yield f"{head.stated['of']} {head.stated.get('purged', False)} {is_set}"
+
+    def held(self, texts: Collection[str]) -> Iterator[str]:
+        """Yield those of the texts that any file of this machine holds, with the file's name."""
+        found = re.compile(b"|".join(re.escape(text.encode()) for text in texts))
+        for folder, _, names in os.walk(self.home) if texts else ():
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    yield from {f"{hit.decode()} in {name}" for hit in found.findall(file.read())}
+
+    def killed(self, exchange: Callable[[], object], after_s: float) -> bool:
+        """Exchange in a process of its own, which is killed; return False if it had ended."""
+        self.close()
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                self.memory = self.opened()
+                exchange()
+                status = 0
+            except (TeamError, Interrupted):
+                status = 0
+            except BaseException:  # noqa: BLE001 (the process ends here)
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        time.sleep(after_s)
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the exchange failed"
+        self.memory = self.opened()
+        return os.WIFSIGNALED(status)
 
     @contextmanager
     def clock(self) -> Iterator[None]:
@@ -210,3 +289,12 @@ class Machine:
 def is_of_others(record: Record) -> bool:
     """True if another member said it."""
     return record.source == OTHERS
+
+
+def _as_text(record: Record) -> str:
+    """Return what all machines of one user know of a record; of others', what they said."""
+    if is_of_others(record):
+        return str((record.id, record.author, record.what, record.why))
+    fields = {n: v for n, v in records.as_object(record).items() if n not in LOCAL}
+    evidence = {n: v for n, v in record.evidence.items() if n in EVIDENCE}
+    return json.dumps(fields | evidence, sort_keys=True)

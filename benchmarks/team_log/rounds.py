@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import psycopg
 
+from memory_fabric.errors import FabricError
 from memory_fabric.models import OTHERS, Entity, Provenance, Record
 from memory_fabric.sharing.replica import outbox
 from memory_fabric.sharing.replica.wire import TeamOperation
@@ -24,11 +25,19 @@ from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import NoAnswer, NotAMember, ServerReadOnly
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.store import records
-from memory_fabric.store.history import undo
+from memory_fabric.store.forget import purge
+from memory_fabric.store.history import merge, undo
 from team.postgres import OWNER
 from team_log.cluster import SPACE, Server
 from team_log.comparison import Found, Truth, compare, single_of
-from team_log.machines import Interrupted, Interruptible, Machine, Steps, is_of_others
+from team_log.machines import (
+    KILLED_WITHIN_S,
+    Interrupted,
+    Interruptible,
+    Machine,
+    Steps,
+    is_of_others,
+)
 
 DAY_S = 24 * 3600.0
 USER = Provenance("prompt", trust="user", session="s1")
@@ -49,6 +58,10 @@ STEPS = 30
 # Least rounds between two events of a server: saved, set back, crashed, moved.
 SERVER_EVERY = 30
 NAMES = tuple(f"service-{number}" for number in range(40))
+# Those that are merged: rows of them differ between members.
+MERGED = NAMES[32:]
+# Passes of all machines at the end, until nothing is exchanged any more.
+PASSES = 12
 
 
 class Late(NamedTuple):
@@ -87,11 +100,16 @@ class Rounds:
             self._private: 2,
             self._dismiss: 2,
             self._rescope: 1,
+            self._merge: 1,
+            self._alias: 2,
+            self._secret: 2,
+            self._purge: 1,
         }
         self._exchanges: dict[Callable[[Machine], None], int] = {
             self._whole: 8,
             self._interrupted: 8,
             self._cut: 2,
+            self._process_killed: 1,
             self._read_only: 1,
             self._begin_late: 2,
             self._removed: 1,
@@ -116,10 +134,13 @@ class Rounds:
         """Let everybody exchange until nothing is left, and compare."""
         self._end_late(commit=True)
         self._let_in()
-        for _ in range(3):
+        for _ in range(PASSES):
+            before = self.counts["exchanged"]
             for machine in self.machines:
                 with machine.clock():
                     self._exchange(machine, Steps())
+            if self.counts["exchanged"] == before:
+                break
         return compare(
             self._server, self.machines, self.truth, self._acknowledged, self._number, self.counts
         )
@@ -217,6 +238,50 @@ class Rounds:
         undo.undo(machine.memory, [undo.last(machine.memory)], USER)
         self.truth.forgotten.add(stored.id)
 
+    def _merge(self, machine: Machine) -> None:
+        """Merge two entities that this machine knows."""
+        into, other = self._random.sample(MERGED, 2)
+        with self._unfit("merges"):
+            merge.merge(machine.memory, merge.plan(machine.memory, into, [other]), TOOL)
+            for name in (into, other):
+                self.truth.deleted.setdefault(name, set()).add(machine.member)
+
+    def _alias(self, machine: Machine) -> None:
+        """Give an entity another name."""
+        with self._unfit("aliases"):
+            name = f"alias-{self._random.randrange(30)}"
+            merge.add_aliases(machine.memory, self._random.choice(NAMES), [name], TOOL)
+
+    def _secret(self, machine: Machine) -> None:
+        """Say something that may be purged later."""
+        text = f"Secret {self._number} of {machine.name}."
+        about = (Entity(f"secret-{self._number}-{machine.name}", "service"),)
+        self._remember(machine, Record("constraint", text, confidence=0.9, entities=about))
+
+    def _purge(self, machine: Machine) -> None:
+        """Erase what this user said, perhaps on another machine, with its words and names."""
+        secrets = [
+            record for record in machine.records().values()
+            if record.type == "constraint" and not is_of_others(record)
+        ]  # fmt: skip
+        if not secrets:
+            return
+        record = self._random.choice(sorted(secrets, key=lambda one: one.id))
+        purge.purge(machine.memory, purge.find(machine.memory, record.id), USER)
+        self.counts["purged"] += 1
+        self.truth.forgotten.add(record.id)
+        self.truth.purged |= {record.what, *(entity.name for entity in record.entities)}
+        self.truth.unwanted.setdefault(record.what, set()).update(MEMBERS)
+
+    @contextmanager
+    def _unfit(self, what: str) -> Iterator[None]:
+        """Go on where a name is unknown or taken."""
+        try:
+            yield
+            self.counts[what] += 1
+        except FabricError:
+            self.counts[f"{what} that did not fit"] += 1
+
     def _graph(self, machine: Machine) -> None:
         name, other = self._random.sample(NAMES, 2)
         text = f"listens on {self._random.randrange(60)}"
@@ -298,6 +363,20 @@ class Rounds:
                 self._terminate(machine.connection.info.backend_pid)
 
         self._exchange(machine, Steps(self._random.randrange(1, STEPS), cut))
+
+    def _process_killed(self, machine: Machine) -> None:
+        """Exchange in a process of its own, which is killed at any moment."""
+
+        def exchange() -> None:
+            connection = machine.connect(self._server)
+            if connection is not None:
+                machine.exchange(connection, Steps())
+
+        after_s = self._random.uniform(0, KILLED_WITHIN_S)
+        self.counts["processes killed"] += machine.killed(exchange, after_s)
+        for kind in [tie.kind for tie in machine.ties]:
+            sent = machine.database(kind).rows("SELECT op_id FROM team_heads WHERE state = 'sent'")
+            self._acknowledged.update(str(op_id) for (op_id,) in sent)
 
     def _read_only(self, machine: Machine) -> None:
         connection = machine.connect(self._server)
@@ -408,8 +487,9 @@ class Rounds:
         if connection is None:
             return
         with self._expected(machine):
-            machine.exchange(connection, steps)
+            outcome = machine.exchange(connection, steps)
             self.counts["exchanges that went through"] += 1
+            self.counts["exchanged"] += outcome.sent + outcome.read
         self._acknowledged |= steps.held
 
     @contextmanager
