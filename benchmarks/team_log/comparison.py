@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from memory_fabric.sharing.replica.wire import DISMISSAL
 from team_log.cluster import Server
 from team_log.machines import Machine, Steps, is_of_others
 
@@ -64,8 +65,8 @@ def compare(
     """Compare machines that have exchanged everything."""
     with closing(server.superuser()) as connection:
         rows = connection.execute(
-            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%' OR key IN "
-            "(SELECT key FROM memory_fabric.operations WHERE kind = 'purge'), "
+            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%' "
+            "OR (kind <> 'sealed' AND coalesce(payload ->> 'value', '') = ''), "
             "CASE kind WHEN 'sealed' THEN author END "
             "FROM memory_fabric.operations WHERE kind <> 'purge'"
         ).fetchall()
@@ -104,7 +105,8 @@ def _against_server(
 ) -> Iterator[str]:
     """Yield what a machine has that the server has not, and the reverse.
 
-    What is sealed only the machines of its author keep.
+    What is sealed only the machines of its author keep. Of what was withdrawn nothing is compared
+    here unless it is sealed: where it was erased, some have an id, and others nothing.
     """
     for tie in machine.ties:
         there = {
@@ -112,7 +114,9 @@ def _against_server(
             for space, id_, only in current
             if space == tie.space and only in (None, machine.member)
         }
-        here = set(machine.heads(tie.kind))
+        heads = machine.heads(tie.kind).items()
+        is_sealed = tie.kind == "user"
+        here = {id_ for id_, (kind, value) in heads if value or is_sealed or kind == DISMISSAL}
         for id_ in sorted(here ^ there):
             where = "here" if id_ in here else "on the server"
             yield f"{machine.name}: operation {id_} only {where}"
@@ -147,6 +151,9 @@ def _unlike(
         here, there = view.get(id_), first.get(id_)
         if here == there:
             continue
+        closed_by = {one[4] for one in (here, there) if one} - {""}
+        if here and there and here[:4] == there[:4] and not closed_by <= view.keys() & first.keys():
+            continue  # who forgot what closes another sees the other as open
         text = (here or there or ("", ""))[1]
         if not {machine.member, other.member} & truth.unwanted.get(text, set()):
             yield f"{machine.name}: record {id_} is {here}, and {there} on {other.name}"
@@ -187,7 +194,8 @@ def _against_truth(
 def _own_unlike(machines: Sequence[Machine], truth: Truth) -> Iterator[str]:
     """Yield the rows that machines of one user have otherwise than the first of them.
 
-    A deleted entity takes what others said of it from the machine on which it was deleted.
+    A deleted entity takes what others said of it from the machine on which it was deleted; a
+    forgotten text, which another says, too, may be shown on one and not on the other.
     """
     firsts: dict[str, tuple[str, dict[str, list[str]]]] = {}
     for machine in machines:
@@ -197,8 +205,9 @@ def _own_unlike(machines: Sequence[Machine], truth: Truth) -> Iterator[str]:
         for kind, rows in machine.rows().items():
             for row in sorted(set(rows) ^ set(first[kind])):
                 where = machine.name if row in rows else name
-                deleted = (e for e, by in truth.deleted.items() if machine.member in by)
-                if not any(f"'{entity}'" in row for entity in deleted):
+                apart = [f"'{e}'" for e, by in truth.deleted.items() if machine.member in by]
+                apart += [text for text, by in truth.unwanted.items() if machine.member in by]
+                if "project" not in kind or not any(text in row for text in apart):
                     yield f"{machine.name}: {kind}, only on {where}: {row}"
 
 

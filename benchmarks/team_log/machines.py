@@ -39,7 +39,8 @@ KILLED_WITHIN_S = 0.15
 # Fields of a record that are this machine's own.
 LOCAL = ("session", "agent", "origin", "evidence")
 GRAPH = {
-    "entities": "SELECT name, type, said_by, domain FROM entities",
+    # Of an entity that own words and others' name, the first decides as whose it is shown.
+    "entities": "SELECT name, type, domain FROM entities",
     "aliases": "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity",
     # No time of others' statements is later than the machine's own clock.
     "observations": "SELECT e.name, o.text, o.trust, o.source, o.domain, "
@@ -204,23 +205,21 @@ class Machine:
         )
         return {tuple(map(str, row[:3])): not row[3] for row in rows}
 
-    def heads(self, kind: str) -> Mapping[str, str]:
-        """Return the heads of one database that were exchanged, as values by op_id; none of keys
-        that were erased, of which nothing is left but ids.
-        """
+    def heads(self, kind: str) -> Mapping[str, tuple[str, str]]:
+        """Return the heads of one database that were exchanged, as kind and value by op_id."""
         states = "('waiting', 'sent', 'mine', 'theirs', 'unread', 'unsent')"
         rows = self.database(kind).rows(
-            f"SELECT op_id, value FROM team_heads WHERE state IN {states} "
-            "AND key NOT IN (SELECT key FROM team_heads WHERE kind = 'purge')"
+            f"SELECT op_id, kind, value FROM team_heads WHERE kind <> 'purge' AND state IN {states}"
         )
-        return {str(op_id): str(value) for op_id, value in rows}
+        return {str(op_id): (str(kind), str(value)) for op_id, kind, value in rows}
 
     def rows(self) -> dict[str, list[str]]:
         """Return all rows that travel between machines of one user, by kind."""
         rows: dict[str, list[str]] = {}
         for kind in [tie.kind for tie in self.ties]:
             database = self.database(kind)
-            rows[f"operations of {kind}"] = sorted(map(str, self.heads(kind).items()))
+            stated = {op_id: value for op_id, (_, value) in self.heads(kind).items() if value}
+            rows[f"operations of {kind}"] = sorted(map(str, stated.items()))
             for name, query in GRAPH.items():
                 rows[f"{name} of {kind}"] = sorted(map(str, database.rows(query)))
             stored = records.find(database.connection, "status = 'active'", (), -1)

@@ -102,6 +102,9 @@ UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
+# Keys of a record's evidence: its quotation may be shared; an owner of the team's space has the
+# rule ask everybody. Of another's record they stand only where the log's server vouches for it.
+RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
 # before it, and the number of other sessions in which the user said nearly the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"

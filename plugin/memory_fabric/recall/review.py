@@ -14,6 +14,7 @@ from memory_fabric.models import (
     CHANGED_FILES,
     CONFIRMED,
     EFFECT,
+    FOR_TEAM,
     IMPORTED,
     OTHERS,
     RULE_TYPES,
@@ -146,6 +147,12 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
             others = tuple(by_id[id_] for id_ in ids if id_ in by_id)
             if others:
                 yield Due(DUPLICATE, by_id[hit.id], others)
+
+
+def asks_about(record: Record) -> str:
+    """Return what the rule of a team's owner asks this user about; '' for every other record."""
+    is_asking = record.source == OTHERS and record.evidence.get(FOR_TEAM)
+    return str(record.evidence.get(WHEN) or "") if is_asking else ""
 
 
 def _confirmed_at(record: Record) -> str:

@@ -17,7 +17,9 @@ from memory_fabric.language import negations
 from memory_fabric.models import (
     CONFIRMED,
     EFFECT,
+    FOR_TEAM,
     LIFTED,
+    OTHERS,
     RULE_TYPES,
     TYPED,
     UNSAID,
@@ -77,11 +79,15 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
     effect = stated_effect(record, binding)
-    return TELL if effect == ASK and not settings.client.asks else effect
+    if effect == ASK and not settings.client.asks:
+        return CONTEXT if record.source == OTHERS else TELL
+    return effect
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
     """Return the effect of a rule in a session with a person."""
+    if record.source == OTHERS:  # an owner of the team's space asks; only the user's words refuse
+        return ASK if record.evidence.get(FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
         return str(chosen)

@@ -417,13 +417,26 @@ def reason_denied(applied: Sequence[Applied]) -> str:
 
 
 def question(applied: Sequence[Applied]) -> str:
-    """Return the question for the person whose rule it is."""
-    id_, missing = short_id(applied[0].record.id), _missing(applied)
+    """Return the question for the person whose rule it is, or whose team's."""
+    theirs = [rule for rule in applied if rule.record.source == models.OTHERS]
+    own = [rule for rule in applied if rule not in theirs]
+    parts = [_question(own, "you have")] if own else []
+    by = " and ".join(dict.fromkeys(rule.record.author for rule in theirs))
+    parts += [_question(theirs, f"{by} asks everybody in your team, by")] if theirs else []
+    return "\n".join(parts)
+
+
+def _question(applied: Sequence[Applied], who: str) -> str:
+    record, missing = applied[0].record, _missing(applied)
+    id_ = short_id(record.id)
+    ending = f"`tell {id_}` ends this question and `lift {id_}` the rule"
+    if record.source == models.OTHERS:
+        ending = f"`forget {id_}` ends this question for you alone"
     return "\n".join(
         (
-            f"memory-fabric: you have a rule about this call{f': {missing}' if missing else ''}.",
+            f"memory-fabric: {who} a rule about this call{f': {missing}' if missing else ''}.",
             *map(rule_line, applied),
-            f"Typed as a prompt, `tell {id_}` ends this question and `lift {id_}` the rule.",
+            f"Typed as a prompt, {ending}.",
         )
     )
 
@@ -441,10 +454,16 @@ def context_block(applied: Sequence[Applied]) -> str:
 def rule_line(rule: Applied) -> str:
     """Return one line of a rule: id, words and text with reason, source, date, binding."""
     record = rule.record
-    words = models.users_words(record)
-    text = one_line(models.worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
+    is_theirs = record.source == models.OTHERS
+    words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))
+    most = len(words) + CAPTION_CHARS if words else 0
+    text = models.worded(record, most, why=True)
+    if is_theirs and words:
+        text = models.words_first(words, record.what, record.why, most)
+    text = one_line(text)
     kind = models.shown_type(record.type)
     by = "of the user" if record.trust == "user" else "noted by the assistant"
+    by = f"of {record.author}, for the team" if is_theirs else by
     at = (record.valid_from or record.created_at)[:10]
     text = text if words else cut(text, MAX_TEXT_CHARS)
     bound_to = f"{rule.binding.text}{''.join(f', first {name_of(b)}' for b in rule.first)}"

@@ -16,7 +16,17 @@ from typing import Any
 
 from memory_fabric import deadline
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import AGREED, BEFORE, OTHERS, PROMPT, QUOTATION, Operation, Record
+from memory_fabric.models import (
+    AGREED,
+    BEFORE,
+    FOR_TEAM,
+    OTHERS,
+    PROMPT,
+    QUOTATION,
+    RELEASED,
+    Operation,
+    Record,
+)
 from memory_fabric.store import files, records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import signing
@@ -186,11 +196,15 @@ def rescue(db: Database, operations_path: str) -> int:
 
 
 def without_words(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's line without the user's words in its evidence, which may name people."""
+    """Return a record's line without the user's words in its evidence, which may name people; a
+    quotation stays that is released.
+    """
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
-    return {**line, "evidence": {k: v for k, v in evidence.items() if k not in WORDS}}
+    kept = {QUOTATION} if evidence.get(RELEASED) or evidence.get(FOR_TEAM) else set()
+    withheld = WORDS - kept
+    return {**line, "evidence": {k: v for k, v in evidence.items() if k not in withheld}}
 
 
 def restore(

@@ -267,6 +267,9 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
                 by = record.author or "somebody"
             about = f"{shown_type(record.type)}, {record.scope}, by {by}, "
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
+            if reviewing.asks_about(record):
+                asked = f"asks you before {reviewing.asks_about(record)}, for {record.author}"
+                show.line(f"    {asked}; forget ends that")
             if record.why:
                 show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")
             show.lines(f"    {line}" for line in (more if item.kind == reviewing.CANDIDATE else ()))

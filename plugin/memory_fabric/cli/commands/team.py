@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,9 +23,9 @@ from memory_fabric.cli.team_report import (
     prepare,
 )
 from memory_fabric.errors import BadInput, FabricError, NotFound
-from memory_fabric.models import OTHERS, Record
+from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, Record, users_words
 from memory_fabric.sharing.replica import space as tied
-from memory_fabric.sharing.replica.transport import SpaceState
+from memory_fabric.sharing.replica.transport import OWNER, SpaceState
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer
@@ -33,11 +34,16 @@ from memory_fabric.store.history.resolve import id_part
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
+if TYPE_CHECKING:
+    from memory_fabric.capture.edit import Stored
+    from memory_fabric.sharing.team.sync import Result
+
 MAX_TEXT_CHARS = 100
 # Of an adopted record; the quotation and where it was said stay its author's.
 _ADOPTED = (
     "type what why alternatives constraints tradeoffs entities outcome category domain".split()
 )
+_RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
 _MEMBER = argument("MEMBER  A role of the server.")
 _SPACE = option(
@@ -290,6 +296,85 @@ def adopt(
     )
 
 
+def rule(
+    id_: str = argument("ID  The id of a rule of yours, or its end."),
+    undo: bool = flag("--undo  It acts for you alone again."),
+    as_json: bool = AS_JSON,
+) -> int:
+    """Have a rule of yours ask every member; only for owners.
+
+    A call that the rule's `When:` names is then asked about in each member's client, with your name
+    and your words, which travel with it; it refuses nothing. A member who forgets it is not asked.
+    """
+    with _opened("rule") as memory:
+        tie = _tie(memory)
+        from memory_fabric.capture import edit  # late: most actions change no record
+        from memory_fabric.rules import effects
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+
+        state, stored = joining.server_state(memory, tie), edit.editable(memory, id_)
+        record, short = stored.record, ids.short_id(stored.record.id)
+        if not undo and state.role != OWNER:
+            text = f"You are {state.role} of {tie.space}; only an owner makes a rule ask everybody."
+            raise BadInput("team rule", text, remedy="Ask an owner: memory-fabric team members.")
+        if not undo and not (record.trust == "user" and effects.binds(record)):
+            text = f"{short} holds no call back here, so it asks nobody elsewhere."
+            remedy = f"memory-fabric rules lists those that do; edit {short} --when binds it."
+            raise BadInput("ID", text, remedy=remedy)
+        results = _marked(memory, [tie], [stored], FOR_TEAM, undo=undo, quiet=as_json)
+    words = "" if undo else users_words(record)
+    return answer(
+        as_json,
+        {"id": record.id, "space": tie.space, "asks_all": not undo},
+        f"{short} asks {'you alone' if undo else f'every member of {tie.space}'} now: "
+        f"{_cut(record.what)}",
+        f"Your words travel with it: “{_cut(words)}”." if words else "",
+        *outcome_lines(results),
+        results=results,
+    )
+
+
+def release(
+    id_: str = argument("[ID]  The id of a memory of yours; only --undo needs none.", ""),
+    undo: bool = flag("--undo  Take words back, of all memories without an ID."),
+    as_json: bool = AS_JSON,
+) -> int:
+    """Share your own words behind a note, too.
+
+    Of a memory the note, its reason and alternatives are shared. The words of yours that it quotes
+    stay on your machines until you release them. With --undo the server erases them, and the
+    project's decisions.jsonl; what others copied, backups and git's history keep them.
+    """
+    with _opened("release") as memory:
+        from memory_fabric.capture import edit  # late: most actions change no record
+        from memory_fabric.sharing.git import shared_journal
+
+        if undo and memory.settings.share_words:
+            text = "share_words = true in config.toml releases all of your words."
+            raise BadInput("share_words", text, remedy="Set it to false, then run this again.")
+        if not (id_ or undo):
+            raise BadInput("ID", "Name the memory whose words are to be shared.", remedy="")
+        names = [id_] if id_ else [r.id for r in memory.find_records(_RELEASED, (OTHERS,), -1)]
+        chosen = [edit.editable(memory, name) for name in names]
+        if not (undo or users_words(chosen[0].record)):
+            raise BadInput("ID", f"{id_} has no words of yours beside its text.", remedy="")
+        tied_here = [tie for tie in ties.joined_by(memory) if tie.kind == "project"]
+        results = _marked(
+            memory, tied_here, chosen, RELEASED, undo=undo, quiet=as_json, every=not id_
+        )
+        lines = shared_journal.take_back_words(memory) if undo else 0
+    texts = [_cut(users_words(stored.record)) for stored in chosen]
+    return answer(
+        as_json,
+        {"ids": [stored.record.id for stored in chosen], "released": not undo, "lines": lines},
+        *(f"{'Not shared any more' if undo else 'Shared now'}: “{text}”" for text in texts),
+        "" if id_ else "No words of yours are shared any more but those of rules for all.",
+        f"{many(lines, 'line')} of decisions.jsonl changed: commit it." if lines else "",
+        *outcome_lines(results),
+        results=results,
+    )
+
+
 def leave(
     me: bool = flag("--me  End only the exchange of your own memories."),
     keep: bool = flag("--keep  Keep what other members said."),
@@ -326,7 +411,40 @@ def leave(
     )
 
 
-SUBCOMMANDS = (init, join, add, remove, members, status, sync, decline, adopt, leave)
+SUBCOMMANDS = (
+    init, join, add, remove, members, status, sync, decline, adopt, rule, release, leave,
+)  # fmt: skip
+
+
+def _marked(
+    memory: Memory,
+    tied_here: Sequence[Tie],
+    chosen: Sequence[Stored],
+    mark: str,
+    *,
+    undo: bool,
+    quiet: bool,
+    every: bool = False,
+) -> list[Result]:
+    """Set or remove a mark of records and exchange at once; words that are taken back are erased in
+    the log, of `every` memory also those that an earlier release of this program sent.
+    """
+    from memory_fabric.capture import edit  # late: most actions change no record
+    from memory_fabric.sharing.replica import outbox
+
+    by, memory.batch = environment.provenance(), ids.new_id()
+    for stored in chosen:
+        kept = {name: part for name, part in stored.record.evidence.items() if name != mark}
+        evidence = kept if undo else kept | {mark: True}
+        if evidence != stored.record.evidence:
+            edit.save(memory, stored, stored.record._replace(evidence=evidence), by)
+    memory.flush()
+    for tie in tied_here:
+        driver.reach(memory.settings, tie.packages)
+        database = memory.database(tie.kind, create=False) if undo else None
+        if database is not None:
+            outbox.erase_replaced(memory, database, look_again=every)
+    return exchanged(memory, tied_here, quiet=quiet)
 
 
 @contextmanager

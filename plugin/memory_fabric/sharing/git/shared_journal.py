@@ -11,12 +11,13 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
-from memory_fabric.models import HAS_OTHERS, OTHERS, Operation, Provenance
+from memory_fabric.models import HAS_OTHERS, OTHERS, RELEASED, Operation, Provenance
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, journal
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import others
+from memory_fabric.store.projects import own_lines
 
 Lines = list[dict[str, Any]]
 
@@ -92,6 +93,29 @@ def remove_private(memory: Memory) -> int:
         files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
     files.write_atomic(path, _text_of(public))
     return sum(line not in public for line in lines)
+
+
+def take_back_words(memory: Memory) -> int:
+    """Remove this user's words that are not released from the shared journal; return how many lines
+    that changed. Git's history keeps them. Raises OSError, TimeoutError.
+    """
+    project = memory.project
+    if project is None or not location.is_on(memory) or memory.settings.share_words:
+        return 0
+    path, folder = location.shared_file(project), project.local
+    with files.Locked(path + ".lock"):
+        lines, bad = files.read_lines(path) if claims_read.stamp(path) else ([], 0)
+        released = {r.id for r in memory.find_records(f"instr(body, '\"{RELEASED}\"') > 0", (), -1)}
+        ours = _ours(memory, [str(line.get("id", "")) for line in lines]) - released
+        bare = [_bare(line) if line.get("id") in ours else line for line in lines]
+        changed = [(a, b) for a, b in zip(lines, bare, strict=True) if a != b]
+        if bad or not changed:
+            return 0
+        home = memory.settings.home
+        mine = own_lines.proved(home, folder, [before for before, _ in changed])
+        files.write_atomic(path, _text_of(bare))
+        own_lines.add(home, folder, [after for before, after in changed if before in mine])
+    return len(changed)
 
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
@@ -209,6 +233,13 @@ def _without_forgotten(lines: Lines) -> Lines:
 
 def _shared_form(memory: Memory, lines: Lines) -> Lines:
     return lines if memory.settings.share_words else list(map(journal.without_words, lines))
+
+
+def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line without the words, also if they were released when it was written."""
+    evidence = line.get("evidence") or {}
+    kept = {name: part for name, part in evidence.items() if name != RELEASED}
+    return journal.without_words({**line, "evidence": kept}) if evidence else dict(line)
 
 
 def _split_isolated(memory: Memory, lines: Lines) -> tuple[Lines, Lines]:

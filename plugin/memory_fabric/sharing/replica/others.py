@@ -11,7 +11,16 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memory_fabric.models import OTHERS, SHARED_LOG, Provenance, Record
+from memory_fabric.models import (
+    CONFIRMED,
+    FOR_TEAM,
+    OTHERS,
+    QUOTATION,
+    SHARED_LOG,
+    WHEN,
+    Provenance,
+    Record,
+)
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import ANY_OF, Head
 from memory_fabric.store import records
@@ -22,6 +31,9 @@ from memory_fabric.text import name_key
 Said = dict[str, Any]
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
+# The row of `meta` with the members who own the space, as JSON, and the heads with their rules.
+OWNERS = "team owners"
+_RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
 # How the keys of records begin.
 _OF_RECORDS = wire.key_of_record("")
 # The index is named, as the planner would read every row of the state.
@@ -59,6 +71,12 @@ def show(
         others_effects.note_any(c)
 
 
+def show_rules(c: sqlite3.Connection, project: str, at: str) -> None:
+    """Show again the records by which owners of the space ask, or asked, everybody."""
+    keys = {head.key for head in heads.where(c, _RULES)}
+    show(c, heads.of_keys(c, keys), {}, project, Provenance(SOURCE, trust=TRUST, at=at))
+
+
 def remove_all(c: sqlite3.Connection) -> None:
     """Remove what members said, except for what a shared journal holds, too."""
     theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"
@@ -93,18 +111,24 @@ def _show_records(
     """Store or drop the records of these keys; return True if any record was stored."""
     stored = _stored(c, changed)
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
+    row = c.execute("SELECT value FROM meta WHERE key = ?", (OWNERS,)).fetchone()
+    owners = frozenset(json.loads(row[0])) if row else frozenset[str]()
     records_shown: list[tuple[Record, str]] = []
     unstated = []
     for key, register in changed.items():
         id_ = key.removeprefix(_OF_RECORDS)
         old = stored.get(id_)
-        head = _shown(register, old.author if old is not None else "")
+        # Whoever copies the id of an owner's rule does not stand before it.
+        rules = [head for head in register if head.author in owners and _is_rule(head)]
+        author = old.author if old is not None else ""
+        head = _shown(rules, author) or _shown(register, author)
         if head is None:
             unstated.append(id_)
             continue
         value: Said = head.stated | {"author": head.shown_author, "origin": SHARED_LOG}
         record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
+            record = record._replace(evidence=_evidence(head, owners, old))
             records.put(c, record, [])
             records_shown.append((record, value.get("superseded_by", "")))
     new = [record.id for record, _ in records_shown if record.id not in stored]
@@ -115,6 +139,24 @@ def _show_records(
         c, [id_ for id_ in unstated if id_ in stored and others_effects.is_of_others(stored[id_])]
     )
     return bool(records_shown)
+
+
+def _is_rule(head: Head) -> bool:
+    return head.is_theirs and bool(head.stated.get("when"))
+
+
+def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
+    """Return the words that the author released, and what an owner's rule asks about.
+
+    That this user confirmed it holds until it is changed.
+    """
+    said: Said = head.stated
+    evidence = {QUOTATION: said["words"]} if said.get("words") else {}
+    if head.author in owners and _is_rule(head):
+        evidence |= {WHEN: said["when"], FOR_TEAM: True}
+    confirmed = old.evidence.get(CONFIRMED) if old is not None else None
+    is_same = old is not None and (old.what, old.why) == (said["what"], said["why"])
+    return evidence | ({CONFIRMED: confirmed} if confirmed and is_same else {})
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:

@@ -69,7 +69,9 @@ def settle_within(
     named = "SELECT entity FROM aliases"
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
-    outgoing = Outgoing(memory.whole, kind)
+    is_private = space.value(c, space.PROVED) == space.PRIVATE
+    words = is_private or memory.settings.share_words
+    outgoing = Outgoing(memory.whole, kind, words=words)
     stated = [(row, *outgoing.of(c, row, key)) for row, key in due]
     registers = heads.of_keys(c, [key for _, key, _ in stated])
     batch = _Batch(c, tie)
@@ -184,6 +186,20 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
     batch.demand(REPLACED)
     batch.store()
     return number
+
+
+def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
+    """Have the log erase what this user said before, as soon as it has what is said now.
+
+    With `look_again` all rows are compared with what was sent. Raises StoreUnavailable,
+    DeadlinePassed.
+    """
+    if look_again:
+        with database.transaction() as c:
+            space.mark_all(c)
+    settle(memory, database)
+    with database.transaction() as c:
+        demand_purge(c, ())
 
 
 class _Batch:

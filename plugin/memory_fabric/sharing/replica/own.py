@@ -17,10 +17,12 @@ from memory_fabric.models import (
     CONFIRMED,
     CONTRADICTS,
     EFFECT,
+    FOR_TEAM,
     LIFTED,
     OTHER_MACHINE,
     OTHERS,
     QUOTATION,
+    RELEASED,
     TRUST_ORDER,
     UNSAID,
     WHEN,
@@ -46,7 +48,10 @@ CLAIMED = (
 ).split()
 # Fields that count only where it is proved that the operation is one's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
-EVIDENCE = (WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted")
+EVIDENCE = (
+    WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted", RELEASED,
+    FOR_TEAM,
+)  # fmt: skip
 # What may stand before an absolute path: no part of a longer path or word, except for the
 # beginning of a URL or an option of one letter (-I/usr/include).
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
@@ -82,11 +87,12 @@ _HOLDERS = (
 class Outgoing:
     """The values of rows of one database, as they may be sent."""
 
-    def __init__(self, memory: Memory, kind: str) -> None:
+    def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
+        """With `words` the user's own words travel: nobody else reads them, or all are released."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
-        self._words = memory.settings.share_words
+        self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
         """Return the key of a row in `team_due` on the wire, and its value; None if it has none."""
@@ -131,14 +137,22 @@ class Outgoing:
         )
 
 
-def value_of(record: Record, *, words: bool = True) -> Value:
-    """Return the value of a record on the wire, with the user's own `words` if they travel."""
+def value_of(record: Record, *, words: bool = False) -> Value:
+    """Return the value of a record on the wire, with the user's own `words` if they travel.
+
+    What is released of it, and what a rule asks everybody about, stands beside the other fields.
+    """
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     evidence = record.evidence
-    sent = (key for key in EVIDENCE if key in evidence and (key != QUOTATION or words))
+    is_released = bool(evidence.get(RELEASED) or evidence.get(FOR_TEAM))
+    travels = words or is_released
+    sent = (key for key in EVIDENCE if key in evidence and (key != QUOTATION or travels))
     own["evidence"] = {key: evidence[key] for key in sent}
-    return {name: whole[name] for name in CLAIMED} | {"own": own}
+    value = {name: whole[name] for name in CLAIMED} | {"own": own}
+    shown = {"words": QUOTATION} if is_released else {}
+    shown |= {"when": WHEN} if evidence.get(FOR_TEAM) else {}
+    return value | {name: evidence[key] for name, key in shown.items() if evidence.get(key)}
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
@@ -246,9 +260,9 @@ class _Stated:
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            local_evidence = {
-                key: part for key, part in stored_record.evidence.items() if key not in EVIDENCE
-            }
+            # The user's words stay where they were typed, also if they do not travel.
+            kept = stored_record.evidence.items()
+            local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(
                 session=stored_record.session,
                 agent=stored_record.agent,

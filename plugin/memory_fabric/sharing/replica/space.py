@@ -4,6 +4,7 @@ what it asks the user: demands to erase own words, and conflicts of machines.
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_fabric import ids
@@ -16,9 +17,9 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# Set if operations are proved to the user's other machines.
-PROVED = "team proved"
-_MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED)
+# Set if operations are proved to the user's other machines; PRIVATE if nobody else reads them.
+PROVED, PRIVATE = "team proved", "private"
+_MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Keys on which machines of this user differ; only those with several operations can be.
 _DIFFERING = (
     "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') "
@@ -277,6 +278,19 @@ def mark_all(c: sqlite3.Connection) -> None:
     """Mark every row that may travel as due."""
     for rows in _TRAVELLING:
         c.execute(f"INSERT OR IGNORE INTO team_due {rows}")
+
+
+def set_owners(database: Database, names: Iterable[str], project: str) -> None:
+    """Note who owns the space now; rules that they have ask everybody ask here, no others.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    owners = json.dumps(sorted(names))
+    if value(database.connection, others.OWNERS) == owners:
+        return
+    with database.transaction() as c:
+        note(c, others.OWNERS, owners)
+        others.show_rules(c, project, ids.timestamp())
 
 
 def value(c: sqlite3.Connection, key: str) -> str:

@@ -18,6 +18,8 @@ Fields = dict[str, Any]
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
+# What an author releases of a record beside it: his words, and what his rule asks about.
+_RELEASED = {"words": MAX_TEXT_CHARS, "when": MAX_NAME_CHARS}
 _DIGEST_CHARS = 64
 # Fields whose form was checked: beside the name of a secret, an id would look like one.
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
@@ -90,7 +92,11 @@ def _texts(parts: Iterable[Any]) -> Iterator[str]:
 def _record(value: Mapping[str, Any]) -> Fields | None:
     if not claims_read.is_id(value.get("id")) or not claims_read.is_of_a_team(value):
         return None
-    return claims_read.record_of(claims_read.Claim(value["id"], 0, value))
+    released = {
+        name: claims_read.plain_text(value.get(name), most) for name, most in _RELEASED.items()
+    }
+    record = claims_read.record_of(claims_read.Claim(value["id"], 0, value))
+    return record | {name: text for name, text in released.items() if text}
 
 
 def _entity(value: Mapping[str, Any]) -> Fields | None:

@@ -10,6 +10,9 @@ from typing import NamedTuple, Protocol
 
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 
+# The role of a member who lets others in and out.
+OWNER = "owner"
+
 
 class Horizon(NamedTuple):
     """The oldest running transaction of a server, whose end readers wait for.

@@ -14,7 +14,7 @@ from typing import Any
 from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.transport import Log, SpaceState
+from memory_fabric.sharing.replica.transport import OWNER, Log, SpaceState
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.errors import ServerFull, ServerReadOnly, TeamError
@@ -38,7 +38,8 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
-    proved = "1" if tie.me or tie.key == USER else ""
+    is_private = tie.is_sealed or bool(tie.via)
+    proved = space.PRIVATE if is_private else "1" if tie.me else ""
     if space.value(database.connection, space.PROVED) != proved:
         with database.transaction() as c:
             space.note(c, space.PROVED, proved)
@@ -92,6 +93,10 @@ class Exchange:
                 f"{self._tie.member}.",
                 remedy="Run memory-fabric team join again.",
             )
+        if self._tie.kind == "project" and not self._tie.via:
+            project = self._memory.project.name if self._memory.project else ""
+            now = [m.name for m in self._log.members() if m.role == OWNER and not m.removed_at]
+            space.set_owners(self._database, now, project)
         read_to = space.position(self._database)
         reason = ""
         if read_to.epoch not in (0, self.server.epoch):
@@ -120,7 +125,7 @@ class Exchange:
 
     def compact(self) -> None:
         """Blank what was replaced long ago, if this member owns the space. Raises TeamError."""
-        if self.server.role == "owner":
+        if self.server.role == OWNER:
             self._log.compact()
 
     def has_work(self) -> bool:
@@ -212,7 +217,7 @@ class Exchange:
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
-        owners = {member.name for member in members if member.role == "owner"}
+        owners = {member.name for member in members if member.role == OWNER}
         for place, author in purges:
             if author in owners and author != owner:
                 if owner:

@@ -133,8 +133,9 @@ class Followed:
             outcome = self._exchange.run()
         elif 0 <= now_s - self._looked_at < LOOK_S:
             outcome = self._exchange.round(only_due=True)
-            if outcome == Outcome():
-                return
+            if outcome != Outcome():
+                sync.note_success(self._memory, self.tie, outcome)
+            return
         else:
             outcome = self._exchange.run()
         self._looked_at = now_s - random.random()  # not all machines of a team at once

@@ -35,7 +35,10 @@ const DUE = table({
   },
   shared: {
     words: ["memory of a colleague", "memories of colleagues"],
-    why: ({ from }) => `${from || "Somebody"} says so; it is told as a claim, below your own.`,
+    why: ({ from, record: { when } }) =>
+      when
+        ? `${from}, who owns the team's space, asks before: ${when}. Drop ends that for you.`
+        : `${from || "Somebody"} says so; it is told as a claim, below your own.`,
     accept: "Accept",
   },
 });
