@@ -35,7 +35,7 @@ PLACES = (
 PROGRAMS = ("initdb", "pg_ctl", "postgres")
 REMEDY = "run scripts/prepare postgres, or install PostgreSQL 14 or newer (Debian: postgresql)"
 GUARD = 'read -r _; "$1" -D "$2" -m immediate stop; rm -rf "$3"'
-HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+HBA = "local all,replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
 # Nothing in a test survives a power failure.
 SETTINGS = {
     "fsync": "off",
@@ -69,9 +69,12 @@ def _release(folder: str) -> int:
 
 
 class Cluster:
-    """A PostgreSQL of its own: `start`, `stop`, connection strings, and programs to run on it."""
+    """A PostgreSQL of its own: `start`, `stop`, connection strings, and programs to run on it.
 
-    def __init__(self) -> None:
+    With a `primary`, which must be running, it is a hot standby of that one.
+    """
+
+    def __init__(self, primary: Cluster | None = None) -> None:
         base = os.environ.get("PYTEST_DEBUG_TEMPROOT") or "/tmp"
         # Not below pytest's folders: these are closed to other users, and too long for a socket.
         self.folder = tempfile.mkdtemp(prefix="mf-pg-", dir=base)
@@ -91,11 +94,13 @@ class Cluster:
             **self._account(),
         )
         self.port = free_port()
-        self.run("initdb", "-D", self.data_folder, "-U", SUPERUSER, "--no-sync", "-A", "trust",
-                 "--encoding=UTF8", "--locale=C")  # fmt: skip
-        hba = os.path.join(self.data_folder, "pg_hba.conf")
-        with open(hba, "w", encoding="utf-8") as file:
-            file.write(HBA)
+        if primary is None:
+            self.run("initdb", "-D", self.data_folder, "-U", SUPERUSER, "--no-sync", "-A", "trust",
+                     "--encoding=UTF8", "--locale=C")  # fmt: skip
+            self.write("data/pg_hba.conf", HBA)
+        else:
+            self.run("pg_basebackup", "-D", self.data_folder, "-d", primary.dsn(SUPERUSER),
+                     "--write-recovery-conf", "--checkpoint=fast", "--no-sync")  # fmt: skip
 
     def start(self, **settings: str) -> None:
         """Start the server and wait until it answers; `settings` replace those above."""

@@ -293,15 +293,12 @@ class TeamReader(SpaceQueries, Reader):
         """Return the scores of rows by id, the best of `budget` matching ones."""
         if not matching:
             return {}
-        by_time = matching == query.newest
+        function = "find_newest_heads" if matching == query.newest else "find_heads"
         groups, weights = list(query.groups), list(query.weights)
         rows = self.query(
-            "SELECT op_id, score FROM memory_fabric.find_heads("
-            "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s, %s)",
-            (
-                *(self._space, list(kinds), matching, groups, weights),
-                *(condition, limit, budget, by_time),
-            ),
+            f"SELECT op_id, score FROM memory_fabric.{function}("
+            "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s)",
+            (self._space, list(kinds), matching, groups, weights, condition, limit, budget),
         )
         return {str(id_): float(score) for id_, score in rows}
 

@@ -1,7 +1,7 @@
 """PostgreSQL full-text queries that match few enough rows to rank, as queries/conditions for FTS5.
 
 Ranking all rows with a common word would read most of a large table. The shares of common words
-come from the statistics of the column (memory_fabric.word_shares); words that are not among these
+come from the statistics of the column (memory_fabric.common_words); words that are not among these
 are rare.
 """
 
@@ -20,8 +20,8 @@ RANKED_ROWS = 3_000
 COMMON_SHARE = 0.5
 # Of frequent groups only the rarest are combined.
 MAX_IN_QUORUM = 4
-# Groups that are scored, and words in each.
-MAX_GROUPS, MAX_WORDS = 8, 24
+# Groups that are scored, as memory_fabric.find_heads has them.
+MAX_GROUPS = 8
 # Newest rows that are ranked where all words are frequent, for each row that is wanted: a scan by
 # time costs more than ranking.
 SPARE = 1
@@ -29,7 +29,7 @@ SPARE = 1
 RARE_SHARE = 0.0005
 # Statistics change slowly: PostgreSQL takes them anew after a few per cent of changes.
 KEPT_S = 300.0
-MAX_WORDS = 50_000
+MAX_KNOWN = 50_000
 # A space is counted exactly up to here, and else estimated.
 COUNTED_ROWS = 20_000
 
@@ -79,7 +79,8 @@ def word_query(
         return _whole(every, rows)._replace(ranked=wanted) if wanted else None
     if not every:
         return None
-    telling = [one for one in every if one.share <= COMMON_SHARE] or every
+    # Two spellings of a word in a question are one word.
+    telling = list(dict.fromkeys(one for one in every if one.share <= COMMON_SHARE)) or every
     if sum(one.share for one in telling) * rows <= RANKED_ROWS:
         return _whole(every, rows)._replace(ranked=_any_of(telling))
     return _selective(telling, every, rows, limit)
@@ -111,12 +112,22 @@ def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, flo
     often.
     """
     for needed in range(len(frequent), 1, -1):
-        together = list(combinations(frequent, needed))
-        holding = rows * sum(math.prod(one.share for one in some) for some in together)
+        holding = rows * sum(
+            math.prod(one.share for one in some) for some in combinations(frequent, needed)
+        )
         if holding >= limit or needed == 2:
-            quorum = " | ".join(f"({' & '.join(one.query for one in some)})" for some in together)
-            return quorum, holding
+            return _at_least(needed, frequent), holding
     return _any_of(frequent), rows * sum(one.share for one in frequent)
+
+
+def _at_least(needed: int, groups: Sequence[_Group]) -> str:
+    """Return a query for rows with so many of the groups, each of which it names but once or twice."""
+    if needed == 1:
+        return _any_of(groups)
+    if needed == len(groups):
+        return f"({' & '.join(one.query for one in groups)})"
+    first, rest = groups[0].query, groups[1:]
+    return f"({first} & ({_at_least(needed - 1, rest)})) | {_at_least(needed, rest)}"
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
@@ -127,11 +138,11 @@ def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
 
 
 def _group(words: Sequence[str], known: Mapping[str, Word]) -> _Group | None:
-    shares = {text: word.share for word in (known.get(w, Word()) for w in words[:MAX_WORDS])
+    shares = {text: word.share for word in (known.get(w, Word()) for w in words)
              if (text := _all_of(word))}  # fmt: skip
     if not shares:
         return None
-    return _Group(f"({' | '.join(shares)})", min(1.0, sum(shares.values())))
+    return _Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values())))
 
 
 def _any_of(groups: Sequence[_Group]) -> str:
@@ -151,6 +162,7 @@ class Vocabulary:
         self._since = time.monotonic()
         self._words: dict[tuple[str, str], Word] = {}
         self._rows: dict[str, int] = {}
+        self._common: dict[str, dict[str, float]] = {}
 
     def look_up(
         self, connection: Connection, space: str, words: Iterable[str]
@@ -160,13 +172,14 @@ class Vocabulary:
         entries = {word: self._words.get((space, word)) for word in words}
         missing = [word for word, entry in entries.items() if entry is None]
         if missing:
-            rows = connection.execute(
-                "SELECT word, lexemes, share FROM memory_fabric.word_shares(%s, %s)",
-                (space, missing),
-            ).fetchall()
-            new = {word: Word(tuple(lexemes), share) for word, lexemes, share in rows}
-            self._words |= {(space, word): statistics for word, statistics in new.items()}
-            entries |= new
+            common = self._common.get(space)
+            if common is None:
+                sql = "SELECT lexeme, share FROM memory_fabric.common_words(%s)"
+                common = self._common[space] = dict(connection.execute(sql, (space,)).fetchall())
+            sql = "SELECT w, tsvector_to_array(memory_fabric.words_of(w)) FROM unnest(%s::text[]) AS w"
+            for word, lexemes in connection.execute(sql, (missing,)).fetchall():
+                share = min((common.get(lexeme, 0.0) for lexeme in lexemes), default=0.0)
+                entries[word] = self._words[space, word] = Word(tuple(lexemes), share)
         return {word: entry for word, entry in entries.items() if entry is not None}
 
     def count_rows(self, connection: Connection, space: str) -> int:
@@ -181,5 +194,5 @@ class Vocabulary:
 
     def _forget_old(self) -> None:
         now = time.monotonic()
-        if now - self._since > KEPT_S or len(self._words) > MAX_WORDS:
-            self._since, self._words, self._rows = now, {}, {}
+        if now - self._since > KEPT_S or len(self._words) > MAX_KNOWN:
+            self._since, self._words, self._rows, self._common = now, {}, {}, {}
