@@ -77,6 +77,8 @@ def raw_speed(options: argparse.Namespace) -> Lines:
         found = speed.raw(server, options.operations)
     return [
         Line("operations pushed a second", f"{found.pushed_per_s:.0f}"),
+        Line(f"the same by {speed.TOGETHER} clients", f"{found.together_per_s:.0f}"),
+        Line("the same, one in a request", f"{found.ones_together_per_s:.0f}"),
         Line("operations pulled a second", f"{found.pulled_per_s:.0f}"),
         Line("push of one operation, median", f"{found.push_of_one_ms:.1f} ms"),
         Line("pull of nothing, median", f"{found.pull_of_nothing_ms:.1f} ms"),

@@ -21,7 +21,7 @@ from memory_fabric.sharing.replica import heads, outbox, own
 from memory_fabric.sharing.replica.own import EVIDENCE
 from memory_fabric.sharing.replica.wire import DISMISSAL, Position, TeamOperation
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.log import PULL_BYTES, SharedLog
+from memory_fabric.sharing.server.log import PULL_BYTES, STATEMENT_LIMIT_S, SharedLog
 from memory_fabric.sharing.team.errors import NoAnswer, TeamError
 from memory_fabric.sharing.team.exchange import Exchange
 from memory_fabric.sharing.team.keys import Key
@@ -59,11 +59,13 @@ class Interrupted(Exception):
 class Steps:
     """The steps of an exchange. At the `last` one, if not 0, it ends, or `event` is called.
 
-    `held` are the ids that the server acknowledged, also where the answer did not arrive.
+    `held` are the ids that the server acknowledged, also where the answer did not arrive; `limit_s`
+    is how long it may take for an answer.
     """
 
     def __init__(self, last: int = 0, event: Callable[[], object] | None = None) -> None:
         self._left, self._event = last, event
+        self.limit_s: float = STATEMENT_LIMIT_S
         self.held: set[str] = set()
 
     def step(self) -> None:
@@ -79,7 +81,7 @@ class Interruptible(SharedLog):
     """A shared log whose requests are small, with a step before and after each of them."""
 
     def __init__(self, connection: Connection, space: str, steps: Steps) -> None:
-        super().__init__(connection, space)
+        super().__init__(connection, space, limit_s=steps.limit_s)
         self._steps = steps
 
     def push(

@@ -21,8 +21,8 @@ from memory_fabric.sharing.replica import outbox
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.team.errors import NoAnswer, NotAMember, ServerReadOnly
+from memory_fabric.sharing.server.log import STATEMENT_LIMIT_S, SharedLog
+from memory_fabric.sharing.team.errors import NoAnswer, NotAMember, ServerReadOnly, TooSlow
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.store import records
 from memory_fabric.store.forget import purge
@@ -55,6 +55,7 @@ MEMBERS = tuple(dict.fromkeys(member for member, _ in MACHINES.values()))
 REMOVED = "dora"
 # An exchange ends at one of its first steps.
 STEPS = 30
+HELD_UP_S = 0.3
 # Least rounds between two events of a server: saved, set back, crashed, moved.
 SERVER_EVERY = 30
 NAMES = tuple(f"service-{number}" for number in range(40))
@@ -65,7 +66,9 @@ PASSES = 12
 
 
 class Late(NamedTuple):
-    """A transaction that is still open: its operations are pushed and not committed."""
+    """A transaction that is still open: its operations are pushed and not committed. Whoever pushes
+    meanwhile waits, for HELD_UP_S here.
+    """
 
     machine: Machine
     connection: Connection
@@ -392,8 +395,7 @@ class Rounds:
     def _removed(self, _: Machine) -> None:
         """A member is removed while he pushes, and let in again some other time."""
         machine = next(one for one in self.machines if one.member == REMOVED)
-        if self._late is not None and self._late.machine is machine:
-            return
+        self._end_late(commit=True)  # a change of members waits for it
 
         def remove() -> None:
             with closing(self._server.connect(OWNER)) as connection:
@@ -431,7 +433,9 @@ class Rounds:
         self._exchange(first, Steps())
 
     def _begin_late(self, machine: Machine) -> None:
-        """Push within a transaction that commits, or not, some rounds later."""
+        """Push within a transaction that commits, or not, some rounds later; it may begin rounds
+        before it pushes.
+        """
         if self._late is not None or machine.member not in single_of(self.machines):
             return
         self._exchange(machine, Steps())
@@ -441,16 +445,23 @@ class Rounds:
         except NoAnswer:
             return
         connection.autocommit = False
-        steps = Steps()
+        connection.execute("SELECT pg_current_xact_id()")
         until = self._number + self._random.randrange(1, 12)
-        self._late = Late(machine, connection, steps, until)
-        with self._expected(machine):
-            Interruptible(connection, SPACE, steps).push(machine.waiting())
+        self._late = Late(machine, connection, Steps(), until)
+        if self._random.random() < 0.5:
+            self._push_late(self._late)
+
+    def _push_late(self, late: Late) -> None:
+        with self._expected(late.machine):
+            log = Interruptible(late.connection, SPACE, late.steps)
+            log.push(late.machine.waiting())
 
     def _end_late(self, *, commit: bool) -> None:
         if self._late is None:
             return
         late, self._late = self._late, None
+        if commit and not late.steps.held:
+            self._push_late(late)
         try:
             if commit:
                 late.connection.commit()
@@ -487,6 +498,8 @@ class Rounds:
         if connection is None:
             return
         with self._expected(machine):
+            # An answer that takes longer by chance, because of the machine's load, ends it, too.
+            steps.limit_s = HELD_UP_S if self._late else STATEMENT_LIMIT_S
             outcome = machine.exchange(connection, steps)
             self.counts["exchanges that went through"] += 1
             self.counts["exchanged"] += outcome.sent + outcome.read
@@ -497,7 +510,7 @@ class Rounds:
         """Go on after what may befall an exchange, with a new connection."""
         try:
             yield
-        except (Interrupted, NoAnswer, NotAMember, ServerReadOnly) as error:
+        except (Interrupted, NoAnswer, NotAMember, ServerReadOnly, TooSlow) as error:
             self.counts[f"ended by {type(error).__name__}"] += 1
             machine.disconnect()
 

@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
@@ -35,19 +36,26 @@ DURABLE = {
 CHUNK = 20_000
 STAGING = """
     CREATE TEMPORARY TABLE given
-        (author name, op_id uuid, kind text, payload jsonb, made_at timestamptz)
+        (author name, op_id uuid, kind text, payload text, made_at timestamptz)
 """
-INSERT = """
-    INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
-    SELECT op_id, %s, 'loaded', kind, payload, made_at FROM given WHERE author = %s
-    ON CONFLICT DO NOTHING
+APPEND = """
+    SELECT count(memory_fabric.append(%s, op_ids, origins, kinds, payloads, times)) FROM (
+        SELECT array_agg(op_id) AS op_ids, array_agg('loaded'::text) AS origins,
+            array_agg(kind) AS kinds, array_agg(payload) AS payloads, array_agg(made_at) AS times
+        FROM given WHERE author = %s) AS loaded
 """
+# Members that push at the same time.
+TOGETHER = 5
 
 
 class Raw(NamedTuple):
-    """Operations a second with one connection, and milliseconds of small requests."""
+    """Operations a second with one connection, pushed by several, too, in batches and one by one;
+    and milliseconds of small requests.
+    """
 
     pushed_per_s: float
+    together_per_s: float
+    ones_together_per_s: float
     pulled_per_s: float
     push_of_one_ms: float
     pull_of_nothing_ms: float
@@ -67,7 +75,7 @@ class Bulk(NamedTuple):
 
 
 def raw(server: Server, count: int) -> Raw:
-    """Push and pull operations with one connection."""
+    """Push and pull operations with one connection; push with several."""
     operations = list(_operations(count + 200, seed=1))
     with closing(server.connect(AUTHORS[0])) as connection:
         log = SharedLog(connection, SPACE)
@@ -87,10 +95,29 @@ def raw(server: Server, count: int) -> Raw:
         nothing = [_seconds(partial(log.pull, position)) for _ in range(200)]
     return Raw(
         count / pushed_s,
+        _together(server, count, 500, seed=3),
+        _together(server, 1000, 1, seed=4),
         read / pulled_s,
         quantile(ones, 0.5) * 1000,
         quantile(nothing, 0.5) * 1000,
     )
+
+
+def _together(server: Server, count: int, at_once: int, seed: int) -> float:
+    """Return operations a second that several clients push to one space, so many in a request."""
+    operations = list(_operations(count, seed))
+
+    def push(number: int) -> None:
+        mine = operations[number::TOGETHER]
+        with closing(server.connect(AUTHORS[number % len(AUTHORS)])) as connection:
+            log = SharedLog(connection, SPACE)
+            for start in range(0, len(mine), at_once):
+                log.push(mine[start : start + at_once])
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        list(pool.map(push, range(TOGETHER)))
+    return count / (time.perf_counter() - began)
 
 
 def bulk(folder: str, server: Server, count: int) -> Bulk:
@@ -130,7 +157,7 @@ def load(server: Server, count: int, seed: int = 2) -> None:
                         copy.write_row((said.author, ids.new_id(), said.kind, row, ids.timestamp()))
                 for author in AUTHORS:
                     cursor.execute("SELECT set_config('role', %s, true)", (author,))
-                    cursor.execute(INSERT, (SPACE, author))
+                    cursor.execute(APPEND, (SPACE, author))
                     cursor.execute("RESET ROLE")
         connection.execute("VACUUM ANALYZE memory_fabric.operations")
 

@@ -55,8 +55,8 @@ REPLACED = {
         checks.a_domain_knows_no_other_words,
     ),
     "own register of an author": (
-        "supersede",
-        "AND o.author = r.author",
+        "put",
+        "AND o.author = me",
         "",
         checks.a_forged_withdrawal_does_nothing,
     ),
@@ -68,7 +68,7 @@ REPLACED = {
     ),
     "a purge of one's own": (
         "purge",
-        "author = memory_fabric.caller()",
+        "author = me",
         "true",
         checks.others_purge_nothing,
     ),
@@ -122,8 +122,10 @@ def test_without_bounds_of_writes_a_domain_is_left(
     # The policies of the database refuse what the server no longer corrects.
     with pytest.raises(FabricError):
         checks.a_domain_is_written_only_to_itself(own_postgres_store)
-    for policy in ("domain_append", "domain_read"):
-        own_postgres_store.alter(f"DROP POLICY {policy} ON memory_fabric.operations")
+    own_postgres_store.alter("DROP POLICY domain_read ON memory_fabric.operations")
+    source = own_postgres_store.source("append")
+    assert "domain <> ''" in source
+    own_postgres_store.alter(source.replace("domain <> ''", "false"))
     with pytest.raises(AssertionError):
         checks.a_domain_is_written_only_to_itself(own_postgres_store)
 

@@ -8,6 +8,12 @@ from typing import Any
 
 from memory_fabric.sharing.replica.wire import OBSERVATION, TeamOperation
 
+# Appends one operation to a space: its name, the payload, and when it was made.
+APPEND = (
+    "SELECT memory_fabric.append(%s, ARRAY[gen_random_uuid()], ARRAY['machine1'],"
+    " ARRAY['observation'], ARRAY[%s]::text[], ARRAY[%s]::timestamptz[])"
+)
+
 
 def operation(
     text: str = "The port is 5433",

@@ -199,6 +199,14 @@ class Cluster:
             yield lambda user: opened.enter_context(closing(connect(self.dsn(user, database))))
 
 
+def is_waiting(observer: Connection, waiting: Connection) -> bool:
+    """True if the server process of a connection waits for a lock."""
+    row = observer.execute(
+        "SELECT count(*) FROM pg_locks WHERE pid = %s AND NOT granted", (waiting.info.backend_pid,)
+    ).fetchone()
+    return row is not None and row[0] > 0
+
+
 def _ordinary_account() -> pwd.struct_passwd | None:
     """Return the account that runs the server, or None for the present one."""
     if os.geteuid() != 0:

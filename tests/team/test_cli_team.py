@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from memory_fabric.sharing.team import ties
 from team.homes import SPACE, Home
+from team.operations import APPEND
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
 
@@ -122,16 +124,17 @@ def test_the_last_owner_stays(owner: Home) -> None:
     assert done.status == 2 and "last owner" in done.err
 
 
-def test_status_names_a_transaction_that_holds_readers_back(
+def test_status_names_a_transaction_for_which_sending_waits(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(BOB, empty_database) as other, other.transaction():
-        other.execute("SELECT pg_current_xact_id()")
+        payload = json.dumps({"v": 1, "key": "o:1", "base": [], "value": {}})
+        other.execute(APPEND, (SPACE, payload, "2026-01-01"))
         told = ann.run("team", "status").out
         [found] = ann.json("team", "status")
 
-    assert "Readers wait for a transaction that is open" in told and BOB in told
-    assert found["server"]["horizon_held_by"]["user"] == BOB
+    assert "Sending waits for a transaction that is open" in told and BOB in told
+    assert found["server"]["held_by"]["user"] == BOB
 
 
 def test_a_password_in_the_address_is_refused_and_not_repeated(new: Home) -> None:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import closing
 
 import pytest
 
 from memory_fabric.sharing.replica.wire import FORM, MAX_PAYLOAD_BYTES, PURGE, Position
+from memory_fabric.sharing.server import spaces
+from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import PUSH_BATCH
 from memory_fabric.sharing.team.errors import NotAMember
 from team.conftest import OpenConnection, OpenLog, Place
-from team.operations import operation, texts
-from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
+from team.operations import APPEND, operation, texts
+from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster, is_waiting
+from waiting import until
 
 START = Position()
 # No two characters alike, so that nothing compresses it.
 LONG_NAME = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
-INSERT = (
-    "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
-    " VALUES (gen_random_uuid(), %s, 'machine1', 'observation', %s)"
-)
 
 
 def payload(text: str) -> str:
     return json.dumps({"v": 1, "key": f"o:{text}", "base": [], "value": {"text": text}})
+
+
+def append(connection: Connection, space: str, text: str) -> None:
+    connection.execute(APPEND, (space, payload(text), "2026-01-01"))
 
 
 def test_nothing_is_lost_by_a_reader_between_two_transactions_that_commit_in_the_other_order(
@@ -32,32 +36,69 @@ def test_nothing_is_lost_by_a_reader_between_two_transactions_that_commit_in_the
 ) -> None:
     early, late, reader = open_connection(ANN), open_connection(BOB), open_log(OWNER)
     early.autocommit = late.autocommit = False
-    early.execute(INSERT, (space, payload("written first")))
-    late.execute(INSERT, (space, payload("written second")))
+    early.execute("SELECT pg_current_xact_id()")
+    append(late, space, "committed first")
 
     late.commit()
     between, position = reader.pull(START)
+    append(early, space, "committed second")
     early.commit()
     after, _ = reader.pull(position)
 
-    assert sorted(texts([*between, *after])) == ["written first", "written second"]
+    assert texts(between) == ["committed first"]
+    assert texts(after) == ["committed second"]
 
 
-def test_a_position_above_a_late_commit_would_lose_it(
-    space: str, open_connection: OpenConnection
+def test_who_appends_second_waits_and_comes_after_the_first(
+    space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
-    """The order of seq alone is no order of commits: the reason for the horizon."""
-    early, late, reader = open_connection(ANN), open_connection(BOB), open_connection(OWNER)
-    early.autocommit = late.autocommit = False
-    early.execute(INSERT, (space, payload("written first")))
-    late.execute(INSERT, (space, payload("written second")))
-    late.commit()
-    seen = reader.execute("SELECT max(seq) FROM memory_fabric.operations").fetchone()
+    """Else the second could commit before the first, and be read before a lower number."""
+    first, second, reader = open_connection(ANN), open_connection(BOB), open_log(OWNER)
+    first.autocommit = False
+    append(first, space, "appended first")
+    waiting = threading.Thread(target=append, args=(second, space, "appended second"))
+    waiting.start()
+    until(lambda: is_waiting(reader.connection, second), "the second waits for the first")
 
-    early.commit()
+    between, position = reader.pull(START)
+    first.commit()
+    waiting.join()
+    after, _ = reader.pull(position)
 
-    later = reader.execute("SELECT 1 FROM memory_fabric.operations WHERE seq > %s", seen)
-    assert later.fetchall() == []
+    assert between == []
+    assert texts(after) == ["appended first", "appended second"]
+
+
+def test_an_open_transaction_elsewhere_holds_nobody_up(
+    space: str, open_connection: OpenConnection, open_log: OpenLog
+) -> None:
+    other = f"{space} too"
+    spaces.init(open_connection(OWNER), other)
+    elsewhere = open_connection(OWNER)
+    elsewhere.autocommit = False
+    append(elsewhere, other, "not committed")
+
+    held = open_log(ANN).push([operation("said meanwhile")])
+    found, _ = open_log(BOB).pull(START)
+    elsewhere.rollback()
+
+    assert len(held) == 1
+    assert texts(found) == ["said meanwhile"]
+
+
+def test_numbers_have_no_gaps_whatever_is_there_already_or_fails(
+    space: str, open_log: OpenLog
+) -> None:
+    log, said = open_log(ANN), [operation(f"text {i}") for i in range(4)]
+    log.push(said[:2])
+    log.push([said[2], said[0], said[2], operation("no kind", kind="No Kind"), said[3]])
+
+    rows = log.connection.execute(
+        "SELECT seq, op_id::text FROM memory_fabric.operations WHERE space = %s ORDER BY seq",
+        (space,),
+    ).fetchall()
+
+    assert rows == [(i + 1, one.op_id) for i, one in enumerate(said)]
 
 
 def test_an_operation_is_pulled_unchanged_by_another_member(open_log: OpenLog) -> None:
@@ -242,20 +283,20 @@ def test_the_state_names_the_member_his_role_and_how_many_there_are(open_log: Op
     assert open_log(OWNER).state().role == "owner"
 
 
-def test_the_state_names_what_holds_readers_back(
+def test_the_state_names_who_holds_others_up(
     open_log: OpenLog, space: str, open_connection: OpenConnection
 ) -> None:
     writer = open_connection(ANN)
     writer.autocommit = False
-    writer.execute(INSERT, (space, payload("not yet")))
+    append(writer, space, "not yet")
 
-    held = open_log(BOB).state().horizon_held_by
+    held = open_log(BOB).state().held_by
     writer.rollback()
 
     assert held is not None
     assert (held.pid, held.user) == (writer.info.backend_pid, ANN)
     assert held.application == "memory-fabric"
-    assert open_log(BOB).state().horizon_held_by is None
+    assert open_log(BOB).state().held_by is None
 
 
 def test_what_was_replaced_a_month_ago_is_blanked(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import threading
-import uuid
 from contextlib import ExitStack
 
 import pytest
@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.server.log import SharedLog
 from team.conftest import OpenLog, Place
-from team.operations import operation, texts
+from team.operations import APPEND, operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
 START = Position()
 WRITERS = 3
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["write", "write", "commit", "roll back", "read"]),
+    st.tuples(st.sampled_from(["begin", "write", "write", "commit", "roll back", "read"]),
               st.integers(0, WRITERS - 1)),
-    max_size=25,
+    max_size=30,
 )  # fmt: skip
+
+
+PAYLOAD = {"v": 1, "key": "o:1", "base": [], "value": {"text": "said"}}
 
 
 def push_open(log: SharedLog, said: TeamOperation) -> None:
@@ -49,9 +52,14 @@ def test_every_reader_reads_every_commit_once_and_nothing_else(
         read: list[str] = []
         for step, number in [*steps, *(("commit", i) for i in range(WRITERS)), ("read", 0)]:
             writer = writers[number]
-            if step == "write":
-                # Names of their own: those in common wait for each other's transactions.
-                said = operation(value={"entity": uuid.uuid4().hex, "text": "said"})
+            if step == "begin":
+                if writer.connection.autocommit:
+                    writer.connection.autocommit = False
+                writer.connection.execute("SELECT pg_current_xact_id()")
+            elif step == "write":
+                if any(pending[:number] + pending[number + 1 :]):
+                    continue  # it would wait for the other one's end
+                said = operation()
                 push_open(writer, said)
                 pending[number].append(said.op_id)
             elif step == "read":
@@ -126,11 +134,11 @@ def test_the_state_names_a_prepared_transaction_that_nobody_ended(
     with postgres.connections(place.database) as open_:
         writer = open_(OWNER)
         writer.autocommit = False
-        writer.execute("SELECT pg_current_xact_id()")
+        writer.execute(APPEND, (place.space, json.dumps(PAYLOAD), "2026-01-01"))
         writer.execute(f"PREPARE TRANSACTION '{name}'".encode())
         writer.autocommit = True
 
-        held = open_log(BOB).state().horizon_held_by
+        held = open_log(BOB).state().held_by
         writer.execute(f"ROLLBACK PREPARED '{name}'".encode())
 
     assert held is not None
@@ -140,10 +148,11 @@ def test_the_state_names_a_prepared_transaction_that_nobody_ended(
 
 def test_how_long_is_told_of_transactions_that_the_role_may_see(open_log: OpenLog) -> None:
     writer = open_log(BOB)
-    push_open(writer, operation())
+    writer.connection.autocommit = False
+    writer.connection.execute(APPEND, (writer.space, json.dumps(PAYLOAD), "2026-01-01"))
 
-    own = open_log(BOB).state().horizon_held_by
-    of_other = open_log(ANN).state().horizon_held_by
+    own = open_log(BOB).state().held_by
+    of_other = open_log(ANN).state().held_by
     writer.connection.rollback()
 
     assert own is not None and own.age_s is not None and own.age_s >= 0

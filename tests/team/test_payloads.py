@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import FORM, MAX_PAYLOAD_BYTES, Position
 from team.conftest import OpenLog
-from team.operations import operation, texts
+from team.operations import APPEND, operation, texts
 from team.postgres import ANN, BOB
 
 GOOD: dict[str, Any] = {"v": 1, "key": "o:1", "base": [], "clock": "", "value": {"text": "x"}}
@@ -94,11 +94,7 @@ def test_the_server_refuses_what_is_no_operation(case: str, space: str, open_log
     log = open_log(ANN)
 
     with pytest.raises(psycopg.Error) as refused:
-        log.connection.execute(
-            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
-            " VALUES (gen_random_uuid(), %s, 'machine', 'observation', %s)",
-            (space, json.dumps(REFUSED[case])),
-        )
+        log.connection.execute(APPEND, (space, json.dumps(REFUSED[case]), TIME))
 
     assert refused.value.sqlstate is not None
     assert refused.value.sqlstate[:2] in ("22", "23")
@@ -109,22 +105,14 @@ def test_numbers_that_are_short_here_and_long_for_readers_are_refused(
 ) -> None:
     numbers = json.dumps({**GOOD, "value": {"a": [7] * 12_000}}).replace("7", "1e131071")
     with pytest.raises(psycopg.Error):
-        open_log(BOB).connection.execute(
-            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
-            " VALUES (gen_random_uuid(), %s, 'machine', 'observation', %s)",
-            (space, numbers),
-        )
+        open_log(BOB).connection.execute(APPEND, (space, numbers, TIME))
 
     assert open_log(ANN).pull(Position())[0] == []
 
 
 def test_a_row_that_no_client_understands_holds_nobody_up(space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
-    log.connection.execute(
-        "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
-        " VALUES (gen_random_uuid(), %s, 'machine', 'observation', %s)",
-        (space, json.dumps({**GOOD, "value": 7})),
-    )
+    log.connection.execute(APPEND, (space, json.dumps({**GOOD, "value": 7}), TIME))
     log.push([operation("after it")])
 
     nothing, position = open_log(BOB).pull(Position(), limit=1)
@@ -137,11 +125,7 @@ def test_a_row_that_no_client_understands_holds_nobody_up(space: str, open_log: 
 def test_times_outside_the_calendar_become_the_servers(space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
     for time in ("infinity", "0044-03-15 BC", "9999-01-01"):
-        log.connection.execute(
-            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)"
-            " VALUES (gen_random_uuid(), %s, 'machine', 'observation', %s, %s)",
-            (space, json.dumps(GOOD), time),
-        )
+        log.connection.execute(APPEND, (space, json.dumps(GOOD), time))
 
     found, _ = log.pull(Position())
 

@@ -477,13 +477,13 @@ def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[s
             f"The server answers: you are {server.role} of {tie.space}, which has "
             f"{many(server.members, 'member')}."
         )
-        horizon = server.horizon_held_by
-        if horizon is not None:
-            who = " of ".join(part for part in (horizon.application, horizon.user) if part)
-            age = f" for {horizon.age_s:.0f} s" if horizon.age_s is not None else ""
-            pid = f" (process {horizon.pid})" if horizon.pid else ""
+        holder = server.held_by
+        if holder is not None:
+            who = " of ".join(part for part in (holder.application, holder.user) if part)
+            age = f" for {holder.age_s:.0f} s" if holder.age_s is not None else ""
+            pid = f" (process {holder.pid})" if holder.pid else ""
             lines.append(
-                f"Readers wait for a transaction that is open{age}: {who or 'unknown'}{pid}."
+                f"Sending waits for a transaction that is open{age}: {who or 'unknown'}{pid}."
             )
     if report.counts.records:
         gone = report.state.removed.split(", ")
@@ -515,9 +515,9 @@ def _as_json(report: TieReport, server: SpaceState | FabricError) -> dict[str, A
     }
     if isinstance(server, FabricError):
         return value | {"server": {"error": str(server)}}
-    horizon = server.horizon_held_by
+    holder = server.held_by
     state = {"epoch": server.epoch, "role": server.role, "members": server.members}
-    return value | {"server": state | {"horizon_held_by": horizon._asdict() if horizon else None}}
+    return value | {"server": state | {"held_by": holder._asdict() if holder else None}}
 
 
 def _cut(text: str) -> str:

@@ -106,7 +106,7 @@ class SpaceQueries:
             "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
             "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
             "FROM memory_fabric.operations WHERE space = %s AND op_id IN ("
-            "SELECT memory_fabric.history_of(%s, %s)) ORDER BY tx DESC, seq DESC LIMIT %s"
+            "SELECT memory_fabric.history_of(%s, %s)) ORDER BY seq DESC LIMIT %s"
         )
         rows = self.query(sql, (self._space, self._space, list(keys), limit))
         return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]

@@ -14,8 +14,8 @@ from memory_fabric.sharing.replica.wire import Position, TeamOperation
 OWNER = "owner"
 
 
-class Horizon(NamedTuple):
-    """The oldest running transaction of a server, whose end readers wait for.
+class Holder(NamedTuple):
+    """The transaction that appends to a space and has not ended: others wait to append there.
 
     `pid` is None for a prepared one; `age_s` is None where this role may not see it.
     """
@@ -33,7 +33,7 @@ class SpaceState(NamedTuple):
     member: str
     role: str
     members: int
-    horizon_held_by: Horizon | None = None
+    held_by: Holder | None = None
 
 
 class Member(NamedTuple):

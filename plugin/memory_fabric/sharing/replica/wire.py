@@ -66,8 +66,8 @@ class TeamOperation(NamedTuple):
 class Position(NamedTuple):
     """A place in a shared log: everything up to it was read.
 
-    `tx` and `seq` are those of the last operation that was read, `last` is its id; `epoch` counts
-    how often the log was moved to another server.
+    `last` is the id of the last operation that was read, `seq` its number, and `tx` marks the
+    transaction that brought it; `epoch` counts how often the log was moved to another server.
     """
 
     epoch: int = 0

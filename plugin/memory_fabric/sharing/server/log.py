@@ -8,7 +8,7 @@ from typing import LiteralString, TypeAlias
 import psycopg
 
 from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.replica.transport import Horizon, Member, SpaceState
+from memory_fabric.sharing.replica.transport import Holder, Member, SpaceState
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.server import versions
 from memory_fabric.sharing.server.connect import Connection
@@ -21,7 +21,7 @@ LONG_LIMIT_S = 600
 # What one statement sends, and one answer holds, at most.
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# How often a batch is tried that met a deadlock or another machine's same rows.
+# How often a batch is sent that the server asks for again, as engines do that lock less.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
 # How often a reader notes its visit; the server keeps it to the hour.
@@ -30,37 +30,31 @@ SEEN_EVERY_S = 1800.0
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
 PUSH = """
-    INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
-    SELECT id, %s, origin, kind, payload::jsonb, made_at
-    FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
-        AS given (id, origin, kind, payload, made_at)
-    ON CONFLICT DO NOTHING
+    SELECT memory_fabric.append(
+        %s, %s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])::text
 """
 # What is acknowledged survives a crash of the server, however it is configured.
 DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-ACKNOWLEDGED = """
-    SELECT op_id::text FROM memory_fabric.operations
-    WHERE space = %s AND op_id = ANY (%s::uuid[]) AND author = memory_fabric.caller()
-"""
-# Transaction ids are given out at the first write, but become visible at the commit: a reader who
-# only asks for what is above his position never sees a transaction that commits after a later one.
-# Below the oldest one still running, nothing can appear any more.
+# Numbers are given under a lock of the space that is held until the commit: nothing appears below
+# one that was read.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        o.tx::text::bigint, o.seq
+        o.tx, o.seq
     FROM (
-        SELECT *, sum(pg_column_size(payload)) OVER (ORDER BY tx, seq ROWS UNBOUNDED PRECEDING)
+        SELECT *, sum(pg_column_size(payload)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
             - pg_column_size(payload) AS bytes_before
         FROM memory_fabric.operations
-        WHERE space = %s AND NOT superseded AND (tx, seq) > (%s::text::xid8, %s)
-            AND tx < pg_snapshot_xmin(pg_current_snapshot())
-        ORDER BY tx, seq LIMIT %s
+        WHERE space = %s AND NOT superseded AND seq > %s
+        ORDER BY seq LIMIT %s
     ) o
-    WHERE bytes_before < %s ORDER BY o.tx, o.seq
+    WHERE bytes_before < %s ORDER BY o.seq
+"""
+LIMIT = """
+    SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)
 """
 MEMBERS = """
     SELECT m.member, m.role, m.added_at, m.removed_at, s.seen_at
@@ -68,10 +62,11 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-EPOCH = "SELECT epoch FROM memory_fabric.spaces WHERE space = %s"
-HOLDS = """
-    SELECT 1 FROM memory_fabric.operations
-    WHERE space = %s AND op_id = %s::uuid AND (tx, seq) = (%s::text::xid8, %s)
+# The epoch, and the number of the operation that was read last, as that transaction brought it.
+PLACE = """
+    SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
+        ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
+    WHERE s.space = %s
 """
 HAS = """
     SELECT op_id::text FROM memory_fabric.operations
@@ -87,16 +82,16 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# Every running transaction that wrote holds a lock on its own id, which all roles may see; of other
-# roles' sessions, when the transaction began is only shown to some.
-HORIZON = """
+# The row of a space has the id of the transaction that locked it last; one that runs holds a lock
+# on its id, which all roles may see. Of other roles' sessions, when it began is only shown to some.
+HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
-    FROM pg_locks l
+    FROM memory_fabric.spaces s
+    JOIN pg_locks l ON l.transactionid = s.xmax AND l.mode = 'ExclusiveLock' AND l.granted
     LEFT JOIN pg_stat_activity a ON a.pid = l.pid
     LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
-    WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
-        AND l.transactionid = pg_snapshot_xmin(pg_current_snapshot())::xid
+    WHERE s.space = %s
 """
 
 
@@ -125,7 +120,7 @@ class SharedLog:
         with self._asking("Cannot read the state of the shared log"):
             versions.expect(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()
-            horizon = self.connection.execute(HORIZON).fetchone()
+            holder = self.connection.execute(HOLDER, (self.space,)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
         epoch, role, same_cluster, member, members = row
@@ -134,7 +129,7 @@ class SharedLog:
                 "The shared log was restored into another PostgreSQL cluster.",
                 remedy="Ask its owner to run `memory-fabric team init` once.",
             )
-        return SpaceState(epoch, member, role, members, Horizon(*horizon) if horizon else None)
+        return SpaceState(epoch, member, role, members, Holder(*holder) if holder else None)
 
     def members(self) -> list[Member]:
         """Return the members of the space, removed ones last."""
@@ -176,13 +171,9 @@ class SharedLog:
         no more if the position did not move, not if there is no operation.
         """
         with self._asking("Cannot read the shared log"):
-            row = self.connection.execute(EPOCH, (self.space,)).fetchone()
-            if row is None:
-                raise _not_a_member(self.connection, self.space)
-            after = position if position.epoch == row[0] else Position(row[0])
-            rows = self.connection.execute(
-                PULL, (self.space, after.tx, after.seq, limit, max_bytes)
-            ).fetchall()
+            epoch, place = self._place(position)
+            after, place = (position, place) if position.epoch == epoch else (Position(epoch), 0)
+            rows = self.connection.execute(PULL, (self.space, place, limit, max_bytes)).fetchall()
         self._mark_seen()
         operations = [wire.decode(*row[:6]) for row in rows]
         if rows:
@@ -192,14 +183,13 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         """Return False if the log does not hold what was read last: it was set back.
 
-        The place counts, not only the id: after a restore the operation may have been sent again,
-        to a later place than some that are new to the reader.
+        The transaction counts, not only the id: after a restore the operation may have been sent
+        again, to a later place than some that are new to the reader.
         """
         if not position.last:
             return True
-        place = (self.space, position.last, position.tx, position.seq)
         with self._asking("Cannot read the shared log"):
-            return self.connection.execute(HOLDS, place).fetchone() is not None
+            return self._place(position)[1] > 0
 
     def has(self, op_ids: Collection[str]) -> set[str]:
         """Return the ids that the log holds."""
@@ -221,6 +211,13 @@ class SharedLog:
         return self._call(
             "SELECT memory_fabric.compact(%s, make_interval(days => %s))", older_than_days
         )
+
+    def _place(self, position: Position) -> tuple[int, int]:
+        """Return the epoch, and the number of a position's last operation; 0 if it is not there."""
+        row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
+        if row is None:
+            raise _not_a_member(self.connection, self.space)
+        return row[0], row[1] or 0
 
     def _call(self, statement: LiteralString, argument: object) -> int:
         with self._asking("Cannot change the shared log", LONG_LIMIT_S):
@@ -244,9 +241,8 @@ class SharedLog:
         return [operation.op_id for operation, _ in rows if operation.op_id in op_ids]
 
     def _append(self, rows: Sequence[Row]) -> set[str]:
-        ids = [operation.op_id for operation, _ in rows]
         columns = (
-            ids,
+            [operation.op_id for operation, _ in rows],
             [operation.origin for operation, _ in rows],
             [operation.kind for operation, _ in rows],
             [payload for _, payload in rows],
@@ -254,11 +250,11 @@ class SharedLog:
         )
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with self._transaction():
+                # In one message: no other member waits for this client's network.
+                with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
-                    self.connection.execute(PUSH, (self.space, *columns))
-                    rows_there = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
-                return {row[0] for row in rows_there}
+                    held = self.connection.execute(PUSH, (self.space, *columns))
+                return {row[0] for row in held.fetchall()}
             except psycopg.errors.TransactionRollback:
                 if attempt == ATTEMPTS:
                     raise
@@ -290,10 +286,10 @@ class SharedLog:
 
     @contextmanager
     def _transaction(self, limit_s: float = 0) -> Iterator[None]:
-        """Open a transaction whose statements are limited in time."""
-        limit = f"{round(1000 * (limit_s or self._limit_s))}ms"
+        """Open a transaction whose statements, and their waits for others, are limited in time."""
+        limits = [f"{round(1000 * s)}ms" for s in (limit_s or self._limit_s, self._limit_s)]
         with self.connection.transaction():
-            self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit,))
+            self.connection.execute(LIMIT, limits)
             yield
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import DuplicateSchema, DuplicateTable, UniqueViolation
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.sharing.replica.transport import SpaceState
@@ -15,8 +16,9 @@ from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# Taken by every migration, of whatever database (the number is arbitrary, but must stay).
-ADVISORY_LOCK = 5_417_201_120
+# The step of the schema by which a log has one order for each space. One of before runs the first
+# step again, which sets its operations aside.
+ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL cuts longer names of roles.
 MAX_NAME_BYTES = 63
@@ -26,9 +28,9 @@ PASSWORD_BYTES = 24
 def init(connection: Connection, space: str) -> SpaceState:
     """Create or migrate the schema and the space; return the state of the space.
 
-    A database that was restored into another cluster begins a new epoch: its transaction ids are
-    renewed. Needs the role that owns the schema, or may create one. Doing it again changes nothing.
-    Raises BadInput for a name that is none, TeamError.
+    A database that was restored into another cluster begins a new epoch. Needs the role that owns
+    the schema, or may create one. Doing it again changes nothing. Raises BadInput for a name that
+    is none, TeamError.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         raise BadInput(
@@ -44,11 +46,10 @@ def init(connection: Connection, space: str) -> SpaceState:
                 remedy="Create one with UTF-8: "
                 "`createdb --encoding=UTF8 --template=template0 NAME`.",
             )
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
-            _migrate(connection)
-            connection.execute("SELECT memory_fabric.renew()")
-            connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
+        try:
+            _prepare(connection, space)
+        except (DuplicateSchema, DuplicateTable, UniqueViolation):
+            _prepare(connection, space)  # another process made the schema meanwhile
     return SharedLog(connection, space).state()
 
 
@@ -89,33 +90,50 @@ def remove(connection: Connection, space: str, member: str) -> None:
         raise NotFound(member, f"{member} is no member of {space}.")
 
 
+def _prepare(connection: Connection, space: str) -> None:
+    with connection.transaction():
+        _migrate(connection)
+        connection.execute("SELECT memory_fabric.renew()")
+        connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
+
+
 def _migrate(connection: Connection) -> None:
     applied = versions.applied(connection)
     versions.expect_known(applied)
+    role = "none"
     if applied:
-        row = connection.execute(
-            "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')"
-            " FROM pg_namespace WHERE nspname = 'memory_fabric'"
-        ).fetchone()
-        if row and not row[1]:
+        [(owner, may, role)] = connection.execute(
+            "SELECT pg_get_userbyid(relowner), pg_has_role(relowner, 'USAGE'), "
+            "current_setting('role') FROM pg_class "
+            "WHERE oid = 'memory_fabric.schema_version'::regclass"
+        ).fetchall()
+        if not may:
             raise NotAllowed(
-                f"The shared log belongs to the role {row[0]}.",
-                remedy=f"Run `memory-fabric team init` as {row[0]}.",
+                f"The shared log belongs to the role {owner}.",
+                remedy=f"Run `memory-fabric team init` as {owner}.",
             )
+        # One at a time. What is added belongs to the same role, whoever runs this.
+        connection.execute("SELECT set_config('role', %s, true)", (owner,))
+        connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
+        applied = versions.applied(connection)
     else:
         connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
         connection.execute(
             "CREATE TABLE memory_fabric.schema_version"
             " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-    missing = {number: file for number, file in versions.steps().items() if number not in applied}
-    for number, file in missing.items():
-        connection.execute(file.read_bytes())
+    steps = versions.steps()
+    missing = [number for number in steps if number not in applied]
+    for number in [min(steps), *missing] if applied and ORDERED in missing else missing:
+        connection.execute(steps[number].read_bytes())
+    for number in missing:
         connection.execute(
             "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (number,)
         )
     if missing:
         connection.execute("SELECT memory_fabric.grant_to_all()")
+    if applied:
+        connection.execute("SELECT set_config('role', %s, true)", (role,))
 
 
 @contextmanager

@@ -77,7 +77,7 @@ class SchemaNewer(TeamError):
 
 
 class ServerMoved(TeamError):
-    """The log was restored into another cluster; its transaction ids mean nothing there."""
+    """The log was restored into another cluster, and its owner has not said so yet."""
 
 
 class NotAllowed(TeamError):
