@@ -8,7 +8,7 @@ for each of its words, and no expression is compiled for it.
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from memory_fabric.text import CLOSE_FENCE, runs
@@ -173,8 +173,8 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     DASH_PROGRAM, SIGN_PROGRAM, NAME_PART, PASS, QUOTED_NAME, CALL, DUMPED, VARIABLE, PASSWORD,
     PAIR, KEY, NETWORK, ACCOUNT_END, PAIRING, CODE, NUMBER, SEED, EQUALS, COLON, PAREN, COMMA,
     QUOTE, BAR, SIGN, STRANGE, MIXED, ODD, LINK, CUE, SAID, STATED, ARROW, PAIRED, LOGIN, MARK,
-    FOREIGN, LINES, GAPS,
-) = (1 << place for place in range(57))  # fmt: skip
+    FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
+) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
 # Of each step of `redact`, what the words of a text must show together; any of these is enough.
 STEPS: dict[str, tuple[int, ...]] = {
@@ -212,16 +212,26 @@ class _Keywords:
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
-        self.with_blanks: dict[str, int] = {}
-        for parts, bit in _parts_of_words():
-            for part in parts:
-                if " " in part:
-                    self.with_blanks[part] = self.with_blanks.get(part, 0) | bit
+        self.whole: dict[str, int] = {}
+        # Keywords with blanks, by what their longest word shows, or the first between two blanks.
+        self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
+        for keywords, shown in _parts_of_words():
+            for keyword in keywords:
+                part, bit = keyword, shown
+                if " " in keyword:
+                    part, bit = max(keyword.split(), key=len), WITH_BLANK
+                    if keyword[0] == " ":
+                        part, bit = keyword.split()[0], BETWEEN_BLANKS
+                    of_hint = self.with_blanks[bit]
+                    of_hint[keyword] = of_hint.get(keyword, 0) | shown
+                if bit == BETWEEN_BLANKS:
+                    self.whole[part] = bit
                 elif len(part) < 3:
                     self.shorter[part] = self.shorter.get(part, 0) | bit
                 else:
                     self.by_three.setdefault(part[:3], []).append((part, bit))
-        self.whole = dict.fromkeys(words("links"), LINK)
+        for word in words("links"):
+            self.whole[word] = self.whole.get(word, 0) | LINK
         self.whole |= {"*": COMMAND, "/": STATED}
         for word in ARROWS:
             self.whole[word] = self.whole.get(word, 0) | ARROW
@@ -290,18 +300,24 @@ def _keywords() -> _Keywords:
 def opened_steps(text: str) -> int:
     """Return the places in STEPS of the steps that may change the text, as bits."""
     bits = 0
-    for word in text.split():
-        bits |= _SHOWN[word]
-    folded = text.casefold()
-    for name, bit in _keywords().with_blanks.items():
-        if name in folded:
-            bits |= bit
+    for shown in set(map(_SHOWN.__getitem__, text.split())):
+        bits |= shown
     if not bits:
         return 0
+    if bits & (WITH_BLANK | BETWEEN_BLANKS):
+        folded = text.casefold()
+        for hint, keywords in _keywords().with_blanks.items():
+            for keyword, bit in keywords.items() if bits & hint else ():
+                bits |= bit if keyword in folded else 0
     if bits & SIGN_PROGRAM and any(sign in text for sign in _keywords().signs):
         bits |= PROGRAM
     bits |= LINES if "\n" in text else 0
     bits |= GAPS if "\t" in text or "  " in text else 0
+    return _steps_of(bits)
+
+
+@lru_cache(maxsize=MAX_REMEMBERED_WORDS)
+def _steps_of(bits: int) -> int:
     steps = 0
     for step, mask in _OF_STEPS:
         if bits & mask == mask:
