@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.health import tiers as status
+from memory_fabric.models import Operation
 from memory_fabric.sharing.git import location
-from memory_fabric.store import database, files
+from memory_fabric.store import database, files, write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import sync
@@ -292,3 +295,66 @@ def test_a_projects_journal_is_read_only_as_far_as_a_file_of_others(tmp_path: Pa
     reasons = [finding.reason for finding in local_tier.findings if path in finding.reason]
     assert len(reasons) == 1
     assert "is larger than" in reasons[0]
+
+
+def test_a_repair_reads_no_operation_again_that_the_database_has(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    create(memory, entity("one", "is there"))
+    path = opened(memory).path
+    backup.create(path)
+    create(memory, entity("two", "came later"))
+    memory.flush()
+    damage(closed(memory))
+    read: list[object] = []
+
+    def from_object(value: Mapping[str, Any]) -> Operation | None:
+        read.append(value["payload"])
+        return real(value)
+
+    real = write.from_object
+    monkeypatch.setattr(write, "from_object", from_object)
+    memory = world.memory(repair=True)
+
+    assert entities(memory) == ["one", "two"]
+    assert read == [{"entities": [entity("two", "came later")]}]
+
+
+def test_what_no_journal_has_yet_is_journalled_after_a_repair(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("journalled"))
+    memory.flush()
+    create(memory, entity("not yet"))
+    path = opened(memory).path
+    memory.close()
+    database.mark_suspect(path)
+    memory = world.memory(repair=True)
+    assert entities(memory) == ["journalled", "not yet"]
+
+    memory.flush()
+
+    lines = Path(memory.journal_of("project")).read_text("utf-8").splitlines()
+    assert [line.count('"not yet"') for line in lines] == [0, 1]
+
+
+def test_the_progress_of_a_repair_never_falls_back(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    memory.flush()
+    create(memory, entity("db"))
+    memory.flush()
+    path = opened(memory).path
+    memory.close()
+    told: list[float] = []
+
+    repair.rebuild(
+        path,
+        "project",
+        memory.journal_of("project"),
+        lambda done, of: told.append(done / of),
+    )
+
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert told[-1] == 1

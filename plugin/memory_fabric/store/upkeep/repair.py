@@ -4,7 +4,8 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
@@ -27,22 +28,24 @@ def rebuild(
 
     The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
     and the journal replayed; operations are applied once by id. An undamaged database only gets the
-    operations that are missing. Raises StoreUnavailable.
+    operations that are missing. Stopped at any point, the next repair goes on. Raises
+    StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
-            if _is_intact(path):
+            if _is_intact(path, progress):
                 db = _open(path, kind)
                 missing, _ = replay(db, journal_path, progress)
                 return db, f"{missing} changes were restored from the journal." if missing else ""
             aside = _set_aside(path)
             source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
             if source:
-                shutil.copyfile(source, path)
-                os.chmod(path, 0o600)
+                shutil.copyfile(source, path + ".tmp")
+                os.chmod(path + ".tmp", 0o600)
+                os.replace(path + ".tmp", path)
             db = _open(path, kind)
             applied, refused = replay(db, journal_path, progress)
-            rescued, _ = _replayed(db, _unjournaled(aside))
+            rescued = sum(_replayed(db, value) is True for value in _unjournaled(aside))
             origin = f"the backup {os.path.basename(source)}" if source else "no backup"
             damaged = f"A damaged memory was set aside as {aside} and"
             what = damaged if aside else "A lost memory was"
@@ -53,28 +56,37 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply the journal's operations that the database lacks; return (applied, unusable lines)."""
-    lines, bad = files.read_lines(journal_path, journal.MAX_JOURNAL_BYTES)
-    applied, refused = _replayed(db, lines, progress)
-    with db.transaction() as connection:
-        connection.execute("UPDATE operations SET journaled = 1")
-    return applied, refused + len(bad)
+    """Apply the journal's operations that the database lacks; return (applied, unusable lines).
 
-
-def _replayed(
-    db: Database, lines: Sequence[Mapping[str, Any]], progress: Progress | None = None
-) -> tuple[int, int]:
-    applied = refused = 0
-    for number, line in enumerate(lines):
+    This is the second half of a repair's progress; the check of the indexes is the first.
+    """
+    size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
+    marked: list[tuple[str]] = []
+    for line in files.lines_in(journal_path, journal.MAX_JOURNAL_BYTES):
+        read += len(line) + 1
         if progress is not None:
-            progress(number, len(lines))
-        operation = write.from_object(line)
-        try:
-            applied += operation is not None and _is_applied(db, operation)
-            refused += operation is None
-        except (NotFound, BadInput):
-            refused += 1
-    return applied, refused
+            progress(size + read, 2 * size)
+        if not line.strip():
+            continue
+        value = files.parsed(line.decode("utf-8", "replace").removeprefix("\ufeff")) or {}
+        # Reading an operation takes far longer than finding its id: its texts are redacted again.
+        known = db.row("SELECT journaled FROM operations WHERE id = ?", (str(value.get("id")),))
+        if not known:
+            counts[_replayed(db, value)] += 1
+        if not (known and known[0]):
+            marked.append((str(value.get("id")),))
+    with db.transaction() as connection:
+        connection.executemany("UPDATE operations SET journaled = 1 WHERE id = ?", marked)
+    return counts[True], counts[None]
+
+
+def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
+    """Apply a journalled operation: False if that was done before, None if it cannot be applied."""
+    operation = write.from_object(value)
+    try:
+        return None if operation is None else _is_applied(db, operation)
+    except (NotFound, BadInput):
+        return None
 
 
 def _is_applied(db: Database, operation: Operation) -> bool:
@@ -119,7 +131,7 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
     return operations
 
 
-def _is_intact(path: str) -> bool:
+def _is_intact(path: str, progress: Progress | None) -> bool:
     """Return True if the database is intact: another process repaired it, or nothing was wrong."""
     if not files.size_of(path):
         return False
@@ -128,7 +140,7 @@ def _is_intact(path: str) -> bool:
         try:
             if db.rows("PRAGMA quick_check") != [("ok",)]:
                 return False
-            repair_indexes(db)
+            repair_indexes(db, progress)
         finally:
             db.close()
     except FabricError:
@@ -137,12 +149,16 @@ def _is_intact(path: str) -> bool:
     return True
 
 
-def repair_indexes(db: Database) -> list[str]:
+def repair_indexes(db: Database, progress: Progress | None = None) -> list[str]:
     """Rebuild the full-text indexes that do not match their texts; return their names."""
-    unfit = mismatched_indexes(db)
-    for table in unfit:
-        with db.transaction() as c:
-            c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+    unfit = []
+    for number, table in enumerate(FULL_TEXT):
+        if progress is not None:
+            progress(number, 2 * len(FULL_TEXT))
+        if not index_matches(db, table):
+            unfit.append(table)
+            with db.transaction() as c:
+                c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
     return unfit
 
 
