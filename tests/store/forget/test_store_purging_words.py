@@ -6,6 +6,7 @@ import json
 import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import files, journal
+from memory_fabric.store import files, journal, write
 from memory_fabric.store.conversations import sessions
-from memory_fabric.store.forget import plan, purge_files, purge_rows
+from memory_fabric.store.forget import plan, purge_files, purge_rows, scrub_log
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.history import merge
@@ -489,3 +490,80 @@ def test_words_are_found_in_a_few_of_thousands_of_texts(world: World) -> None:
     purge(memory, PLAIN)
 
     assert observations_of(database(memory), "zoo") == (*texts, f"{PLAIN}es")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (PLAIN, f"a {PLAIN.upper()} here"),
+        (PLAIN, f"behind\0a NUL: {PLAIN}"),
+        (PLAIN, PLAIN.replace("g", "\\u0067").replace("w", "\\u0077")),
+        (PLAIN, "".join(f"%{byte:02X}" for byte in PLAIN.encode())),
+        (WORDS, unicodedata.normalize("NFD", WORDS)),
+        (WORDS, json.dumps(json.dumps(WORDS))),
+        ("мандарин", "здесь Мандарин"),
+        ("correct horse", json.dumps(["correct", "horse"])),
+    ],
+)
+def test_sqlite_passes_over_no_row_with_the_words_in_any_spelling(
+    world: World, words: str, text: str
+) -> None:
+    memory = world.memory()
+    create(memory, entity("zoo", text, "it has a gate"))
+    sought = Sought((Needle(words, whole=True),))
+    query = f"SELECT text FROM observations WHERE {sought.condition(['record', 'text'])}"
+
+    rows = database(memory).rows(query)
+
+    assert sought.is_in(text)
+    assert (text,) in rows
+
+
+def test_sqlite_passes_over_rows_without_the_words(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
+    condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])
+
+    rows = database(memory).rows(f"SELECT text FROM observations WHERE {condition}")
+
+    assert rows == [(f"a {PLAIN}",), ("100 %",)]
+
+
+def test_a_purge_reads_only_the_operations_that_it_may_change(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    for number in range(20):
+        create(memory, entity(f"zoo {number}", "it has a gate"))
+    create(memory, entity("zoo", f"it has a {PLAIN}", "it has a gate"))
+    memory.flush()
+    read: list[str] = []
+
+    def without(kind: str, payload: Any, target: scrub_log.PurgeTarget) -> Any:
+        read.append(json.dumps(payload))
+        return real(kind, payload, target)
+
+    real = scrub_log.without
+    monkeypatch.setattr(scrub_log, "without", without)
+
+    purge(memory, PLAIN)
+
+    assert read
+    assert not [text for text in read if '"zoo 1' in text]
+    assert observations_of(database(memory), "zoo 1") == ("it has a gate",)
+
+
+def test_a_waiting_change_loses_what_is_purged_in_its_own_memory(world: World) -> None:
+    memory = world.memory()
+    payload = {"entities": [entity("Ann", "is away"), entity("gate", "is green")]}
+    operation = memory.operation("create_entities", payload, TOOL, "project")
+    path = world.local / f"{journal.WAITING}0-1.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(write.as_object(operation)) + "\n", "utf-8")
+    of_project = scrub_log.PurgeTarget(names=frozenset(("Ann",)))
+    targets = {"project": of_project, "user": scrub_log.PurgeTarget()}
+
+    purge_files.rewrite_queue(str(world.local), b"key", targets)
+
+    [left] = json.loads(path.read_text("utf-8"))["payload"]["entities"]
+    assert left["name"] == "gate"

@@ -1,5 +1,7 @@
 """forget: forget or purge memories after a preview."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -7,7 +9,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import STEP, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.models import shown_type
+from memory_fabric.models import Progress, shown_type
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.purge import Purged, PurgePreview
@@ -100,7 +102,9 @@ def forget(
             matches = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
             matches = plan.find(memory, text)
-        preview = purging.preview(memory, matches) if purge else None
+        # What is erased at once is shown by numbers only in JSON: they take as long as the search.
+        is_shown = as_json or not (yes or confirm)
+        preview = purging.preview(memory, matches) if purge and is_shown else None
         if confirm and matches.code != confirm:
             reason = "The matches have changed since this preview; nothing was forgotten."
             remedy = "Run a new preview, and confirm its code."
@@ -113,7 +117,8 @@ def forget(
         again = _words_of(matches).without(plan.reopened(memory, matches.records))
         forgotten, purged = 0, None
         if (yes or confirm) and purge:
-            purged = purging.purge(memory, matches, environment.provenance())
+            with _purging(as_json) as tell:
+                purged = purging.purge(memory, matches, environment.provenance(), tell)
             forgotten = purged.memories
         elif yes or confirm:
             forgotten = plan.forget(memory, matches, environment.provenance())
@@ -135,12 +140,24 @@ def forget(
     return 1 if purged and purged.ours else 0
 
 
+@contextmanager
+def _purging(quiet: bool) -> Iterator[Progress | None]:
+    """Show the progress of a purge, and after Ctrl-C how it goes on."""
+    try:
+        with show.progress_bar("Erasing", quiet=quiet) as tell:
+            yield tell
+    except KeyboardInterrupt:
+        show.warn("The purge was stopped half-way. The same command erases the rest.")
+        raise
+
+
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
     """Complete an interrupted purge; return True if it was one of the same text."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
-    purged = purging.resume(memory, environment.provenance())
+    with _purging(as_json) as tell:
+        purged = purging.resume(memory, environment.provenance(), tell)
     if request != text or purged is None:
         show.warn("an interrupted purge was completed.")
         return False

@@ -36,6 +36,7 @@ _ALIASES = (
     "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
 )
+_IS_ENTITY = "SELECT 1 FROM entities WHERE name = ?"
 PurgePlan = Mapping[str, Any]
 
 
@@ -307,7 +308,8 @@ def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarge
     names = frozenset(part.get("names", ()))
     # The project's ledger notes what it was given of the user's memory.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
-    told_names -= {row[0] for row in database.rows("SELECT name FROM entities")} - names
+    here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
+    told_names -= set(here)
     return replace(
         target_of(plan),
         ids=frozenset(plan["ids"]),

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.models import Provenance
+from memory_fabric.models import Progress, Provenance
 from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import own_words, plan, purge_files, purge_rows, purge_steps
@@ -143,7 +143,9 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
     return PurgePreview(**counts, elsewhere=tuple(elsewhere))
 
 
-def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
+def purge(
+    memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
+) -> Purged:
     """Erase what was found everywhere, and check that it is gone. Raises BadInput if it has
     changed, StoreUnavailable if another process is in the way, NotErased if a file still holds it.
     """
@@ -151,16 +153,18 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     if find(memory, found.text, **options).code != found.code:
         problem = "The memories that this means have changed meanwhile; nothing was erased."
         raise BadInput("code", problem, remedy="Look at a new preview.")
-    return purge_exactly(memory, found, provenance)
+    return purge_exactly(memory, found, provenance, progress)
 
 
-def purge_exactly(memory: Memory, found: Found, provenance: Provenance) -> Purged:
+def purge_exactly(
+    memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
+) -> Purged:
     """Erase these matches as `purge`, without asking for a preview."""
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)
         files.write_atomic(os.path.join(home, PENDING), files.pretty_json(planned))
-        return _carry_out(memory, planned, provenance)
+        return _carry_out(memory, planned, provenance, progress)
 
 
 def pending(home: str) -> str:
@@ -168,7 +172,9 @@ def pending(home: str) -> str:
     return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
 
 
-def resume(memory: Memory, provenance: Provenance) -> Purged | None:
+def resume(
+    memory: Memory, provenance: Provenance, progress: Progress | None = None
+) -> Purged | None:
     """Complete an interrupted purge; None if there is none. Raises like `purge`."""
     home = memory.settings.home
     planned = files.read_json(os.path.join(home, PENDING))
@@ -178,7 +184,7 @@ def resume(memory: Memory, provenance: Provenance) -> Purged | None:
         its_memory = Memory.open(memory.settings._replace(project_dir=planned["project_dir"]))
         its_memory.mirror, its_memory.switched_by = memory.mirror, memory.switched_by
         try:
-            return _carry_out(its_memory, planned, provenance)
+            return _carry_out(its_memory, planned, provenance, progress)
         finally:
             its_memory.close()
 
@@ -193,14 +199,18 @@ def _locked(home: str) -> Iterator[None]:
         raise StoreUnavailable(home, problem, remedy="Wait until it has ended.") from error
 
 
-def _carry_out(memory: Memory, planned: PurgePlan, provenance: Provenance) -> Purged:
+def _carry_out(
+    memory: Memory, planned: PurgePlan, provenance: Provenance, progress: Progress | None
+) -> Purged:
     home = memory.settings.home
     plan_path = os.path.join(home, PENDING)
     where = file_locations.locations(memory, everywhere=bool(planned["everywhere"]))
+    tell = progress or (lambda _done, _of: None)
     try:
         purge_steps.forget(memory, planned, provenance)
-        rows = purge_steps.erase(memory, planned, where, provenance)
+        rows = purge_steps.erase(memory, planned, where, provenance, tell)
         fresh = purge_steps.renew_backups(where)
+        tell(80, 100)
         purge_steps.forget_launches(home, where)
         verified = purge_steps.verify(memory, planned, where, plan_path)
         os.unlink(plan_path)

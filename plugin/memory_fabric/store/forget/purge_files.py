@@ -31,6 +31,8 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
     """
 
     def left_of(line: str) -> str | None:
+        if change and not target.may_concern(line):
+            return line
         value = files.parsed(line) if change else None
         if not change or value is None:
             # Purged text may be escaped to any depth.
@@ -85,8 +87,15 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    texts = tuple(dict.fromkeys(text for target in targets.values() for text in target.texts))
-    every = replace(targets["user"], texts=texts)  # all have the same words
+    every = targets["user"]  # all have the same words
+    for target in targets.values():
+        every = replace(
+            every,
+            texts=tuple(dict.fromkeys((*every.texts, *target.texts))),
+            ids=every.ids | target.ids,
+            names=every.names | target.names,
+            said=every.said | target.said,
+        )
     waiting = journal.waiting_files(folder)
     if waiting:
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")

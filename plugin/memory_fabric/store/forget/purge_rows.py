@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Operation, Provenance
+from memory_fabric.models import Operation, Progress, Provenance
 from memory_fabric.sharing.team import purge as purge_team
 from memory_fabric.store import records, write
 from memory_fabric.store.database import Database, translated
@@ -59,16 +59,18 @@ def scrub(
     """Remove purged content; return the number of changed rows, and the extended `target`."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
-    texts = (text for (text,) in database.rows("SELECT DISTINCT text FROM observations"))
-    repeating = {text for text in texts if target.is_in(text) and not target.asked.is_in(text)}
+    texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"
+    repeating = {text for (text,) in _with(c.execute(texts), 0, target.repeated)}
+    repeating = {text for text in repeating if not target.asked.is_in(text)}
     target = replace(target, alive=alive - target.ids, kept=frozenset(repeating))
-    relations = c.execute("SELECT id, type FROM relations").fetchall()
+    of_type = f"SELECT id, type FROM relations WHERE {target.asked.condition(['type'])}"
+    relations = list(_with(c.execute(of_type), 1, target.asked))
     aliases = [alias for (alias,) in c.execute("SELECT alias FROM aliases")]
     changed = (
         _scrub_operations(c, target),
         _scrub_records(c, target),
         _delete(c, "aliases", "alias", filter(target.is_name, aliases)),
-        _delete(c, "relations", "id", (i for i, kind in relations if target.asked.is_in(kind))),
+        _delete(c, "relations", "id", (row[0] for row in relations)),
         _scrub_sessions(c, target),
         _scrub_ledger(c, target),
         _scrub_ingests(c, target),
@@ -86,10 +88,11 @@ def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     """Return what states the words, as a payload for `forget`."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
-    names = [name for (name,) in _with(c.execute("SELECT name FROM entities"), 0, target.asked)]
+    named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
+    names = [name for (name,) in _with(c.execute(named), 0, target.asked)]
     every = (record for record, _ in records.find(c, "1", (), limit=-1))
     record_ids = [r.id for r in every if target.is_stated_by(records.as_object(r))]
-    observations = c.execute(_OBSERVATIONS)
+    observations = c.execute(f"{_OBSERVATIONS} WHERE {target.asked.condition(['o.text'])}")
     deletions = [
         {"entityName": name, "observations": [text]}
         for name, text, record in _with(observations, 1, target.asked)
@@ -107,7 +110,8 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
     """Return the keys of rows of TEXTS that hold purged text, or are a purged turn."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
-    rows = c.execute(f"SELECT {key}, {own}, {', '.join(columns)} FROM {table}")
+    where = "1" if target.turns else target.sought.condition(columns)
+    rows = c.execute(f"SELECT {key}, {own}, {', '.join(columns)} FROM {table} WHERE {where}")
     return [
         number
         for number, uuid, *texts in rows
@@ -120,18 +124,20 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
     wide = target.asked.anywhere()
     return [
         table
-        for table, _, text, _ in _with(_cells(database.connection), 2, wide)
+        for table, _, text, _ in _with(_cells(database.connection, wide), 2, wide)
         if len(wide.spans(_bytes(text))) > len(target.asked.spans(_bytes(text)))
     ]
 
 
-def compact(database: Database) -> None:
+def compact(database: Database, progress: Progress | None = None) -> None:
     """Rebuild indexes, drop free pages and the log. Raises StoreUnavailable if others use it."""
     connection = database.connection
     try:
         with database.transaction() as c:
-            for table in repair.FULL_TEXT:
+            for number, table in enumerate(repair.FULL_TEXT):
                 c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+                if progress is not None:
+                    progress(number + 1, len(repair.FULL_TEXT))
         connection.execute("VACUUM")
         give_up = time.monotonic() + CHECKPOINT_S
         while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
@@ -147,7 +153,7 @@ def compact(database: Database) -> None:
 def bytes_held(database: Database, sought: Sought) -> Counter[str]:
     """Count the bytes that each table still holds; empty if there are none."""
     counts: Counter[str] = Counter()
-    for table, _, text, _ in _with(_cells(database.connection), 2, sought):
+    for table, _, text, _ in _with(_cells(database.connection, sought), 2, sought):
         counts[table] += sought.bytes_in(_bytes(text))
     return +counts
 
@@ -184,14 +190,21 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
     """Return the purged texts that other memories of this database hold, too, and keep."""
-    of_records = database.rows("SELECT id, what, why FROM records")
-    living = [f"{what} {why}" for id_, what, why in of_records if id_ not in target.ids]
-    living += [
-        text
-        for name, text, record in database.rows(_OBSERVATIONS)
-        if record not in target.ids and name not in target.names and (name, text) not in target.said
-    ]
-    return [text for text in target.texts if any(map(Sought((Needle(text),)).is_in, living))]
+    shared = []
+    for text in target.texts:
+        sought = Sought((Needle(text),))
+        where = sought.condition(["what", "why"])
+        of_records = database.rows(f"SELECT id, what, why FROM records WHERE {where}")
+        living = [f"{what} {why}" for id_, what, why in of_records if id_ not in target.ids]
+        living += [
+            said
+            for name, said, record in database.rows(
+                f"{_OBSERVATIONS} WHERE {sought.condition(['o.text'])}"
+            )
+            if not (record in target.ids or name in target.names or (name, said) in target.said)
+        ]
+        shared += [text] if any(map(sought.is_in, living)) else []
+    return shared
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
@@ -227,6 +240,8 @@ def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
     for number in c.execute("SELECT seq FROM operations ORDER BY seq").fetchall():
         row_of = "SELECT kind, payload, inverse FROM operations WHERE seq = ?"
         kind, text, inverse_text = c.execute(row_of, number).fetchone()
+        if not (target.may_concern(text) or target.may_concern(inverse_text)):
+            continue
         payload = json.loads(text)
         inverse = kinds.read_inverse(kind, payload, inverse_text)
         new = scrub_log.without(kind, payload, target)
@@ -312,7 +327,7 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
     """Replace the words in every other text by a mark; delete a row whose key holds them."""
-    cells = [cell for cell in _cells(c) if target.asked.is_in(cell[2])] if target.asked else []
+    cells = list(_with(_cells(c, target.asked), 2, target.asked))
     for table, column, text, key in cells:
         names = _key_columns(c, table)
         row = " AND ".join(f"{name} = ?" for name in names)
@@ -326,8 +341,10 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
     return len(cells)
 
 
-def _cells(c: Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield every text that is not derived: table, column, text, and the key of its row."""
+def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
+    """Yield table, column, text, and the key of the row, of the rows that may hold what is sought:
+    every text that is not derived.
+    """
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
@@ -336,7 +353,8 @@ def _cells(c: Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
         columns = [row[1] for row in c.execute(f"PRAGMA table_info({table})")]
         columns = [name for name in columns if (table, name) not in DERIVED]
         key = _key_columns(c, table)
-        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}"):
+        where = sought.condition(columns) if columns else "0"
+        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table} WHERE {where}"):
             for name, value in zip(columns, row[len(key) :], strict=True):
                 if isinstance(value, str) and value:
                     yield table, name, value, row[: len(key)]

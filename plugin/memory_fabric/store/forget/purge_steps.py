@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.models import Operation, Progress, Provenance, Record
 from memory_fabric.store import files, journal, records, write
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
@@ -84,16 +84,26 @@ def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
 
 
 def erase(
-    memory: Memory, plan: PurgePlan, where: Sequence[Location], provenance: Provenance
+    memory: Memory,
+    plan: PurgePlan,
+    where: Sequence[Location],
+    provenance: Provenance,
+    progress: Progress,
 ) -> int:
     """Remove what was planned from all files but backups; return the number of changed rows.
+
+    The report of the `progress` ends at 70 of 100: a third for what is searched for, the rest for
+    the indexes, which are made again.
 
     Raises StoreUnavailable, OSError, sqlite3.Error; steps done before the error stay done.
     """
     by, every, home = _cleaned(provenance), target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
-        for location, database in databases[::-1]:  # the user's first: a queue may hold both kinds
+        of = len(databases)
+        # the user's first: a queue may hold both kinds
+        for number, (location, database) in enumerate(databases[::-1]):
+            progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
                 target = target_in(plan, memory, database)
@@ -114,8 +124,13 @@ def erase(
         if memory.mirror is not None:
             unshared = replace(every, texts=_unshared_texts(memory, plan, databases))
             memory.mirror.erase(memory, unshared.is_in)
-        for _, database in databases:
-            purge_rows.compact(database)
+        for number, (_, database) in enumerate(databases):
+            start = 30 + 40 * number // of
+
+            def tell(done: int, all_: int, start: int = start) -> None:
+                progress(start + 40 * done // (all_ * of), 100)
+
+            purge_rows.compact(database, tell)
     return rows
 
 

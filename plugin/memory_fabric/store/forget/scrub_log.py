@@ -18,6 +18,8 @@ from memory_fabric.text import one_line
 SESSION = "session"
 # The statement of a record; in its other fields a mark replaces the words.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
+# More texts than these are not looked for together.
+MAX_CONCERNING = 100
 # Shorter texts and single words are too common to be searched for inside others.
 MIN_SOUGHT_CHARS = 12
 
@@ -46,12 +48,23 @@ class PurgeTarget:
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
+    # These, names and ids: all for which an operation is changed.
+    concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
         words = [Needle(word, not self.inside, self.exact) for word in self.words]
         texts = list(map(Needle, self.texts))
         for name, needles in (("asked", words), ("repeated", texts), ("sought", words + texts)):
             object.__setattr__(self, name, Sought(needles))
+        named = (*self.ids, *self.names, *(text for _, text in self.said), *self.tombstone_ids())
+        concerning = Sought(
+            (*map(Needle, named), *(n._replace(whole=False) for n in words + texts))
+        )
+        object.__setattr__(self, "concerning", concerning)
+
+    def may_concern(self, text: str) -> bool:
+        """Return False if no operation in this JSON is changed: reading it takes far longer."""
+        return len(self.concerning) > MAX_CONCERNING or self.concerning.is_in(text)
 
     def is_in(self, text: str | bytes) -> bool:
         """Return True if the text holds any of the purged texts or words."""

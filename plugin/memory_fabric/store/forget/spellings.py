@@ -19,6 +19,8 @@ from memory_fabric.text import one_line
 MARK = ERASED
 # Longer than any escape of a single character.
 NEAR_BYTES = 16
+# A condition on more texts takes SQLite longer than reading every row.
+MAX_RUNS, MAX_RUN_CHARS = 20, 100
 _BETWEEN = (
     rb"(?:\s|\\+[nrtfv]|\\+u0020|\\+u00(?:09|0[aAcCdD]|[aA]0)|%(?:20|09|0[aAdD])|\+|"
     rb"\xc2[\x85\xa0]|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|"
@@ -29,6 +31,7 @@ _MARKED = {'"': rb"\\*\"", "/": rb"\\*/", "\\": rb"\\+", "<": "‹".encode()}
 _ESCAPE_BEFORE = re.compile(rb"(?:\\+(?:u([0-9a-fA-F]{4})|[nrtbf])|%([0-9a-fA-F]{2}))\Z")
 _ESCAPE_AFTER = re.compile(rb"(?:\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2}))")
 _RUN = re.compile(rb"[a-z0-9]+")
+_ESCAPED_ASCII = re.compile(rb"(?:\\u00|%)[2-7][0-9a-f]")
 # Scripts that put no space between words: Thai to Tibetan, Burmese, Khmer, Chinese, Japanese; and
 # Korean, whose words carry endings.
 _UNSPACED = (
@@ -51,8 +54,8 @@ class Sought:
     def __init__(self, needles: Iterable[Needle] = ()) -> None:
         self._needles = tuple(dict.fromkeys(needle for needle in needles if needle.text.strip()))
 
-    def __bool__(self) -> bool:
-        return bool(self._needles)
+    def __len__(self) -> int:
+        return len(self._needles)
 
     def is_in(self, text: str | bytes) -> bool:
         """Return True if the bytes hold any of the sought texts, however deep they are escaped."""
@@ -87,6 +90,20 @@ class Sought:
         """Return the same search, also inside longer words."""
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
+    def condition(self, columns: Iterable[str]) -> str:
+        """Return a condition of SQL that every row meets of which one of these columns holds any of
+        the texts. Others may meet it, too.
+        """
+        runs = {_longest_run(needle.text)[:MAX_RUN_CHARS].decode() for needle in self._needles}
+        if not runs:
+            return "0"
+        if "" in runs or len(runs) > MAX_RUNS:
+            return "1"
+        # `lower` and LIKE of SQLite end at a NUL.
+        escapes = [f"instr({{0}}, {sign})" for sign in ("'%'", "'\\u00'", "char(0)")]
+        tests = " OR ".join([f"{{0}} LIKE '%{run}%'" for run in sorted(runs)] + escapes)
+        return "(" + " OR ".join(tests.format(column) for column in columns) + ")"
+
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         folded, mark = b"", MARK.encode()
         for needle in self._needles:
@@ -94,7 +111,7 @@ class Sought:
             if run:
                 folded = folded or data.lower()
                 # Memory never escapes ASCII letters itself, but another program may.
-                if run not in folded and b"\\u00" not in folded and b"%" not in folded:
+                if run not in folded and not _ESCAPED_ASCII.search(folded):
                     continue
             for match in _expression(needle).finditer(data):
                 start, end = match.span()
