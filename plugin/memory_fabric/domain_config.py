@@ -1,8 +1,9 @@
 """Domains as config.toml defines them, and the normal form of a domain's name."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from memory_fabric.models import Payload
 from memory_fabric.text import composed
 
 # Both keys that give an agent its domain.
@@ -32,7 +33,7 @@ def domain_name(text: str) -> str:
     return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
-def read_domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig:
+def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
     """Read the tables `[domains.NAME]` and `[agents.TYPE]`.
 
     The keys are `agents`, `paths` and `isolate`, and `domain` and `isolate`. An `isolate` that is
@@ -69,10 +70,10 @@ def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: l
 
 
 def _tables(
-    file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
-) -> list[tuple[str, Mapping[str, Any]]]:
+    file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
+) -> list[tuple[str, Payload]]:
     """Return the tables in a table with their names; complain about keys that are not `known`."""
-    tables: list[tuple[str, Mapping[str, Any]]] = []
+    tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
         stated = {}
@@ -90,9 +91,7 @@ def _tables(
     return tables
 
 
-def _texts(
-    table: Mapping[str, Any], key: str, place: str, complaints: list[str]
-) -> tuple[str, ...]:
+def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
     """Return the usable texts of a list, even if other entries are wrong: they may isolate."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
@@ -102,10 +101,9 @@ def _texts(
     return usable
 
 
-def _isolates(table: Mapping[str, Any], place: str, complaints: list[str]) -> bool:
+def _isolates(table: Payload, place: str, complaints: list[str]) -> bool:
     value = table.get("isolate", False)
     if not isinstance(value, bool):
-        complaints.append(
-            f"config.toml: {place}.isolate must be true or false, not {value!r}; it isolates"
-        )
+        wrong = f"{place}.isolate must be true or false, not {value!r}; it isolates"
+        complaints.append(f"config.toml: {wrong}")
     return value is not False

@@ -137,6 +137,9 @@ ERASED = "[erased]"
 
 
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
+# A JSON object, and one that is only read, such as the payload of an operation.
+Json = dict[str, Any]
+Payload = Mapping[str, Any]
 
 
 class Entity(NamedTuple):

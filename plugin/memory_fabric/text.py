@@ -33,7 +33,7 @@ class _Table(dict[int, Any]):
 
 
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
-_CJK_RANGES = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
+_CJK = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
 # Letters and digits unchanged, spaces for all else.
 _LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
 # `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else: other scripts have no CamelCase.
@@ -41,9 +41,7 @@ _KINDS = _Table(
     lambda c: "." if c > "\x7f" or not c.isalnum() else "0" if c.isdigit() else "Aa"[c.islower()]
 )
 # `C` for scripts without spaces, a space for all else.
-_SCRIPTS = _Table(
-    lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK_RANGES) else " "
-)
+_SCRIPTS = _Table(lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK) else " ")
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
@@ -59,12 +57,12 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Signs at the end of a sentence that do not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A text repeats another one if it has at least this share, and number, of its content words.
+# A text repeats another text if it has at least this share, and number, of its content words.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
-# Fences of the client and of models besides this plugin's; no text in memory may imitate them.
+# Tags that clients and models enclose their own texts in; no text in memory may imitate them.
 FENCE_TAGS = frozenset(
     """system function-results function-calls function-result function-call tool-result tool-results
     tool-use tool-call invoke assistant user human""".split()
@@ -153,14 +151,14 @@ def _naming_letters(text: str) -> set[str]:
         ends = not after or not token[-1].isalnum()
         lettered = before.strip(_AROUND).lower() in LETTERED
         is_capital = bare.isupper() and bare not in "AI"
-        behind_noun = lettered and (ends or (bare.isupper() and bare != "I"))
-        if bare.lower() not in STOPWORDS or is_capital or behind_noun:
+        follows_noun = lettered and (ends or (bare.isupper() and bare != "I"))
+        if bare.lower() not in STOPWORDS or is_capital or follows_noun:
             letters.add(bare.lower())
     return letters
 
 
 def without_files(text: str) -> str:
-    """Remove mentions and names of files, which ask for nothing: `@when.md`, `error-log.txt`."""
+    """Remove mentions and names of files, which are no question: `@when.md`, `error-log.txt`."""
     if "@" not in text and "." not in text.rstrip("."):
         return text
     return " ".join(token for token in text.split() if not is_file(token))
@@ -238,7 +236,7 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that say something."""
+    """Return the stems of the words of a text, without stopwords."""
     return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
 
 
@@ -261,9 +259,9 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function from a text to the bits, together, of those of the stems that it holds.
+    """Return a function that takes a text and returns the bits of all stems that occur in it.
 
-    Every text is read once, and only around what may be one of the stems.
+    Each text is read once, and only near the beginnings of these stems.
     """
     # A stem keeps the first three letters of its word.
     beginnings = {stem_text[:3] for stem_text in bits}
@@ -306,13 +304,13 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def name_key(name: str) -> str:
-    """Return the key that variants of a name share: case, `-`, `_` and spaces do not count."""
+    """Return a key that is equal for variants of a name: case, `-`, `_` and spaces do not count."""
     folded = name.casefold().translate(_SEPARATORS)
     return folded or name
 
 
 def same_form(text: str) -> str:
-    """Return the form in which equal texts are equal.
+    """Return a normal form: two texts say the same if their normal forms are equal.
 
     White space, the case of words without inner capitals (`Use`, `USE`), and signs at the end do
     not count; everything else does: digits, inner signs, `nodeA` against `nodea`.

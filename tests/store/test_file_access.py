@@ -27,7 +27,6 @@ ALLOWED = {
     "store/database.py": OWN_DATABASE,
     "store/upkeep/backup.py": OWN_DATABASE,
     "store/upkeep/repair.py": OWN_DATABASE,
-    "store/projects/link.py": OWN_DATABASE,
     "store/home/log.py": MADE_NEW,
     "store/home/launch_marks.py": MADE_NEW,
     "store/upkeep/filesystem.py": SYSTEM,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.sharing.replica import heads
-from memory_fabric.store.memory import Memory
 from memory_fabric.store.home.switches import settings_of
+from memory_fabric.store.memory import Memory
 from team.homes import Home
 from team.postgres import ANN, Cluster
 from team.test_owner_rules import NOTE, SAID, noted

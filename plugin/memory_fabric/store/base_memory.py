@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from memory_fabric import deadline, ids
 from memory_fabric.config import Settings
-from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import Operation, Project, Provenance, Record
+from memory_fabric.errors import DeadlinePassed, StoreCorrupt, StoreUnavailable
+from memory_fabric.models import Json, Operation, Payload, Project, Provenance, Record
 from memory_fabric.store.database import (
     Database,
+    Values,
     expect_file,
     is_lost,
     is_suspect,
@@ -96,7 +97,17 @@ class BaseMemory:
         if database is not None and database.is_current() and not database.stopgap:
             return database
         if database is not None:
-            self._release(kind)
+            del self._open[kind]
+            # What the journal lacks is appended from a file that was removed or replaced; but if
+            # the whole folder was deleted, somebody wanted that.
+            if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
+                from memory_fabric.store import journal  # only for a removed file
+
+                try:
+                    journal.rescue(database, self.journal_of(kind))
+                except (StoreUnavailable, DeadlinePassed, OSError) as error:
+                    self.fail(f"journal ({kind}): {error}")
+            database.close()
         opened = self._opened(self.path_of(kind), kind, create)
         if opened is not None:
             self._open[kind] = opened
@@ -128,57 +139,27 @@ class BaseMemory:
         return database
 
     def fail(self, what: str) -> None:
-        """Add a failure, unless it is known."""
+        """Add a failure, unless the list has it already."""
         if what not in self.failures:
             self.failures.append(what)
 
-    def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
-    ) -> dict[str, Any]:
+    def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
         """Apply a change durably and return its result; `{"queued": True}` if it had to be queued.
 
         `store` names the database ("project", "user"); without it, entities are changed where they
         are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
         """
-        operation = self.operation(kind, payload, provenance, store or KINDS[0])
+        operation = self.operation(kind, payload, by, store or KINDS[0])
         if store or kind in OF_ONE_DATABASE:
             return self._apply(operation)
-        return self._apply_where_stored(operation)
-
-    def write_now(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
-    ) -> dict[str, Any]:
-        """Apply a change that would be wrong later. Raises NotFound, BadInput, StoreUnavailable,
-        DeadlinePassed; then nothing has changed.
-        """
-        return self.apply_now(self.operation(kind, payload, provenance, store))
-
-    def operation(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
-    ) -> Operation:
-        """Return a change for the caller to apply. Raises StoreUnavailable if memory is off."""
-        return self._operation(kind, payload, self._stamped(provenance), store)
-
-    def _operation(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
-    ) -> Operation:
-        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
-        if not self.settings.writes:
-            raise switches.off_error(self.settings)
-        from memory_fabric.store import write  # recall alone never loads it
-
-        payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
-        payload |= {"batch": self.batch} if self.batch else {}
-        return Operation(ids.new_id(), kind, payload, provenance, store)
-
-    def _apply_where_stored(self, operation: Operation) -> dict[str, Any]:
+        # recall alone never loads these
         from memory_fabric.store import write
-        from memory_fabric.store.queries import graph  # recall alone never loads it
+        from memory_fabric.store.queries import graph
 
-        kind, payload = operation.kind, dict(operation.payload)
-        parts = [("user", payload)]
+        whole = dict(operation.payload)
+        parts = [("user", whole)]
         if self.project:
-            names = write.names_in(kind, payload)
+            names = write.names_in(kind, whole)
             living: dict[str, set[str]] = {}
             for db in self.databases():
                 try:
@@ -186,13 +167,32 @@ class BaseMemory:
                 except (StoreUnavailable, DeadlinePassed) as error:
                     self.fail(f"graph ({db.kind}): {error}")
                     self.unavailable.add(db.kind)
-            parts = write.split(kind, payload, living, self.unavailable)
+            parts = write.split(kind, whole, living, self.unavailable)
         changes = (operation._replace(id=ids.new_id(), payload=p, store=s) for s, p in parts)
-        return write.combine(kind, payload, list(map(self._apply, changes)))
+        return write.combine(kind, whole, list(map(self._apply, changes)))
 
-    def find_records(
-        self, where: str, values: tuple[Any, ...] = (), limit: int = 100
-    ) -> list[Record]:
+    def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
+        """Apply a change that must not be queued. Raises NotFound, BadInput, StoreUnavailable,
+        DeadlinePassed; then nothing has changed.
+        """
+        return self.apply_now(self.operation(kind, payload, by, store))
+
+    def operation(
+        self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0]
+    ) -> Operation:
+        """Return a change for the caller to apply. Raises StoreUnavailable if memory is off."""
+        return self._operation(kind, payload, self._stamped(by), store)
+
+    def _operation(self, kind: str, payload: Payload, by: Provenance, store: str) -> Operation:
+        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
+        if not self.settings.writes:
+            raise switches.off_error(self.settings)
+        from memory_fabric.store import write  # recall alone never loads it
+
+        clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
+        return Operation(ids.new_id(), kind, clean, write.cleaned_provenance(by), store)
+
+    def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
         """Return records of both databases that meet a condition on their columns, newest first."""
         from memory_fabric.store import records  # few prompts need whole records
 
@@ -210,21 +210,6 @@ class BaseMemory:
         for database in self._open.values():
             database.close()
         self._open.clear()
-
-    def _release(self, kind: str) -> None:
-        """Close a database whose file was removed or replaced, or that is to be opened again.
-        Operations that are not in the journal yet are appended first, from the open file; unless
-        the whole folder was deleted, which is assumed to be intended.
-        """
-        database = self._open.pop(kind)
-        if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
-            from memory_fabric.store import journal  # only for a removed file
-
-            try:
-                journal.rescue(database, self.journal_of(kind))
-            except (StoreUnavailable, DeadlinePassed, OSError) as error:
-                self.fail(f"journal ({kind}): {error}")
-        database.close()
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if os.path.lexists(path):
@@ -255,49 +240,43 @@ class BaseMemory:
             self.messages.append(sentence)
         return database
 
-    def _stamped(self, provenance: Provenance) -> Provenance:
-        return provenance._replace(
-            at=provenance.at or ids.timestamp(),
-            author=provenance.author or self.settings.author,
-            origin=provenance.origin or self.settings.origin,
-            session=provenance.session or self.settings.session,
+    def _stamped(self, by: Provenance) -> Provenance:
+        return by._replace(
+            at=by.at or ids.timestamp(),
+            author=by.author or self.settings.author,
+            origin=by.origin or self.settings.origin,
+            session=by.session or self.settings.session,
         )
 
-    def _apply(self, operation: Operation) -> dict[str, Any]:
+    def _apply(self, operation: Operation) -> Json:
         try:
             return self.apply_now(operation, is_new=True)
         except (StoreUnavailable, DeadlinePassed) as error:
             if isinstance(error, StoreCorrupt):
                 mark_suspect(self.path_of(operation.store))
-            self._enqueue(operation, error)
-            return {"queued": True, "because": str(error)}
+            # only if the graph cannot be written
+            from memory_fabric.store import journal, write
+            from memory_fabric.store.home import signing
 
-    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+            self.fail(f"graph ({operation.store}): {error}")
+            if write.is_local(operation):  # a file would keep it beyond its session
+                raise
+            # The project's disk may have space when home's has none, also for the user's changes.
+            folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
+            for folder in dict.fromkeys(folders):
+                try:
+                    journal.enqueue(folder, operation, signing.key_of(self.settings.home))
+                    return {"queued": True, "because": str(error)}
+                except (OSError, TimeoutError) as problem:
+                    self.fail(f"queue {folder}: {problem}")
+            path = error.path if isinstance(error, StoreUnavailable) else ""
+            remedy = "Neither the memory nor its queue can be written; check disk and permissions."
+            raise StoreUnavailable(path, f"Nothing was stored: {error}", remedy=remedy) from error
+
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
         """Apply an operation as `write.apply`. Raises StoreUnavailable, NotFound."""
         database = self.database(operation.store, create=True)
         assert database is not None
         from memory_fabric.store.write import apply  # recall alone never loads it
 
         return apply(database, operation, is_new=is_new)
-
-    def _enqueue(self, operation: Operation, error: FabricError) -> None:
-        # only if the graph cannot be written
-        from memory_fabric.store import journal, write
-        from memory_fabric.store.home import signing
-
-        self.fail(f"graph ({operation.store}): {error}")
-        if write.is_local(operation):  # a file would keep it beyond its session
-            raise error
-        # The project's disk may have space when home's has none, also for the user's changes.
-        folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
-        for folder in dict.fromkeys(folders):
-            try:
-                journal.enqueue(folder, operation, signing.key_of(self.settings.home))
-                return
-            except (OSError, TimeoutError) as problem:
-                self.fail(f"queue {folder}: {problem}")
-        raise StoreUnavailable(
-            error.path if isinstance(error, StoreUnavailable) else "",
-            f"Nothing was stored: {error}",
-            remedy="Neither the memory nor its queue can be written; check disk and permissions.",
-        ) from error

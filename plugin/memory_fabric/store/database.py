@@ -27,7 +27,7 @@ BUSY_MS = 5000
 # Pause between attempts to get the lock with priority (`prioritize_writes`), and the size of the
 # write-ahead log, in pages, that is then left for others to check-point.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
-# Key of the row in `meta` that is written to find out if the database can be changed.
+# Key of the row in `meta` that is written to test if the database can be changed.
 PROOF = "proof"
 # SQLite virtual-machine steps between two checks of the deadline.
 STEPS_PER_CHECK = 5000
@@ -53,6 +53,10 @@ _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = 
 )
 
 
+# The bound values of a query.
+Values = Sequence[Any]
+
+
 class Database:
     """An open database. `kind` is "project" or "user"; a `newer` one can only be read."""
 
@@ -67,15 +71,15 @@ class Database:
         # Why the database could, for now, only be opened for reading; it will be opened again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if a durable commit follows that decides about the changes before it.
+        # True if a durable commit follows, without which the changes before it do not count.
         self.waits_for_last = False
         # The whole graph and the state of the file when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if the write lock is polled instead of waiting as SQLite does (`prioritize_writes`).
         self.prioritized = False
         self.busy_ms = -1
-        # True if the changes of an event are committed together at its end (`commit_held`), of
-        # which `held_parts` were made, and some must survive a power failure.
+        # True if the changes of an event are committed together at its end (`commit_held`); the
+        # number of changes so far, and True if one of them must survive a power failure.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -100,7 +104,7 @@ class Database:
         """True if the path still leads to the opened file (by device and inode)."""
         return self._file == _identity(self.path)
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query. Raises StoreUnavailable or DeadlinePassed."""
         try:
             self.wait_within_limits()
@@ -111,7 +115,7 @@ class Database:
                 mark_suspect(self.path)
             raise failure from error
 
-    def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None. Raises as `rows`."""
         return next(iter(self.rows(sql, values)), None)
 
@@ -122,7 +126,7 @@ class Database:
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error of a change of about `size` bytes; with 0 test only the lock."""
+        """Raise the error that a change of about `size` bytes causes; 0 tests only the lock."""
         if not size:
             with self.transaction():
                 return
@@ -158,7 +162,7 @@ class Database:
         return int(self.rows("PRAGMA data_version")[0][0])
 
     def check_point(self) -> None:
-        """Move what others do not need of the write-ahead log into the database. Never raises."""
+        """Copy the write-ahead log into the database as far as readers allow. Never raises."""
         try:
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric import deadline
@@ -24,7 +24,9 @@ from memory_fabric.models import (
     PROMPT,
     QUOTATION,
     RELEASED,
+    Json,
     Operation,
+    Payload,
     Record,
 )
 from memory_fabric.store import files, records, write
@@ -195,10 +197,8 @@ def rescue(db: Database, operations_path: str) -> int:
     return len(rows)
 
 
-def without_words(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's line without the user's words in its evidence, which may name people; a
-    quotation stays that is released.
-    """
+def without_words(line: Payload) -> Json:
+    """Return a record's line without the user's words in its evidence, unless he released them."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -247,15 +247,13 @@ def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[
     return [number for number, line in lines if line[:7] in MARKERS]
 
 
-def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
+def _line(store: str, row: tuple[Any, ...]) -> Json:
     _, id_, kind, payload, provenance, _ = row
     stated = {"payload": json.loads(payload), "provenance": json.loads(provenance)}
     return {"id": id_, "kind": kind, "store": store} | stated
 
 
-def _decisions(
-    c: sqlite3.Connection, row: tuple[Any, ...], line: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[str, Any]]:
     """Return an operation's lines for decisions.jsonl: records, and marks of withdrawn ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
@@ -286,7 +284,7 @@ def _decisions(
     return lines
 
 
-def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
+def _own_records(c: Connection, id_: str) -> list[Record]:
     return [record for record, _ in records.find(c, f"{_JOURNALLED} AND id = ?", (OTHERS, id_))]
 
 

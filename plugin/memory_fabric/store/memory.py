@@ -1,8 +1,8 @@
 """The memory of one project and its user: both databases and the tiers beside them.
 
-One `Memory` serves one process. Reading opens only what exists; the first write creates the rest. A
-tier that fails is named in `failures`, and the others go on. In a process that answers many events,
-`KeptMemory` keeps the databases open from one to the next.
+One `Memory` serves one process. Reading opens only databases that exist; the first write creates
+the others. A tier that fails is named in `failures`, and the other tiers go on. In a process that
+answers many events, `KeptMemory` keeps the databases open between them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Memory(BaseMemory):
         self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
-        self._registered: tuple[int, int] | None = None
+        # Stamp of the registry that was read last; at first of none.
+        self._registered: files.Stamp = (0, 0, 0)
 
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
@@ -153,13 +154,13 @@ class Memory(BaseMemory):
         stored = result.get("record")
         return records.from_object(stored) if stored else None
 
-    def forget(self, record_ids: list[str], provenance: Provenance) -> int:
+    def forget(self, record_ids: list[str], by: Provenance) -> int:
         """Forget these records in either database; return how many there were."""
         count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
             ids_stored = [id_ for id_ in record_ids if database.row(stored, (id_,))]
             if ids_stored:
-                result = self.write("forget", {"ids": ids_stored}, provenance, store=database.kind)
+                result = self.write("forget", {"ids": ids_stored}, by, store=database.kind)
                 count += int(result.get("deleted", 0))
         return count
 
@@ -192,9 +193,7 @@ class Memory(BaseMemory):
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the records that the client itself shows, in MEMORY.md and instruction files."""
-        from memory_fabric.store.projects import (
-            instruction_files,  # not on the path of every command
-        )
+        from memory_fabric.store.projects import instruction_files  # late: few commands
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
         return self.native_ids(session_started_at) | read_by_client
@@ -208,18 +207,17 @@ class Memory(BaseMemory):
 
 def _project_of(settings: Settings) -> Project | None:
     trust = Trust(settings.claims == "trust", settings.trusted_roots)
-    return registry_file.find_project(
-        settings.home, settings.project_dir, settings.user_home, trust
-    )
+    folders = settings.home, settings.project_dir, settings.user_home
+    return registry_file.find_project(*folders, trust)
 
 
 class KeptMemory(Memory):
-    """The memory of one event at a time: each has its own, by its own settings, and hands on only
-    the connections to databases that no other process has replaced or migrated.
+    """The memory of one event in a process that answers many. Each event has its own settings; only
+    the open databases are reused, unless another process has replaced or migrated them.
     """
 
     def close(self, *, at_ease: bool = False) -> None:
-        """Keep the databases for the next event without what is held; check-point `at_ease`."""
+        """Keep the databases open for the next event; check-point them if `at_ease`."""
         for part in self.scoped.values():
             part.close()
         for database in self._open.values():
@@ -251,7 +249,8 @@ class KeptMemory(Memory):
 
 class HeldMemory(KeptMemory):
     """A memory whose changes are committed together, so that an event is done wholly or not at all.
-    Not where domains are limited: their views, on other connections, would not see what is held.
+    Where domains are limited, changes are committed at once: the domains' views use other
+    connections, which would not see uncommitted changes.
     """
 
     def commit(self, client: str, nonce: str) -> None:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from memory_fabric.ids import checksum
-from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
-from memory_fabric.store.database import Database
+from memory_fabric.models import (
+    CONTRADICTS,
+    HAS_OTHERS,
+    OTHERS,
+    Entity,
+    Json,
+    Payload,
+    Record,
+    Relation,
+)
+from memory_fabric.store.database import Database, Values
 from memory_fabric.store.queries.conditions import OF_SESSION, marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
@@ -24,18 +33,20 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Parts of the evidence that are searched, too: other words to ask by, and how a failure looked.
+# Parts of the evidence that are searched, too: other search words, and the signs of a failure.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
 # Records that are looked up, or stored, at once: other processes wait for one transaction at most,
 # some 0.2 s.
 CHUNK = 400
+# A record with the sessions that stated it.
+Stored = tuple[Record, list[str]]
 _LISTS = frozenset(("alternatives", "constraints", "tradeoffs"))
 _SELECT = ", ".join([*COLUMNS, "body", "sightings"])
 _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
-def as_object(record: Record) -> dict[str, Any]:
+def as_object(record: Record) -> Json:
     """Return the record as a JSON object: entities as [name, type], relations as triples."""
     out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
     for name in _LISTS:
@@ -46,7 +57,7 @@ def as_object(record: Record) -> dict[str, Any]:
     return out
 
 
-def from_object(value: Mapping[str, Any]) -> Record:
+def from_object(value: Payload) -> Record:
     """Return the record in a JSON object, with defaults. Raises KeyError without type or what."""
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     fields: dict[str, Any] = {}
@@ -101,11 +112,9 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     )
 
 
-def find(
-    connection: sqlite3.Connection, where: str, values: tuple[Any, ...], limit: int = 1000
-) -> list[tuple[Record, list[str]]]:
+def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -> list[Stored]:
     """Return records whose rows meet the condition, newest first, each with its sessions."""
-    rows = connection.execute(
+    rows = c.execute(
         f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
         (*values, limit),
     ).fetchall()
@@ -185,7 +194,7 @@ def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:
+def _of_row(row: tuple[Any, ...]) -> Stored:
     body = json.loads(row[len(COLUMNS)])
     value = dict(zip(COLUMNS, row, strict=False)) | body
     value["pinned"] = bool(value["pinned"])

@@ -1,4 +1,4 @@
-"""Memory limited to some domains, or one from which some domains are hidden.
+"""Views of a memory: limited to some domains, or without some isolated ones.
 
 Temporary views limit what its connections read. They have the names of the tables and hide them, so
 no query can forget the condition. Nothing can be changed through them; a writer uses a connection
@@ -10,11 +10,11 @@ where a session or a caller is limited to domains.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory_fabric.errors import NotFound
-from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.models import Json, Operation, Payload, Provenance, Record
 from memory_fabric.store.database import Database, translated
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.graph import existing
@@ -152,19 +152,15 @@ class ScopedMemory(Memory):
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
-    def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
-    ) -> dict[str, Any]:
+    def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
         """Apply a change within these domains; its result omits names that are not visible here."""
-        payload, provenance = self._limited(kind, payload, provenance)
-        return self._visible_part(self._whole.write(kind, payload, provenance, store=store))
+        payload, by = self._limited(kind, payload, by)
+        return self._visible_part(self._whole.write(kind, payload, by, store=store))
 
-    def write_now(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
-    ) -> dict[str, Any]:
+    def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
         """Apply a change that cannot wait, as `write` does."""
-        payload, provenance = self._limited(kind, payload, provenance)
-        return self._visible_part(self._whole.write_now(kind, payload, provenance, store=store))
+        payload, by = self._limited(kind, payload, by)
+        return self._visible_part(self._whole.write_now(kind, payload, by, store=store))
 
     def remember(
         self,
@@ -181,7 +177,7 @@ class ScopedMemory(Memory):
             record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo, at=at)
 
-    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
         """Apply an operation to its database; see Memory."""
         return self._whole.apply_now(operation, is_new=is_new)
 
@@ -193,9 +189,7 @@ class ScopedMemory(Memory):
         """Update the other tiers from the whole memory."""
         self._whole.flush()
 
-    def _limited(
-        self, kind: str, payload: Mapping[str, Any], by: Provenance
-    ) -> tuple[Mapping[str, Any], Provenance]:
+    def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
         """Limit a change to these domains: what it adds gets one of them, what it deletes is only
         looked for there. Raises NotFound for an entity that is not visible.
         """
@@ -219,7 +213,7 @@ class ScopedMemory(Memory):
             limited["only"] = list(domains)
         return limited, by
 
-    def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _visible_part(self, result: dict[str, Any]) -> Json:
         visible = dict(result)
         if "variants" in visible:
             shown = self._shown(name for others in visible["variants"].values() for name in others)

@@ -1,4 +1,4 @@
-"""The path of every change: redacted, made harmless, applied and logged in one transaction.
+"""Changes of memory: each is redacted, sanitised, applied and logged in one transaction.
 
 A change of the graph that names no database goes to the one with its entities, else the project's.
 Many entities and relations are loaded by few large operations, each one transaction that is logged,
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.models import Entity, Operation, Provenance, Relation
+from memory_fabric.models import Entity, Json, Operation, Payload, Provenance, Relation
 from memory_fabric.redaction.redact import redacted_object, without_secrets
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import kinds, rows
@@ -41,7 +41,7 @@ _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
+def cleaned(payload: Payload) -> Json:
     """Return the payload as it may be stored: no secrets, no block markers, valid UTF-8."""
     return dict(_harmless(redacted_object(payload)))
 
@@ -51,7 +51,7 @@ def cleaned_provenance(by: Provenance) -> Provenance:
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
-def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation, at most once by id, and return its result, durable on return.
 
     An operation that changes nothing, as reading a known record again, is not logged. Neither is a
@@ -62,35 +62,31 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[s
     return apply_all(db, (operation,), are_new=is_new)[0]
 
 
-def apply_all(
-    db: Database, operations: Sequence[Operation], *, are_new: bool = False
-) -> list[dict[str, Any]]:
+def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = False) -> list[Json]:
     """Apply operations in one transaction, all or none. Raises as `apply`."""
-    for operation in operations:
+    for operation in changes:
         problem = kinds.problem(operation.kind, operation.payload)
         if problem:
             raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
-        return [apply_within(connection, one, is_new=are_new) for one in operations]
+        return [apply_within(connection, one, is_new=are_new) for one in changes]
 
 
-def apply_within(
-    connection: sqlite3.Connection, operation: Operation, *, is_new: bool = False
-) -> dict[str, Any]:
+def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply a valid operation within the caller's transaction and return its result."""
-    applied = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
+    applied = c.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
     if applied.fetchone():
         return {"applied_before": True}
     apply_kind = KINDS[operation.kind].apply
-    result, inverse = apply_kind(connection, operation.payload, operation.provenance)
-    result |= _verified(connection, operation.kind, operation.payload, result)
+    result, inverse = apply_kind(c, operation.payload, operation.provenance)
+    result |= _verified(c, operation.kind, operation.payload, result)
     # A known record was only read again, or a deletion found nothing to delete.
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
     if is_logged(operation) and not is_idle:
         by = operation.provenance
-        connection.execute(
+        c.execute(
             "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -103,9 +99,7 @@ def apply_within(
     return result
 
 
-def _verified(
-    c: sqlite3.Connection, kind: str, payload: Mapping[str, Any], result: dict[str, Any]
-) -> dict[str, Any]:
+def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
     """Check a mutation (BR-9); return `variants` of new names and `orphans` instead of `touched`.
     Raises StoreUnavailable, by which all is rolled back, if something cannot be read back.
     """
@@ -129,7 +123,7 @@ def _verified(
     return {"orphans": orphans} if orphans else {}
 
 
-def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
+def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) -> None:
     ids, forgotten = rows.entity_ids(c, names), set(result.get("forgotten", ()))
     for name in names:
         if name not in ids and name not in forgotten:
@@ -149,14 +143,14 @@ def is_local(operation: Operation) -> bool:
     return isinstance(record, dict) and record.get("scope") == "local"
 
 
-def as_object(operation: Operation) -> dict[str, Any]:
+def as_object(operation: Operation) -> Json:
     """Return the operation as a JSON object: a line of the queue or the journal."""
     fields = ("id", "kind", "store", "payload")
     line = {name: getattr(operation, name) for name in fields}
     return line | {"provenance": operation.provenance._asdict()}
 
 
-def from_object(value: Mapping[str, Any]) -> Operation | None:
+def from_object(value: Payload) -> Operation | None:
     """Return the operation in a line, cleaned, as anyone may have edited the file; or None."""
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")
@@ -182,7 +176,7 @@ def _harmless(value: Any) -> Any:
     return value
 
 
-def names_in(kind: str, payload: Mapping[str, Any]) -> list[str]:
+def names_in(kind: str, payload: Payload) -> list[str]:
     """Return the names of entities in a change of the graph."""
     field, name_fields = _ITEMS[kind]
     return [item[name] for item in payload[field] for name in name_fields]
@@ -190,7 +184,7 @@ def names_in(kind: str, payload: Mapping[str, Any]) -> list[str]:
 
 def split(
     kind: str,
-    payload: Mapping[str, Any],
+    payload: Payload,
     living: Mapping[str, set[str]],
     unavailable: Collection[str],
 ) -> list[tuple[str, dict[str, Any]]]:
@@ -212,9 +206,7 @@ def split(
     return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
-def combine(
-    kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
     """Combine the results of parts: lists in the requested order, counts added."""
     whole: dict[str, Any] = {}
     for result in results:
@@ -227,19 +219,15 @@ def combine(
                 whole[name] = {**whole[name], **value}
     if kind.startswith("delete_"):
         return {"deleted": 0} | whole
-    return _in_order(kind, payload, whole) if len(results) > 1 else whole
-
-
-def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    field, fields = _ANSWERS[kind]
-    places: dict[tuple[str, ...], list[int]] = {}
-    for place, item in enumerate(payload[_ITEMS[kind][0]]):
-        places.setdefault(tuple(item[f] for f in fields), []).append(place)
-    for waiting in places.values():
-        waiting.reverse()
-    found = whole.get(field, [])
-    placed = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
-    whole[field] = [item for _, item in sorted(placed, key=lambda pair: pair[0])]
+    if len(results) > 1:
+        field, fields = _ANSWERS[kind]
+        # An item may be requested several times: the first answer belongs to the first request.
+        positions: dict[tuple[str, ...], list[int]] = {}
+        for position, item in reversed(list(enumerate(payload[_ITEMS[kind][0]]))):
+            positions.setdefault(tuple(item[f] for f in fields), []).append(position)
+        answers = whole.get(field, [])
+        placed = [(positions[tuple(item[f] for f in fields)].pop(), item) for item in answers]
+        whole[field] = [item for _, item in sorted(placed, key=lambda pair: pair[0])]
     return whole
 
 
@@ -260,9 +248,7 @@ def _store_of(
 class Writer(Protocol):
     """A memory that can be written to; see `BaseMemory.write`."""
 
-    def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
-    ) -> dict[str, Any]: ...
+    def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json: ...
 
 
 class Loaded(NamedTuple):
@@ -278,7 +264,7 @@ class Loaded(NamedTuple):
     variants: Mapping[str, Sequence[str]] = {}
     forgotten: tuple[str, ...] = ()
 
-    def after(self, result: Mapping[str, Any]) -> "Loaded":
+    def after(self, result: Payload) -> "Loaded":
         """Return these numbers plus the numbers of another operation."""
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]
@@ -333,12 +319,12 @@ def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, An
         chars += sum(map(len, texts))
 
 
-def entity_object(entity: Entity) -> dict[str, Any]:
+def entity_object(entity: Entity) -> Json:
     """Return the entity as an item of `create_entities`."""
     texts = list(entity.observations)
     return {"name": entity.name, "entityType": entity.type, "observations": texts}
 
 
-def relation_object(relation: Relation) -> dict[str, Any]:
+def relation_object(relation: Relation) -> Json:
     """Return the relation as an item of `create_relations`."""
     return {"from": relation.source, "to": relation.target, "relationType": relation.type}

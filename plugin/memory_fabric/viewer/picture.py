@@ -10,14 +10,24 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric import __version__
 from memory_fabric.clients.table import name_in
 from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
-from memory_fabric.models import BEFORE, IMPORTED, PROMPT, TRUST_ORDER, WHEN, Record, worded
+from memory_fabric.models import (
+    BEFORE,
+    IMPORTED,
+    PROMPT,
+    TRUST_ORDER,
+    WHEN,
+    Json,
+    Payload,
+    Record,
+    worded,
+)
 from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, SHARED, UNCONFIRMED, due
 from memory_fabric.redaction import redact
@@ -73,7 +83,7 @@ COUNTED = (
 Key = tuple[str, int]
 
 
-def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
+def picture(memory: Memory, now: str, name: str = "") -> Json:
     """Everything that is remembered here, at `now` (ISO 8601), as JSON can hold it; the entity of
     this name and those near it in any case.
 
@@ -102,20 +112,18 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
     return presentable(whole)
 
 
-def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
+def graph(memory: Memory, now: str, name: str = "") -> Json:
     """The parts of a picture for a drawing: entities and relations only. Raises as `picture`."""
     return presentable(overview(memory, now, name, only_graph=True))
 
 
-def presentable(parts: Mapping[str, Any]) -> dict[str, Any]:
+def presentable(parts: Payload) -> Json:
     """Return the parts without secrets, and every text in them made fit to be shown."""
-    cleaned: dict[str, Any] = each_text(redact.all_without_secrets(parts, {}), neutralised)
+    cleaned: Json = each_text(redact.all_without_secrets(parts, {}), neutralised)
     return cleaned
 
 
-def overview(
-    memory: Memory, now: str, name: str = "", *, only_graph: bool = False
-) -> dict[str, Any]:
+def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
     """Return entities as they were created, relations, and records and changes, newest first.
 
     `left_out` counts what is not here. With `only_graph` there are neither observations nor records
@@ -144,9 +152,7 @@ def overview(
     return {**parts, "left_out": left_out}
 
 
-def _with_fields(
-    record: Record, names: Sequence[str], computed: Mapping[str, Any]
-) -> dict[str, Any]:
+def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
     """Return these fields in their order, of which some are computed, and what changes name."""
     values = {
         **record._asdict(),
@@ -159,13 +165,13 @@ def _with_fields(
     return fields | {"when": when, "version": version_of(record)}
 
 
-def age_of(kind: str, at: str, now: str) -> dict[str, Any]:
+def age_of(kind: str, at: str, now: str) -> Json:
     """Return how many `days` old a memory of this type is, and if that makes it `stale`."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
 
-def review(memory: Memory, now: str) -> dict[str, Any]:
+def review(memory: Memory, now: str) -> Json:
     """Return what is due and how much, as `memory-fabric review` orders it. Raises as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
@@ -188,7 +194,7 @@ def review(memory: Memory, now: str) -> dict[str, Any]:
     }
 
 
-def candidate(record: Record) -> dict[str, Any]:
+def candidate(record: Record) -> Json:
     """Return a candidate with the words around it and what a change of it must name."""
     computed = {
         "again": candidates.said_again(record),
@@ -265,8 +271,8 @@ def _entities(
     databases: Sequence[Database],
     rows: Sequence[_Row],
     numbers: Mapping[Key, int],
-    said: Mapping[int, list[dict[str, Any]]],
-) -> list[dict[str, Any]]:
+    said: Mapping[int, list[Json]],
+) -> list[Json]:
     aliases: dict[int, list[str]] = {}
     for db in databases:
         for key, alias in db.rows("SELECT entity, alias FROM aliases ORDER BY key"):
@@ -292,11 +298,9 @@ def _entities(
     return entities
 
 
-def _said(
-    databases: Sequence[Database], numbers: Mapping[Key, int]
-) -> dict[int, list[dict[str, Any]]]:
+def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
     """The newest observations by the number of their entity, in the order in which they came."""
-    found: list[tuple[int, dict[str, Any]]] = []
+    found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
             "SELECT entity, text, created_at, trust, source, session, agent, domain, ?, record "
@@ -310,17 +314,15 @@ def _said(
     if len(found) > MAX_OBSERVATIONS:
         newest = sorted(range(len(found)), key=lambda place: found[place][1]["at"], reverse=True)
         found = [found[place] for place in sorted(newest[:MAX_OBSERVATIONS])]
-    by_entity: dict[int, list[dict[str, Any]]] = {}
+    by_entity: dict[int, list[Json]] = {}
     for number, observation in found:
         by_entity.setdefault(number, []).append(observation)
     return by_entity
 
 
-def _relations(
-    databases: Sequence[Database], numbers: Mapping[Key, int]
-) -> tuple[list[dict[str, Any]], int]:
+def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
     """The newest relations between these entities, oldest first, and how many were in both."""
-    found: dict[tuple[int, int, str], dict[str, Any]] = {}
+    found: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:
         for source, target, kind, *fields in db.rows(
@@ -342,7 +344,7 @@ def _records(
     known: Mapping[str, int],
     numbers: Mapping[Key, int],
     now: str,
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """Return the records with their entities: named in them, or with an observation of them."""
     records = memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
     about = {record.id: _known(known, (e.name for e in record.entities)) for record in records}
@@ -374,9 +376,7 @@ def _known(known: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
     return dict.fromkeys(known[name] for name in names if name in known)
 
 
-def _changes(
-    memory: Memory, known: Mapping[str, int], record_ids: set[str]
-) -> list[dict[str, Any]]:
+def _changes(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> list[Json]:
     """Return the changes in phrases, with the entities and records that they speak of."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}

@@ -114,10 +114,10 @@ class TeamMemory(Memory):
         return super().remember(record._replace(domain=domain), by, supersedes, echo=echo, at=at)
 
     def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+        self, kind: str, payload: Mapping[str, Any], by: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
         """Append a change to the shared log and return its result; see Memory."""
-        by = self._stamped(provenance._replace(domain=self.domain_of(provenance.domain)))
+        by = self._stamped(by._replace(domain=self.domain_of(by.domain)))
         return self.apply_now(self._operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:

@@ -244,7 +244,7 @@ class WorkingFolder:
         except OSError:  # it was deleted
             pass
         # The stamp of the registry that was read, and the path of its graph; '' for none.
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 
     def settings(self) -> Settings:

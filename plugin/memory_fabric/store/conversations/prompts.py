@@ -11,9 +11,9 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
-# The origins of a prompt: its event was seen, but no entry of the transcript yet; its entry was
-# seen, without the mark of a machine; with such a mark; a click on an option that the assistant
-# wrote.
+# The origins of a prompt: STAGED before its entry appears in the transcript; then TYPED, or
+# BY_MACHINE if the entry has the mark of a machine; CHOSEN for a click on an option that the
+# assistant wrote.
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 
@@ -28,9 +28,9 @@ class Prompt(NamedTuple):
 
 
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
-    """Save a prompt; of a very long session only the newest ones are kept."""
+    """Save a prompt; of a very long session only the newest MAX_KEPT prompts are kept."""
     with db.transaction(durable=False) as c:
-        # An event that was interrupted is answered once more.
+        # An interrupted event is answered a second time.
         known = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         c.execute(
             "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
@@ -45,7 +45,7 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
-    """Copy what was typed in other sessions to a fork of them, whose transcript repeats it."""
+    """Copy these prompts, typed in other sessions, to a fork, whose transcript repeats them."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT INTO prompts (session, created_at, text, origin, answered) "
@@ -69,13 +69,13 @@ def unanswered(db: Database, session: str) -> list[Prompt]:
 
 
 def settle(db: Database, prompt: Prompt, origin: str) -> None:
-    """Note the origin of a prompt as its entry shows it."""
+    """Save the origin of a prompt, as its entry in the transcript shows it."""
     with db.transaction(durable=False) as c:
         c.execute("UPDATE prompts SET origin = ? WHERE seq = ?", (origin, prompt.seq))
 
 
 def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
-    """Note that the turns of these prompts have ended."""
+    """Mark the turns of these prompts as ended."""
     with db.transaction(durable=False) as c:
         ended = [(prompt.seq,) for prompt in prompts]
         c.executemany("UPDATE prompts SET answered = 1 WHERE seq = ?", ended)
@@ -83,7 +83,7 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
     """Return the session before this one and its last turns (role, text, time), newest first."""
-    # A session that began later runs beside this one.
+    # A session that began later runs at the same time as this one.
     last = db.row(
         "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
         "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
@@ -119,7 +119,7 @@ def newest_of_all(db: Database, most: int) -> list[tuple[int, str, str, str, str
 
 
 def answered_before(db: Database, session: str, number: int) -> str:
-    """Return what the assistant had said in a session before the turn with this number."""
+    """Return the assistant's last text in a session before the turn with this number, or ''."""
     row = db.row(
         "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
         "ORDER BY id DESC LIMIT 1",
@@ -139,6 +139,5 @@ def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
 
 def turns_of(db: Database, session: str) -> list[tuple[str, str]]:
     """Return role and text of a session's turns, in their order."""
-    return db.rows(
-        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
-    )
+    query = "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id"
+    return db.rows(query, (session,))

@@ -25,6 +25,8 @@ NAMELESS = "?"
 # The fields of a session's notes with the prompts that the assistant scheduled in it, and with
 # True if its last message asks something.
 SCHEDULED, ASKS = "scheduled", "asks"
+# A part of an injected text: its memory or '', its kind, its characters (`worth`).
+Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 # The prefix of the ledger's names for records that a session's notes closed; entries with the
@@ -165,7 +167,7 @@ def record_injections(
     transcript: str = "",
     loaded: bool = False,
     anew: bool = False,
-    told: Iterable[tuple[str, str, int]] = (),
+    told: Iterable[Told] = (),
 ) -> None:
     """Add injected memories to the ledger, after they were written; creates the session's row.
 
@@ -195,9 +197,7 @@ def record_injections(
         _add_told(c, session, agent, channel, now, told)
 
 
-def record_told(
-    db: Database, session: str, channel: str, now: str, told: Iterable[tuple[str, str, int]]
-) -> None:
+def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
     """Add items that a session was told without an entry in the ledger (`worth`)."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
@@ -437,7 +437,7 @@ def _add_told(
     agent: str,
     channel: str,
     now: str,
-    told: Iterable[tuple[str, str, int]],
+    told: Iterable[Told],
 ) -> None:
     c.executemany(
         "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "

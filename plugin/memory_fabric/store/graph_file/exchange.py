@@ -9,12 +9,12 @@ import io
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.models import Entity, Graph, Progress, Provenance, Relation
+from memory_fabric.models import Entity, Graph, Payload, Progress, Provenance, Relation
 from memory_fabric.redaction.redact import may_hold_secret, redact
 from memory_fabric.redaction.rules import is_command_line
 from memory_fabric.store import files, write
@@ -281,7 +281,7 @@ def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
     return records
 
 
-def _is_graph(value: Mapping[str, Any]) -> bool:
+def _is_graph(value: Payload) -> bool:
     parts = [value[name] for name in ("entities", "relations") if name in value]
     return bool(parts) and "type" not in value and all(isinstance(p, list) for p in parts)
 
@@ -294,7 +294,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _entity(value: Mapping[str, Any]) -> Entity:
+def _entity(value: Payload) -> Entity:
     name, kind = _text(value, "name"), _text(value, "entityType")
     texts = value.get("observations")
     texts = [] if texts is None else texts
@@ -304,11 +304,11 @@ def _entity(value: Mapping[str, Any]) -> Entity:
     return Entity(name, kind, tuple(dict.fromkeys(map(_whole_text, texts))))
 
 
-def _relation(value: Mapping[str, Any]) -> Relation:
+def _relation(value: Payload) -> Relation:
     return Relation(_text(value, "from"), _text(value, "relationType"), _text(value, "to"))
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
+def _text(value: Payload, name: str) -> str:
     text = value.get(name)
     if not isinstance(text, str):
         raise BadInput("line", f"its {name} is missing or not a text")
@@ -334,7 +334,7 @@ def _refused(constant: str) -> Any:
 # As `JSON.stringify` writes: no spaces, nothing escaped that need not be.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refused)
-_READERS: dict[str, Callable[[Mapping[str, Any]], Item]] = {
+_READERS: dict[str, Callable[[Payload], Item]] = {
     "entity": _entity,
     "relation": _relation,
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import STAGED
+from memory_fabric.models import STAGED, Payload
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import kinds
@@ -27,8 +27,8 @@ class Change(NamedTuple):
 
     id: str
     kind: str
-    payload: Mapping[str, Any]
-    inverse: Sequence[Mapping[str, Any]]
+    payload: Payload
+    inverse: Sequence[Payload]
     by: Mapping[str, str]
     store: str
     seq: int
@@ -119,8 +119,10 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     known = {c.id for c in changes}
     for id_ in [id_ for c in changes for id_ in _said_better(c)]:
         where = "kind IN ('remember', 'put_record') AND instr(payload || inverse, ?) > 0"
-        about = [c for c in read_all(memory, where, (id_,)) if _stores(c, id_) and not c.undone]
-        changes += [c for c in about if c.id not in known]
+        for c in read_all(memory, where, (id_,)):
+            stored = (c.payload["record"], *former_records(c.inverse))
+            is_about = any(record.get("id") == id_ for record in stored)
+            changes += [c] if is_about and not c.undone and c.id not in known else []
     return changes or [change]
 
 
@@ -131,11 +133,6 @@ def _said_better(change: Change) -> list[str]:
     former = former_records(change.inverse)
     is_moved = change.payload.get("moved_to")
     return [r["id"] for r in former if r.get("status") == "active" and not is_moved]
-
-
-def _stores(change: Change, id_: str) -> bool:
-    stored = (change.payload["record"], *former_records(change.inverse))
-    return any(record.get("id") == id_ for record in stored)
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:
@@ -170,7 +167,7 @@ def summary(change: Change, find: Callable[[str], Change | None]) -> str:
     return cut(one_line(done + text), MAX_PHRASE_CHARS)
 
 
-def who(by: Mapping[str, Any]) -> str:
+def who(by: Payload) -> str:
     """Return author, agent and source of a change from its provenance."""
     return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
 

@@ -63,26 +63,22 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
     return Plan(target, tuple(parts))
 
 
-def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, object]:
+def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
     """Merge as one operation; the other names become aliases. Raises StoreUnavailable, NotFound."""
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
-    return memory.write("merge", payload, provenance, store=planned.into.store)
+    return memory.write("merge", payload, by, store=planned.into.store)
 
 
-def add_aliases(
-    memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
-) -> Aliases:
+def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
     """Add aliases; return all of the entity, and refused names. Raises NotFound, BadInput."""
     part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
-    result = memory.write("alias", payload, provenance, store=part.store)
+    result = memory.write("alias", payload, by, store=part.store)
     _require_applied(result)
     return _aliases_of(database, part.name)._replace(refused=result.get("refused", {}))
 
 
-def remove_aliases(
-    memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
-) -> Aliases:
+def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
     """Remove aliases of an entity; return the others. Raises NotFound if none was its alias."""
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
@@ -91,7 +87,7 @@ def remove_aliases(
         remedy = "memory-fabric alias shows all names."
         raise NotFound(names[0] if names else "", problem, remedy=remedy)
     payload = {"entity": part.name, "aliases": list(names)}
-    _require_applied(memory.write("unalias", payload, provenance, store=part.store))
+    _require_applied(memory.write("unalias", payload, by, store=part.store))
     return _aliases_of(database, part.name)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.errors import NotFound
-from memory_fabric.models import Record
+from memory_fabric.models import Json, Payload, Record
 from memory_fabric.redaction import redact
 from memory_fabric.store import records
 from memory_fabric.store.database import Database
@@ -98,7 +98,7 @@ class GraphRows(NamedTuple):
     relations: int = 0
 
 
-def as_json(described: DescribedChange) -> dict[str, Any]:
+def as_json(described: DescribedChange) -> Json:
     """Return a change as JSON, redacted by the current rules."""
     change = described.change
     by = {k: v for k, v in change.by.items() if v and k != "at"}
@@ -228,7 +228,7 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
     raise resolve.no_such_entity(name)
 
 
-def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
+def _removed_rows(change: Change) -> Iterable[Payload]:
     for step in change.inverse:
         payload = step["payload"]
         if step["kind"] == "restore":
@@ -291,12 +291,10 @@ def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:
 
 
 def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
-    return _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+    return _injections(memory, (f"graph:{name}",), prefix=f"graph:{name}#")
 
 
-def _injections(
-    memory: Memory, keys: Sequence[str], *, starting: str = ""
-) -> tuple[Injection, ...]:
+def _injections(memory: Memory, keys: Sequence[str], *, prefix: str = "") -> tuple[Injection, ...]:
     marks = ", ".join("?" * len(keys))
     query = (
         "SELECT memory, session, agent, channel, created_at FROM injections "
@@ -305,7 +303,7 @@ def _injections(
     rows = [
         Injection(*row)
         for database in memory.databases()
-        for row in database.rows(query, [*keys, starting, len(starting), starting])
+        for row in database.rows(query, [*keys, prefix, len(prefix), prefix])
         if memory.domains is None or row[0] in keys
     ]
     return tuple(sorted(rows, key=lambda injection: injection.at, reverse=True))

@@ -11,9 +11,9 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.errors import NotFound
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.operations import kind, restore, rows, tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
 
@@ -86,7 +86,10 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """One operation's statements: what is new, and what changes; `only` in a domain, if apart."""
+    """The statements of one operation: new rows, changed rows, and their inverse.
+
+    `only` is the one domain that the operation may change, if its payload says `apart`.
+    """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -98,7 +101,7 @@ class _Statement:
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
         """Add the texts that an existing entity lacks and may have; return them."""
         c = self._c
-        if entity in self.new.pending:  # kind.named twice
+        if entity in self.new.pending:  # the payload names the entity twice
             self.new.insert()
         self.detach(entity, texts)
 
@@ -112,8 +115,8 @@ class _Statement:
         return added
 
     def with_ends(
-        self, items: Sequence[Mapping[str, Any]]
-    ) -> tuple[list[Mapping[str, Any]], dict[str, int], list[str]]:
+        self, items: Sequence[Payload]
+    ) -> tuple[list[Payload], dict[str, int], list[str]]:
         """Create the missing ends of relations. Returns the relations of which no end was
         forgotten, the numbers of their ends, and the names of new ends.
         """
@@ -142,8 +145,8 @@ class _Statement:
                 mine["observations"] += rows.observations(c, "o.id = ? AND o.record <> ''", (id_,))
         self._detach(mine)
 
-    def detach_relation(self, relation: Mapping[str, Any]) -> None:
-        """Detach a relation likewise."""
+    def detach_relation(self, relation: Payload) -> None:
+        """Detach a relation, which is stated directly now, from its record."""
         of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
         of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
         self._detach(rows.nothing() | {"relations": of_records})
@@ -225,8 +228,6 @@ KINDS = {
         {"observations": [_CONTENTS], **_APART},
         add_observations,
         _describe_observations,
-        lambda payload: [
-            _removal((o["entityName"], o["contents"]) for o in payload["observations"])
-        ],
+        lambda change: [_removal((o["entityName"], o["contents"]) for o in change["observations"])],
     ),
 }

@@ -12,11 +12,14 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store import records
 from memory_fabric.store.operations import kind, remember, restore, rows, tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
+
+# Domains to which a deletion is limited; None for all.
+Domains = Sequence[str] | None
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -134,9 +137,7 @@ def _forget_turns(c: Connection, payload: Payload, by: Provenance) -> int:
     return deleted
 
 
-def _delete(
-    c: Connection, table: str, matches: Sequence[rows.Row], only: Sequence[str] | None
-) -> Result:
+def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domains) -> Result:
     # The payload may name the same row twice.
     removed = rows.nothing() | {table: list({row["id"]: row for row in matches}.values())}
     handed = _leave_to_others(c, removed, only)
@@ -145,9 +146,7 @@ def _delete(
     return result, [step("restore", **removed), *restore.op(handed)]
 
 
-def _leave_to_others(
-    c: Connection, removed: rows.Rows, only: Sequence[str] | None
-) -> list[restore.Group]:
+def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
     """Leave rows of `removed` to records of other domains; return the groups that undo it."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
@@ -163,7 +162,7 @@ def _leave_to_others(
     return groups
 
 
-def _within(only: Sequence[str] | None, alias: str) -> str:
+def _within(only: Domains, alias: str) -> str:
     return "1" if only is None else f"{alias}.domain IN ({', '.join('?' * len(only))})"
 
 

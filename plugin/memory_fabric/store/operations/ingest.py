@@ -7,14 +7,13 @@ operations of their own.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from sqlite3 import Connection
-from typing import Any
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.operations import kind
-from memory_fabric.store.operations.kind import Kind, Payload, Result, step
+from memory_fabric.store.operations.kind import Kind, Result, step
 from memory_fabric.text import many
 
 WAITING, WORKING, DONE, DEAD = "waiting", "working", "done", "dead"
@@ -42,9 +41,9 @@ def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
         (id_, key, content_digest, body, *ended, by.at),
     ).rowcount
     result = {"id": id_, "ingest": dict(value)}
-    return (
-        (result, [step("drop_ingests", ids=[id_])]) if added else (result | {"repeated": True}, [])
-    )
+    if not added:
+        return result | {"repeated": True}, []
+    return result, [step("drop_ingests", ids=[id_])]
 
 
 def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -71,8 +70,8 @@ def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
     return {"dropped": dropped}, back
 
 
-def digest(value: Mapping[str, Any]) -> str:
-    """Return the hash that tells different contents under one key apart."""
+def digest(value: Payload) -> str:
+    """Return a hash of the content, by which two texts with one key are compared."""
     content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
     import hashlib  # late: it loads OpenSSL, and few hooks need it

@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Provenance, shown_type
+from memory_fabric.models import Payload, Provenance, shown_type
 from memory_fabric.text import first_of, many
 
 MAX_NAMES = 4
 
-Payload = Mapping[str, Any]
 Steps = list[dict[str, Any]]
 Result = tuple[dict[str, Any], Steps]
 Check = Callable[[Any], bool]
@@ -31,7 +30,7 @@ class Kind(NamedTuple):
     `is_logged` is no step of an inverse either.
     """
 
-    shape: Mapping[str, Any]
+    shape: Payload
     apply: Callable[[sqlite3.Connection, Payload, Provenance], Result]
     describe: Callable[[Payload, Sequence[Payload]], str]
     derive: Callable[[Payload], Steps] | None = None
@@ -57,10 +56,10 @@ def fits(value: Any, shape: Any) -> bool:
 
 def options(**shapes: Any) -> dict[str, Check]:
     """Return the checks of fields that may be missing."""
-    return {name: partial(_is_missing_or, shape) for name, shape in shapes.items()}
+    return {name: partial(_fits_or_is_missing, shape) for name, shape in shapes.items()}
 
 
-def _is_missing_or(shape: Any, value: Any) -> bool:
+def _fits_or_is_missing(shape: Any, value: Any) -> bool:
     return value is None or fits(value, shape)
 
 

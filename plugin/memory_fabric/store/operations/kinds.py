@@ -7,11 +7,11 @@ a sixth of a large database: an inverse that follows from its payload takes no s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.operations import (
     create,
     delete,
@@ -23,13 +23,13 @@ from memory_fabric.store.operations import (
     restore,
     tombstones,
 )
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, fits, options
+from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
 # In place of an inverse that takes back all of its payload. It holds no letter that a purge erases.
 FOLLOWS = "[[]]"
 
 
-def problem(kind: str, payload: Mapping[str, Any]) -> str:
+def problem(kind: str, payload: Payload) -> str:
     """Return the reason why a payload is invalid, or an empty string."""
     if kind not in KINDS:
         return f"{kind!r} is not a known kind of operation."

@@ -9,10 +9,10 @@ import json
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import ERASED, Provenance
+from memory_fabric.models import ERASED, Payload, Provenance
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, options, step
+from memory_fabric.store.operations.kind import Kind, Result, options, step
 from memory_fabric.text import index_extra
 
 TURNS, SESSION = "turns", "session"

@@ -10,9 +10,9 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.models import OTHERS, Payload, Provenance
 from memory_fabric.store.operations import kind, restore, rows, tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.operations.rows import Row
 from memory_fabric.text import name_key
 

@@ -8,14 +8,13 @@ journal keeps the text, and dropping the records undoes reading it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import HAS_OTHERS, OTHERS, Provenance, Record
+from memory_fabric.models import HAS_OTHERS, OTHERS, Payload, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.operations import remember
-from memory_fabric.store.operations.kind import RECORD, Kind, Payload, Result
+from memory_fabric.store.operations.kind import RECORD, Kind, Result
 
 TRUST = "foreign"
 # Keys under which a project's database notes the shared journals that were read (table `meta`).
@@ -94,7 +93,7 @@ def is_of_others(record: Record) -> bool:
 
 def claimed_record(
     c: Connection,
-    value: Mapping[str, Any],
+    value: Payload,
     project: str,
     by: Provenance,
     old: Record | None,
@@ -104,23 +103,21 @@ def claimed_record(
     """Return another's claim, with what is kept of the `old` record of its id, as a record; None
     for an own or forgotten one. There may be no tombstone at all (`any_forgotten`).
     """
+    if old is not None and not is_of_others(old):
+        return None
     claimed = records.from_object(value)._replace(project=project)
+    first_at = claimed.created_at or (old.created_at if old else by.at)
     record = Record(
         **{name: getattr(claimed, name) for name in _CLAIMED},
         trust=TRUST,
         source=OTHERS,
-        created_at=min(claimed.created_at or by.at, by.at),
+        created_at=min(first_at, by.at),
+        pinned=old is not None and old.pinned,
     )
-    if old is not None and not is_of_others(old):
-        return None
     if any_forgotten and remember.is_forgotten(c, record):
         return None
-    if old is None:
-        return record
-    record = record._replace(
-        pinned=old.pinned, created_at=min(claimed.created_at or old.created_at, by.at)
-    )
-    if old.superseded_by and not _is_others(c, old.superseded_by):  # closed by an own record
+    # An own record that had replaced it still does.
+    if old and old.superseded_by and not _is_others(c, old.superseded_by):
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     return record
 

@@ -16,25 +16,33 @@ from typing import Any, NamedTuple
 
 from memory_fabric import models
 from memory_fabric.ids import checksum, short_id
-from memory_fabric.models import OTHERS, Provenance, Record, contradict, contradicted, stated_at
+from memory_fabric.models import (
+    OTHERS,
+    Payload,
+    Provenance,
+    Record,
+    contradict,
+    contradicted,
+    stated_at,
+)
 from memory_fabric.store import records
 from memory_fabric.store.operations import kind, restore, rows, tombstones
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import same_form
 
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Above every CRC-32: a tombstone without a text has the key 0.
+# Keys of texts are above every CRC-32; a tombstone without a text has the key 0.
 _OF_TEXTS = 1 << 32
-# The parts of a record that people change; the others follow from them.
+# The parts of a record that people change; its other parts follow from these.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
 
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store a record and its share of the graph; a repeat of a known one only strengthens it.
+    """Store a record and its share of the graph; a repetition only strengthens the known record.
 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
     becomes active when a second session states it, unless it is only heard in a prompt; an `echo`
@@ -69,7 +77,10 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
-    weaker = _is_weaker_repeat(old, new)
+    # A program must not raise its own statement by repeating it, nor a more trusted one.
+    is_own = old.source == models.INGEST and old.agent == new.agent
+    is_own = is_own and new.session in ("", old.session)
+    weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
     # Without a session it is unknown whether this is another statement or the same one. What is
@@ -80,7 +91,7 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
         stored = stored._replace(evidence=_with_stated(old, new))
         against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
         if against and stated_at(new) > stated_at(old):
-            # It is the newer one of those that contradict each other.
+            # The repeated statement is the newer one of two that contradict each other.
             against = [*contradicted(old), *against]
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
@@ -271,7 +282,7 @@ def names_of(record: Record) -> list[str]:
     return list(dict.fromkeys([*(e.name for e in record.entities), *ends]))
 
 
-def _same(c: Connection, new: Record) -> tuple[Record, list[str]] | None:
+def _same(c: Connection, new: Record) -> records.Stored | None:
     """Return the record that this one repeats: the same id, or the same words in its scope and
     domain.
 
@@ -285,9 +296,7 @@ def _same(c: Connection, new: Record) -> tuple[Record, list[str]] | None:
     return _with_same_text(c, new, where, new.type == "question", new.session)
 
 
-def _with_same_text(
-    c: Connection, new: Record, where: str, *values: Any
-) -> tuple[Record, list[str]] | None:
+def _with_same_text(c: Connection, new: Record, where: str, *values: Any) -> records.Stored | None:
     """Return this user's record of the same words, scope and domain that meets the condition."""
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
     alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
@@ -313,7 +322,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # What less trusted text adds would be read with the trust of the older record.
+    # Additions of less trusted text would be read with the trust of the older record.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,
@@ -342,14 +351,6 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
     if models.WHEN in evidence:
         stated.pop(models.UNSAID, None)
     return stated | evidence if stated and _rank(new) == _rank(old) else evidence
-
-
-def _is_weaker_repeat(old: Record, new: Record) -> bool:
-    """True if a program repeats its own statement or one of higher trust: it must not raise it."""
-    if new.source != models.INGEST:
-        return False
-    mine = old.source == models.INGEST and old.agent == new.agent
-    return _rank(new) < _rank(old) or (mine and (not new.session or new.session == old.session))
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
@@ -384,9 +385,9 @@ def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
     replaced = f", in place of {kind.named(closed)}" if closed else ""
     if not former:
         return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
-    # A repeat is no record of its own: it is shown under the id of the first.
+    # A repetition has no record of its own: it is shown with the id of the first statement.
     first = {**payload["record"], "id": former[0]["id"]}
-    # Only who keeps a candidate states it under its own id.
+    # Only a person who keeps a candidate states it under its own id.
     is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"
     verb = "kept" if is_kept else "strengthened"
     return f"{verb} {kind.record_phrase(first)}{replaced}"
@@ -396,10 +397,9 @@ def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
     new, old = payload["record"], next(iter(kind.former_records(inverse)), None)
     phrase = kind.record_phrase(new)
     if old is None:
-        moved = payload.get("moved_from")
-        return (
-            f"moved from scope {moved} to {new['scope']}: {phrase}" if moved else f"stored {phrase}"
-        )
+        if moved := payload.get("moved_from"):
+            return f"moved from scope {moved} to {new['scope']}: {phrase}"
+        return f"stored {phrase}"
     if new.get("what") != old.get("what"):
         return f"reworded {phrase}; before: {old['what']}"
     if bool(old.get("pinned")) != bool(new.get("pinned")):

@@ -6,13 +6,13 @@ as it is, and a row that no longer exists is not exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.operations import kind, rows
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.operations.rows import Row, Rows
 from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
@@ -58,7 +58,7 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def put_back(
-    c: Connection, removed: Mapping[str, Any], by: Provenance, *, claim_again: bool = False
+    c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
     """Insert rows that were deleted, under their old numbers where those are free.
 
@@ -76,7 +76,10 @@ def put_back(
             if existing := _like(c, table, row, ends):
                 changed += _claim_existing(c, table, existing[0], row, claim_again)
             elif not guard.holds(table, row):
-                _INSERT[table](c, _free_number(c, table, row), *ends, row)
+                id_ = row["id"]
+                is_number = isinstance(id_, int) and 0 < id_ < 1 << 62
+                is_free = is_number and not rows.by_number(c, table, id_)
+                _INSERT[table](c, id_ if is_free else None, *ends, row)
                 new[table].append(row)
                 _claim(c, table, _like(c, table, row, ends)[0], row)
     return new, changed
@@ -238,14 +241,6 @@ def _pairs(value: Any) -> list[list[str]]:
     """Return the pairs [key, alias] in a list of a payload, which may hold anything."""
     pairs = [part for part in value if isinstance(part, list)] if isinstance(value, list) else []
     return [p for p in pairs if len(p) == 2 and all(isinstance(text, str) for text in p)]
-
-
-def _free_number(c: Connection, table: str, row: Payload) -> int | None:
-    id_ = row.get("id")
-    if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
-        return None
-    row_there = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
-    return None if row_there else id_
 
 
 def _describe_restore(payload: Payload, _: Sequence[Payload]) -> str:

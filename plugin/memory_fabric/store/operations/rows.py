@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.models import OTHERS, Payload, Provenance
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import index_extra, name_key
@@ -146,13 +146,15 @@ def relations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
     return _with_claims(c, "relations", _RELATION, c.execute(query, values).fetchall())
 
 
+_FINDERS = {"entities": entities, "observations": observations, "relations": relations}
+
+
 def own(c: Connection, table: str) -> Iterator[Row]:
     """Yield this user's own rows of a table in order of entry; thousands are read at once."""
-    find = {"entities": entities, "observations": observations, "relations": relations}[table]
     (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
     for first in range(1, most + 1, ROWS_AT_ONCE):
         where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
-        yield from find(c, where, (first, first + ROWS_AT_ONCE - 1))
+        yield from _FINDERS[table](c, where, (first, first + ROWS_AT_ONCE - 1))
 
 
 def count_own(c: Connection) -> tuple[int, int, int]:
@@ -170,11 +172,10 @@ def stated_directly(c: Connection, first: int, last: int) -> list[Row]:
 
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:
     """Return the whole row with this number in a list."""
-    find = {"entities": entities, "observations": observations, "relations": relations}
-    return find[table](c, f"{table[0]}.id = ?", (id_,))
+    return _FINDERS[table](c, f"{table[0]}.id = ?", (id_,))
 
 
-def relation_of(c: Connection, item: Mapping[str, Any]) -> list[Row]:
+def relation_of(c: Connection, item: Payload) -> list[Row]:
     """Return the whole row of exactly this relation, given by names, in a list."""
     same = "s.name = ? AND r.type = ? AND t.name = ?"
     return relations(c, same, (item["from"], item["relationType"], item["to"]))
@@ -250,8 +251,8 @@ def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return the texts that the entity lacks, once and in order, `apart` in the caller's domain.
-    What only other members of a team state is removed, and lacks, too.
+    """Return the texts that the entity lacks (`apart`: in the caller's domain), once and in order.
+    A text that only other members of a team state counts as lacking, and their row is removed.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -265,7 +266,7 @@ def new_texts(
 
 
 def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
-    """Make an entity this user's own that only other members of a team stated so far."""
+    """Make an entity this user's own if only other members of a team have stated it so far."""
     c.execute(
         "UPDATE entities SET said_by = '', type = ?, domain = ?, created_at = ? "
         "WHERE id = ? AND said_by <> ''",
@@ -273,7 +274,7 @@ def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
     )
 
 
-def insert_entity(c: Connection, id_: int | None, row: Mapping[str, Any]) -> int:
+def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
     """Insert an entity's row with its aliases, under the given number if any; return its number."""
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
     values = {"id": id_} | {name: row[name] for name in copied}
@@ -284,7 +285,7 @@ def insert_entity(c: Connection, id_: int | None, row: Mapping[str, Any]) -> int
     return entity
 
 
-def insert_observation(c: Connection, id_: int | None, entity: int, row: Mapping[str, Any]) -> None:
+def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload) -> None:
     """Insert an observation's row, under the given number if any."""
     copied = ("text", "record", "trust", "source", "session", "agent", "domain", "created_at")
     values = {"id": id_, "entity": entity} | {name: row[name] for name in copied}
@@ -292,10 +293,8 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Mapping
     _insert(c, "observations", values | {"extra": extra})
 
 
-def insert_relation(
-    c: Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
-) -> bool:
-    """Insert a relation, or make one that only others stated own; True if either."""
+def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
+    """Insert a relation, or make one that only others stated this user's own; True if either."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
@@ -323,7 +322,7 @@ class NewRows:
     numbers of the entities that have rows which are not stored yet.
     """
 
-    # What all rows have in common comes first, and is bound once.
+    # The columns that are equal in all rows come first, and are bound once.
     _ENTITIES = (
         "INSERT INTO entities (domain, created_at, updated_at, record, said_by, id, name, key, "
         "type, extra) VALUES "
@@ -354,7 +353,7 @@ class NewRows:
             self.pending.add(entity)
 
     def insert(self) -> None:
-        """Store all that was added since."""
+        """Store all rows that were added since the last call."""
         by = self._by
         stated = (by.trust, by.source, by.session, by.agent, by.domain, by.at)
         self._insert(self._ENTITIES, "?1, ?2, ?2, '', ''", stated[-2:], self._entities)
@@ -412,7 +411,7 @@ def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
 
 
 def claim(c: Connection, table: str, id_: int, record: str) -> None:
-    """Note that this record states the content of the row, whichever record brought it."""
+    """Save that this record states the content of the row, whichever record brought the row."""
     c.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", (record, table, id_))
 
 
@@ -424,12 +423,10 @@ def _index_names(c: Connection, entity: int) -> None:
     c.execute("UPDATE entities SET extra = ? WHERE id = ? AND extra <> ?", (extra, entity, extra))
 
 
-def _insert(c: Connection, table: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
+def _insert(c: Connection, table: str, values: Payload) -> sqlite3.Cursor:
     verb = "INSERT OR IGNORE" if table == "relations" else "INSERT"
-    names = ", ".join(values)
-    return c.execute(
-        f"{verb} INTO {table} ({names}) VALUES ({marks(list(values))})", list(values.values())
-    )
+    names, bound = ", ".join(values), list(values.values())
+    return c.execute(f"{verb} INTO {table} ({names}) VALUES ({marks(bound)})", bound)
 
 
 def _with_claims(

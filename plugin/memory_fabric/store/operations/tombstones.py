@@ -6,13 +6,13 @@ of the same that is not an import lifts the tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric.models import Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
 # Sources that only repeat what was once stated elsewhere.
@@ -104,7 +104,7 @@ class RestoreGuard:
     def __init__(self, c: Connection) -> None:
         self._c, self._any = c, _any(c)
 
-    def holds(self, table: str, row: Mapping[str, Any]) -> bool:
+    def holds(self, table: str, row: Payload) -> bool:
         """True if this row of a table was forgotten."""
         if not self._any or table == "relations":
             return False

@@ -1,6 +1,6 @@
-"""The projects of this home for those who look at them: a list, and the memory of one.
+"""The projects of this home as the page and commands show them: a list, and the memory of one.
 
-Looking changes nothing: no folder is registered, and a database of an older release is neither
+Reading them changes nothing: no folder is registered, and a database of an older release is neither
 migrated nor repaired.
 """
 
@@ -18,7 +18,7 @@ from memory_fabric.store.database import Database, is_lost, open_to_look, open_t
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, registry_file
 
-Stamp = tuple[tuple[int, int], ...]
+Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
@@ -38,7 +38,7 @@ class ShownMemory(Memory):
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
         # Of databases that were copied: the state of their files then.
-        self._copied: dict[str, Stamp] = {}
+        self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
         """True if the project's folder or its place in home is another one since."""
@@ -53,7 +53,7 @@ class ShownMemory(Memory):
         """Return the open database of a kind; with `create`, reopen one that is read-only."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
-            is_outdated = database.is_copy and self._copied.get(kind) != _stamp(database.path)
+            is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
             if create or is_outdated:
                 self._open.pop(kind).close()
         return super().database(kind, create=create)
@@ -70,7 +70,7 @@ class ShownMemory(Memory):
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if create or is_lost(path, self.journal_of(kind)):
             return super()._opened(path, kind, create)
-        self._copied[kind] = _stamp(path)
+        self._copied[kind] = _stamps(path)
         return open_to_show(path, kind)
 
 
@@ -119,19 +119,13 @@ def _folders(registry: Registry, id_: str) -> list[str]:
 def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
     name = str(registry_file.read_card(home, id_).get("name") or id_)
     folder = next(iter(_folders(registry, id_)), "")
-    try:
-        counted = _counted(os.path.join(identity.folder_of(home, id_), "graph.db"), domain)
-    except (FabricError, sqlite3.Error):
-        return None if domain else Summary(id_, name, folder, readable=False)
-    return Summary(id_, name, folder, *counted) if counted else None
-
-
-def _counted(path: str, domain: str) -> tuple[int, str] | None:
-    database = open_to_look(path, "project") if files.size_of(path) else None
-    if database is None:
-        return None
+    path = os.path.join(identity.folder_of(home, id_), "graph.db")
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
+    database = None
     try:
+        database = open_to_look(path, "project") if files.size_of(path) else None
+        if database is None:
+            return None
         [(records, entities, stated_at, changed_at)] = database.rows(
             f"SELECT (SELECT count(*) FROM records WHERE status <> 'candidate' AND {where}), "
             f"(SELECT count(*) FROM entities WHERE {where}), "
@@ -139,21 +133,17 @@ def _counted(path: str, domain: str) -> tuple[int, str] | None:
             "(SELECT created_at FROM operations ORDER BY seq DESC LIMIT 1)",
             values * 3,
         )
+    except (FabricError, sqlite3.Error):
+        return None if domain else Summary(id_, name, folder, readable=False)
     finally:
-        database.close()
-    changed_at = stated_at if domain else changed_at
-    return (records, changed_at or "") if records or entities else None
+        if database is not None:
+            database.close()
+    changed_at = (stated_at if domain else changed_at) or ""
+    return Summary(id_, name, folder, records, changed_at) if records or entities else None
 
 
-def _stamp(path: str) -> Stamp:
-    states = []
-    for ending in ("", "-wal"):
-        try:
-            status = os.stat(path + ending)
-            states.append((status.st_size, status.st_mtime_ns))
-        except OSError:
-            states.append((0, 0))
-    return tuple(states)
+def _stamps(path: str) -> Stamps:
+    return files.stamp(path), files.stamp(path + "-wal")
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@ other project has them or the user trusts them (docs/decisions/0035). No basenam
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from memory_fabric.models import Identity
 from memory_fabric.store import files
@@ -28,9 +27,15 @@ MAX_PATH_CHARS = 4096
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
     """Return the folder of the local tier: in the project's root, or in home if unsuitable."""
     local = os.path.join(root, LOCAL_FOLDER)
-    if _unsuitable(root, user_home) or os.path.realpath(local) != local:
-        return os.path.join(folder_of(home, project_id), "local")
-    return local
+    real_root = os.path.realpath(root)
+    is_unsuitable = (
+        (root == os.path.dirname(root) or root in TEMPORARY)
+        or (user_home and real_root == os.path.realpath(user_home))
+        or os.path.isfile(os.path.join(root, "HEAD"))  # a bare repository
+        or not (os.path.isdir(root) and os.access(root, os.W_OK))
+        or os.path.realpath(local) != local
+    )
+    return os.path.join(folder_of(home, project_id), "local") if is_unsuitable else local
 
 
 def folder_of(home: str, project_id: str) -> str:
@@ -94,9 +99,7 @@ def identify(folder: str) -> Identity:
     return Identity((*deleted, _key("git", common)), root, name, claims, also=also, place=place)
 
 
-def _unproved(
-    top: str, deleted: tuple[str, ...], common: str, stated: Mapping[str, str]
-) -> Identity:
+def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str, str]) -> Identity:
     """Return the identity of a folder whose `.git` names a repository that does not name it. One
     that is apart (`--separate-git-dir`) belongs to the first folder that names it.
     """
@@ -136,7 +139,7 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
-    common = _common(dot_git, own)
+    common = common_directory(dot_git, own)
     stated = _settings(os.path.join(common, "config"))
     real = os.path.realpath(own or dot_git)
     if os.path.islink(dot_git) or real.startswith(top + os.sep):
@@ -163,21 +166,19 @@ def worktree_of(folder: str) -> str:
 
 
 def _up_to_git(folder: str) -> str | None:
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
+    while not os.path.exists(os.path.join(folder, ".git")):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
             return None
-        folder = parent
+    return folder
 
 
-def common_directory(dot_git: str) -> str:
-    """Return the real path of the folder that all worktrees share, from the `.git` of one."""
-    return _common(dot_git, "" if os.path.isdir(dot_git) else git_directory(dot_git))
-
-
-def _common(dot_git: str, own: str) -> str:
+def common_directory(dot_git: str, own: str | None = None) -> str:
+    """Return the real path of the folder that all worktrees share, from the `.git` of one, and
+    its `own` git directory ('' for none) if that was read already.
+    """
+    if own is None:
+        own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
     if not own:
         return os.path.realpath(dot_git)
     shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
@@ -226,16 +227,6 @@ def _settings(path: str) -> dict[str, str]:
             elif name == "url":
                 urls.setdefault(section, value)
     return core | {"url": urls.get("origin") or next(iter(urls.values()), "")}
-
-
-def _unsuitable(root: str, user_home: str) -> bool:
-    """True if the local tier must not be here: the user's home, `/`, temporary, bare, read-only."""
-    if root == os.path.dirname(root) or root in TEMPORARY:
-        return True
-    if user_home and os.path.realpath(root) == os.path.realpath(user_home):
-        return True
-    bare = not os.path.isdir(root) or os.path.isfile(os.path.join(root, "HEAD"))
-    return bare or not os.access(root, os.W_OK)
 
 
 def _plain(path: str, keep_root: bool = False) -> str:

@@ -8,7 +8,6 @@ inserted as an undo would restore them, so that they can be removed again.
 
 import json
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
@@ -17,7 +16,7 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import OTHERS, Identity, Progress, Provenance, Registry
 from memory_fabric.store import files, records
-from memory_fabric.store.database import Database, open_database
+from memory_fabric.store.database import Database, open_database, open_to_look
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.home import launch_marks
@@ -280,27 +279,18 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
     folders = tuple(registry_file.folders_in(keys))
     path = _database(home, id_)
-    records, entities = _counts(path)
+    counts: tuple[int | None, int | None] = (0, 0)
+    try:
+        if database := open_to_look(path, "project"):
+            query = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
+            [counts] = database.rows(query)
+            database.close()
+    except StoreUnavailable:
+        counts = None, None
     stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
     size = sum(files.size_of(path + ending) for ending in ("", "-wal"))
     asked = any(key in registry.asked for key in keys)
-    return KnownProject(id_, stated, folders, keys, records, entities, size, asked)
-
-
-def _counts(path: str) -> tuple[int | None, int | None]:
-    if not os.path.exists(path):
-        return 0, 0
-    try:
-        connection = sqlite3.connect(path)
-        try:
-            connection.execute("PRAGMA query_only = 1")
-            count = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
-            counts: tuple[int, int] = connection.execute(count).fetchone()
-            return counts
-        finally:
-            connection.close()
-    except sqlite3.Error:
-        return None, None
+    return KnownProject(id_, stated, folders, keys, *counts, size, asked)
 
 
 def _memory_of(memory: Memory, id_: str) -> Memory:

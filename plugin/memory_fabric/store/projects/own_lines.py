@@ -35,10 +35,7 @@ class Header(NamedTuple):
 
 def inode_of(root: str) -> int:
     """Return a folder's inode; 0 without one."""
-    try:
-        return os.stat(root).st_ino
-    except OSError:
-        return 0
+    return (files.stamp(root) or (0,))[0]
 
 
 def journal_of(memory: BaseMemory) -> str:

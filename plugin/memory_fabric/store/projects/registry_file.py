@@ -40,9 +40,19 @@ def find_project(
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
-    id_, claimed_ids = _registered(home, place, trust)
+    before = read_registry(home)
+    now = _with_keys(home, before, place, trust)
+    if before.state != SOUND or now is not before:
+        try:
+            with registry_lock(home):
+                before = read_registry(home)
+                now = _with_keys(home, before, place, trust)._replace(state=SOUND)
+                _write(home, before, now, place)
+        except OSError:
+            now = _with_keys(home, before, place, trust)
+    id_ = place_owner(now, place)
     local = identity.local_tier(home, id_, place.root, user_home)
-    return Project(id_, place.name, place.root, local, place.keys, claimed_ids)
+    return Project(id_, place.name, place.root, local, place.keys, claimed(now, place))
 
 
 def read_registry(home: str) -> Registry:
@@ -70,13 +80,9 @@ def _sum(text: str) -> int:
     return int.from_bytes(text.encode("utf-8", "replace"), "little") % SUM_PRIME
 
 
-def registry_stamp(home: str) -> tuple[int, int]:
+def registry_stamp(home: str) -> files.Stamp:
     """Return a value that changes with every write of the registry."""
-    try:
-        status = os.stat(os.path.join(home, REGISTRY))
-    except OSError:
-        return 0, 0
-    return status.st_ino, status.st_mtime_ns
+    return files.stamp(os.path.join(home, REGISTRY))
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
@@ -126,22 +132,6 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
     return registry.keys[deciding[0]] if deciding else ""
 
 
-def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[str, ...]]:
-    """Return the project's id, and the ids of other projects that some of its keys belong to."""
-    before = read_registry(home)
-    now = _with_keys(home, before, found, trust)
-    if before.state != SOUND or now is not before:
-        try:
-            with registry_lock(home):
-                before = read_registry(home)
-                now = _with_keys(home, before, found, trust)._replace(state=SOUND)
-                _write(home, before, now, found)
-        except OSError:
-            now = _with_keys(home, before, found, trust)
-    id_ = place_owner(now, found)
-    return id_, claimed(now, found)
-
-
 def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
     """Return the ids of other projects that a folder's keys belong to, unless that was settled."""
     id_ = place_owner(registry, found)
@@ -162,12 +152,8 @@ def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, 
 def place_owner(registry: Registry, found: Identity) -> str:
     """Return the project of a known folder; '' for a new one, whatever it claims."""
     keys = registry.keys
-    own = [key for key in found.own if key in keys]
-    settled = next((key for key in own if key in registry.settled), "")
-    if settled:
-        return keys[settled]
-    if own:
-        return keys[own[0]]
+    if owner := owner_of(registry, found.own):
+        return owner
     pointed_key = found.pointer or (found.claims[-1] if found.claims else "")
     if found.place and keys.get(found.place) == keys.get(pointed_key, "none"):
         return keys[found.place]  # a worktree that its repository no longer lists
@@ -193,7 +179,11 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
     names[place_owner(now, found)] = found.name
     if known.state != SOUND:
         _set_aside(home, os.path.join(home, REGISTRY), known)
-        names = dict.fromkeys(_stale(read_cards(home), now), "") | names
+        cards = read_cards(home)
+        for id_ in {*now.keys.values()} - {*names}:
+            keys = {key for key, owner in now.keys.items() if owner == id_}
+            if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
+                names[id_] = ""  # the card keeps the name that it has
     write_registry(home, now, names)
     # late: only for a changed registry. A queue needs the key later, when home may be read-only.
     from memory_fabric.store.home import signing
@@ -221,14 +211,6 @@ def _read(cards: Cards) -> Registry:
         settled.update(own)
         asked_keys.update(files.text_list(card.get("asked")))
     return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked_keys)))
-
-
-def _stale(cards: Cards, known: Registry) -> list[str]:
-    keys: dict[str, set[str]] = {}
-    for key, id_ in known.keys.items():
-        keys.setdefault(id_, set()).add(key)
-    on_cards = {id_: {*files.text_list(cards.get(id_, {}).get("keys"))} for id_ in keys}
-    return [id_ for id_, mine in keys.items() if on_cards[id_] != mine]
 
 
 def missing_keys(cards: Cards, known: Registry) -> list[str]:

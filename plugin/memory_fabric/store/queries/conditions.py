@@ -20,6 +20,8 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
 Group = Sequence[str]
+# The number of rows that hold one of these words.
+Counted = tuple[int, list[str]]
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
@@ -147,45 +149,43 @@ def marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _said_by(so_far: Condition, filters: Filters, table: str) -> Condition:
-    said = so_far.among(f"{table}.agent", filters.agents)
+def _said_by(where: Condition, filters: Filters, table: str) -> Condition:
+    said = where.among(f"{table}.agent", filters.agents)
     return said.among(f"{table}.session", filters.sessions)
 
 
-def _of_record(db: Database, so_far: Condition, filters: Filters, table: str) -> Condition:
-    condition = _said_by(so_far, filters, table).among(f"{table}.type", filters.types)
+def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> Condition:
+    condition = _said_by(where, filters, table).among(f"{table}.type", filters.types)
     condition = condition.among(f"{table}.scope", filters.scopes)
     condition = condition.among(_CATEGORY.format(table=table), filters.categories)
     return _tagged(db, condition, filters, f"json_extract({table}.body, '$.project')")
 
 
-def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> Condition:
+def _placed(db: Database, where: Condition, filters: Filters, record: str) -> Condition:
     mine = f"FROM records AS x WHERE x.id = {record}"
     scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
-    placed = so_far.among(scope, filters.scopes)
+    placed = where.among(scope, filters.scopes)
     return _tagged(db, placed, filters, f"(SELECT json_extract(x.body, '$.project') {mine})")
 
 
-def _tagged(db: Database, so_far: Condition, filters: Filters, tag: str) -> Condition:
+def _tagged(db: Database, where: Condition, filters: Filters, tag: str) -> Condition:
     if not filters.projects:
-        return so_far
+        return where
     # SQLite folds the case of English letters only.
     db.connection.create_function("folded", 1, str.casefold, deterministic=True)
     # Rows of the user's database without a tag belong to no project.
     wanted = [name for name in filters.projects if name or db.kind == "project"]
-    return so_far.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
+    return where.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
 
 
-def _timed(
-    so_far: Condition, filters: Filters, table: str, column: str = "created_at"
-) -> Condition:
+def _timed(where: Condition, filters: Filters, table: str, column: str = "created_at") -> Condition:
     for moment, limit in (
         (filters.since, f"{column} >="),
         (filters.before, f"{column} <"),
         (filters.as_of, "created_at <="),
     ):
-        so_far = so_far.also(f"AND {table}.{limit} ?", (moment,)) if moment else so_far
-    return so_far
+        where = where.also(f"AND {table}.{limit} ?", (moment,)) if moment else where
+    return where
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
@@ -241,12 +241,10 @@ def _newest_row(db: Database, index: str) -> int:
     return int(newest[0] or 0) if newest else 0
 
 
-def _known(
-    db: Database, index: str, groups: Sequence[Group], rows: int
-) -> list[tuple[int, list[str]]]:
+def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
     """Return the groups with their numbers of rows, without too frequent ones if others remain."""
-    rarer: list[tuple[int, list[str]]] = []
-    common: list[tuple[int, list[str]]] = []
+    rarer: list[Counted] = []
+    common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
     counts = _counts(db, index, groups, rows)
     for group in groups:
@@ -293,7 +291,7 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
     return max(counted, int(sampled) * rows // SAMPLED_ROWS)
 
 
-def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limit: int) -> str:
+def _most(db: Database, index: str, known: Sequence[Counted], limit: int) -> str:
     rare: list[str] = []
     frequent: list[str] = []
     rows_left = RANKED_ROWS // 2

@@ -5,16 +5,16 @@ passed as seconds of `time.time()`.
 """
 
 import json
-import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.domain_config import domain_name
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ingest_protocol import LEFT_OUT, Ingest
-from memory_fabric.models import Operation, Provenance
+from memory_fabric.models import Payload, Provenance
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import write
 from memory_fabric.store.base_memory import BaseMemory
@@ -48,6 +48,9 @@ class IdempotencyConflict(NamedTuple):
     id: str
 
 
+Outcome = Accepted | IdempotencyConflict
+
+
 class QueuedText(NamedTuple):
     """State of one text in the queue; `records` are the ids of records it created or confirmed."""
 
@@ -79,15 +82,25 @@ class Claimed(NamedTuple):
     ingest: Ingest
     attempts: int
     accepted_at: str
-    progress: Mapping[str, Any] = {}
+    progress: Payload = {}
 
 
-def accept(
-    memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance
-) -> list[Accepted | IdempotencyConflict]:
+def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> list[Outcome]:
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
-    operations = [_operation(memory, ingest, by) for ingest in ingests]
-    outcomes: list[Accepted | IdempotencyConflict] = []
+    operations = []
+    for ingest in ingests:
+        # One id for text and operation, so that it is enough to undo what came of the text.
+        id_, key = ids.new_id(), ingest.idempotency_key
+        cleaned = ingest._replace(
+            domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
+            # Stored as an id: a key looks like a secret, and redaction would make all keys equal.
+            idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
+        )
+        session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
+        said_by = by._replace(session=session, agent=agent, domain=cleaned.domain)
+        payload = {"id": id_, "ingest": cleaned._asdict(), "batch": id_}
+        operations.append(memory.operation("ingest", payload, said_by)._replace(id=id_))
+    outcomes: list[Outcome] = []
     for result in write.apply_all(memory.session_database(), operations):
         ingest, id_ = _of_object(result["ingest"]), str(result["id"])
         # The words of a text that is done may have expired.
@@ -117,13 +130,11 @@ def backlog(memory: BaseMemory) -> Backlog:
     open_ = "FROM intake WHERE state <> 'done'"
     counts = dict(database.rows(f"SELECT state, count(*) {open_} GROUP BY state"))
     waiting, working, dead = (int(counts.get(state, 0)) for state in (WAITING, WORKING, DEAD))
-    oldest = database.row(
-        f"SELECT min(created_at) {open_} AND state IN (?, ?)", (WAITING, WORKING)
-    ) or ("",)
-    error = database.row(
-        f"SELECT error {open_} AND error <> '' ORDER BY max(due_at, ended_at) DESC LIMIT 1"
-    ) or ("",)
-    return Backlog(waiting, working, dead, oldest[0] or "", error[0])
+    oldest = f"SELECT min(created_at) {open_} AND state IN (?, ?)"
+    [(oldest_at,)] = database.rows(oldest, (WAITING, WORKING))
+    newest_error = f"{open_} AND error <> '' ORDER BY max(due_at, ended_at) DESC LIMIT 1"
+    error = database.row(f"SELECT error {newest_error}") or ("",)
+    return Backlog(waiting, working, dead, oldest_at or "", error[0])
 
 
 def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
@@ -140,8 +151,7 @@ def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
 def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
     """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
-    like = "id LIKE ? OR id LIKE ?"
-    is_id = len(part) >= MIN_ID_CHARS
+    like, is_id = "id LIKE ? OR id LIKE ?", len(part) >= MIN_ID_CHARS
     matches = _queued_texts(memory, like, (f"{part}%", f"%{part}"), 10) if is_id else []
     if not matches:
         problem = f"No text in the queue has the id {text!r}."
@@ -180,15 +190,15 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
 
 
 def save_progress(
-    memory: BaseMemory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
+    memory: BaseMemory, id_: str, worker: str, progress: Payload, until_s: float
 ) -> bool:
     """Save the worker's progress and extend its lease; False if the lease is another worker's."""
     values = (_json(progress), ids.timestamp(until_s), id_, worker)
     return _changed(memory, "result = ?, leased_until = ?", values)
 
 
-def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
-    """Mark the text as done with this result; False if another worker has the lease."""
+def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
+    """Mark the text as done with this result. Return False if another worker has the lease."""
     database, lease = memory.session_database(), (id_, worker)
     row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", lease)
     if row is None:
@@ -270,7 +280,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
     return int(result["dropped"])
 
 
-def expire(c: sqlite3.Connection, before: str) -> int:
+def expire(c: Connection, before: str) -> int:
     """Erase the words of texts done before a time, also in the log; return how many."""
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
@@ -289,21 +299,6 @@ _OWN_LEASE = "id = ? AND worker = ? AND state = 'working'"
 _WAIT_AGAIN = "state = ?, worker = '', leased_until = '', due_at = ?, error = ?"
 
 
-def _operation(memory: BaseMemory, ingest: Ingest, by: Provenance) -> Operation:
-    id_ = ids.new_id()
-    key = ingest.idempotency_key
-    cleaned = ingest._replace(
-        domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-        # Stored as an id: a key looks like a secret, and redaction would make all keys the same.
-        idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
-    )
-    session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
-    said_by = by._replace(session=session, agent=agent, domain=cleaned.domain)
-    payload = {"id": id_, "ingest": cleaned._asdict(), "batch": id_}
-    # One id for text and operation, so that the id of a text is enough to undo what came of it.
-    return memory.operation("ingest", payload, said_by)._replace(id=id_)
-
-
 def _database(memory: BaseMemory) -> Database | None:
     return memory.database("project", create=False)
 
@@ -313,7 +308,7 @@ def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
         return c.execute(f"UPDATE intake SET {change} WHERE {_OWN_LEASE}", values).rowcount > 0
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _json(value: Payload) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -324,7 +319,7 @@ def _public_error(memory: BaseMemory, error: str) -> str:
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
 
-def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
+def _due(c: Connection, at: str) -> tuple[int, int] | None:
     of_state = "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? AND"
     expired = f"{of_state} leased_until <= ? ORDER BY seq LIMIT 1"
     due = f"{of_state} due_at <= ? ORDER BY due_at, seq LIMIT 1"
@@ -332,9 +327,7 @@ def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
     return row or c.execute(due, (WAITING, at)).fetchone()
 
 
-def _mark_dead(
-    c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str
-) -> None:
+def _mark_dead(c: Connection, where: str, values: tuple[Any, ...], error: str, at: str) -> None:
     c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', ended_at = ?, "
         f"error = CASE ? WHEN '' THEN error ELSE ? END WHERE {where}",
@@ -366,7 +359,7 @@ def _ingest(body: str) -> Ingest:
     return _of_object(json.loads(body))
 
 
-def _of_object(value: Mapping[str, Any]) -> Ingest:
+def _of_object(value: Payload) -> Ingest:
     fields: dict[str, Any] = {}
     for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)

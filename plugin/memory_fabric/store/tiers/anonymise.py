@@ -35,9 +35,7 @@ COMMON_USERS = frozenset(
 )
 # Addresses that mean the same everywhere.
 COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
-COMMON_NETS = frozenset(
-    ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "0.0.0.0/0")
-)
+COMMON_NETS = frozenset("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 127.0.0.0/8 0.0.0.0/0".split())
 # Well-known hosts, and names of programs that look like hosts.
 COMMON_NAMES = frozenset(
     """example.com example.org example.net github.com gitlab.com bitbucket.org npmjs.com pypi.org
@@ -165,9 +163,11 @@ def identifying_names(memory: BaseMemory) -> dict[str, str]:
 
 
 def _user_names(memory: BaseMemory) -> set[str]:
-    """Return the user's names from the system, the home folder and git, whole and in parts."""
+    """Return the user's names from the system, the home folder and git, whole and in parts, with
+    the name of the mailbox.
+    """
     settings, project = memory.settings, memory.project
-    names = {settings.author, os.path.basename(settings.user_home)} - COMMON_USERS
+    names = {settings.author, os.path.basename(settings.user_home)}
     home = settings.user_home
     paths = [os.path.join(home, ".gitconfig"), os.path.join(home, ".config", "git", "config")]
     paths += [os.path.join(project.root, ".git", "config")] if project else []
@@ -176,22 +176,15 @@ def _user_names(memory: BaseMemory) -> set[str]:
             text = files.read_text(path) or ""
         except OSError:
             continue  # a folder or pipe has no names
-        names |= _named_in(text)
-    return names
-
-
-def _named_in(config: str) -> set[str]:
-    """Return the user's name in a git configuration, whole and in parts, and the mailbox's name."""
-    names: set[str] = set()
-    section = ""
-    for line in config.split("\n"):
-        key, _, value = line.strip().partition("=")
-        section = line.strip().lower() if line.strip().startswith("[") else section
-        value = value.strip().strip('"')
-        if section == "[user]" and key.strip().lower() == "name" and value:
-            names |= {value, *(part for part in value.split() if len(part) >= 3)}
-        elif section == "[user]" and key.strip().lower() == "email" and "@" in value:
-            names.add(value.partition("@")[0].rpartition("+")[2])
+        section = ""
+        for line in map(str.strip, text.split("\n")):
+            section = line.lower() if line.startswith("[") else section
+            key, _, value = line.partition("=")
+            key, value = key.strip().lower(), value.strip().strip('"')
+            if section == "[user]" and key == "name" and value:
+                names |= {value, *(part for part in value.split() if len(part) >= 3)}
+            elif section == "[user]" and key == "email" and "@" in value:
+                names.add(value.partition("@")[0].rpartition("+")[2])
     return names - COMMON_USERS
 
 

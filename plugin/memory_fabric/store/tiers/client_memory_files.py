@@ -19,7 +19,7 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# Far more than the client itself shows (24 KB of one file), and read within milliseconds.
+# More than the client itself shows (24 KB of one file), and read within milliseconds.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
@@ -75,7 +75,13 @@ def split(text: str) -> list[str]:
         note = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
         if any(c.isalnum() for c in body):
             # Then each note: after a heading such as "Password" the next word is a secret.
-            notes += _pieces(neutralised(redact(one_line(note))))
+            text_left = neutralised(redact(one_line(note)))
+            while len(text_left) > MAX_NOTE_CHARS:
+                space = text_left.rfind(" ", 1, MAX_NOTE_CHARS + 1)
+                end = space if space > 0 else MAX_NOTE_CHARS
+                notes.append(text_left[:end])
+                text_left = text_left[end:].lstrip()
+            notes += [text_left] if text_left else []
     return notes
 
 
@@ -176,13 +182,3 @@ def _without_bullet(bare: str) -> str:
         return bare[2:].lstrip()
     number, dot, text = bare.partition(". ")
     return text.lstrip() if dot and number.isdigit() else bare
-
-
-def _pieces(text: str) -> Iterator[str]:
-    while len(text) > MAX_NOTE_CHARS:
-        space = text.rfind(" ", 1, MAX_NOTE_CHARS + 1)
-        end = space if space > 0 else MAX_NOTE_CHARS
-        yield text[:end]
-        text = text[end:].lstrip()
-    if text:
-        yield text

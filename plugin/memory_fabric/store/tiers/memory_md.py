@@ -14,22 +14,22 @@ from memory_fabric.models import SAID_BEFORE, Record, by_words, shown_type, user
 from memory_fabric.store import files
 from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, without_controls
 
-# Of lines by their ids, the ids of those that stay in the block.
+# Takes lines by their ids; returns the ids of the lines that stay in the block.
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
 # Begins a block after a last line without end: the line break before the block belongs to it.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
-# A block is recognised by it: under another heading the old one would stay in the file as text.
+# Part of what identifies a block: under a new heading, old blocks would stay as the user's text.
 HEADING = "## Remembered by memory-fabric"
-# Stands before lines of a memory that was lost; the file may have the last copy of them.
+# Heading of lines whose memory was lost: the file may have the last copy of them.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
 # The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
 MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Beside the user's words a line has room for so many characters of the assistant's sentences.
+# Characters of the assistant's sentence in a line that also quotes the user.
 CAPTION_CHARS = 200
 # A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
@@ -92,9 +92,9 @@ def promote(
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those in it.
 
-    Of other lines in it those stay, behind them, whose ids `keeps` returns. Without records and
-    without a block nothing changes; if the user's own text leaves no space, the block is removed.
-    `lock` is a lock file outside the client's folder. Raises OSError, TimeoutError,
+    Other lines of the block stay, after these records, if `keeps` returns their ids. Without
+    records and without a block nothing changes; if the user's own text leaves no space, the block
+    is removed. `lock` is a lock file outside the client's folder. Raises OSError, TimeoutError,
     StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
@@ -176,8 +176,10 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
     ours: dict[str, str] = {}
     foreign: list[str] = []
     while at < end:
-        id_ = _id_in(_marker(lines[at + 1])) if at + 1 < end else ""
-        if id_ and lines[at].startswith("- ["):
+        marker = _marker(lines[at + 1]) if at + 1 < end else ""
+        id_ = marker[len(_ID) : -len(_ID_ENDS)]
+        is_id = len(id_) == 36 and _ID_CHARS.issuperset(id_) and marker == f"{_ID}{id_}{_ID_ENDS}"
+        if is_id and lines[at].startswith("- ["):
             if line := unfolded(_marker(lines[at]), next(reversed(ours.values()), "")):
                 ours[id_] = line
             at += 2
@@ -255,12 +257,6 @@ def _replaced(path: str, before: str, text: str) -> bool:
         return _read(path) == before and files.stamp(path) == stamp
 
     return files.write_atomic(path, data, 0o600, still=is_still)
-
-
-def _id_in(marker: str) -> str:
-    id_ = marker[len(_ID) : -len(_ID_ENDS)]
-    is_id = len(id_) == 36 and _ID_CHARS.issuperset(id_)
-    return id_ if is_id and marker == f"{_ID}{id_}{_ID_ENDS}" else ""
 
 
 def _marker(line: str) -> str:

@@ -20,7 +20,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# Of what the user said: what may be in MEMORY.md by itself, and what else may if this holds.
+# Records of the user that MEMORY.md always shows, and the condition for their other records.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
@@ -94,7 +94,7 @@ def restore_journals(memory: BaseMemory) -> int:
 
 
 def promote(memory: BaseMemory) -> None:
-    """Update the block in MEMORY.md, where it is shown, and note in the database what it shows."""
+    """Update the block in MEMORY.md if the client reads it; save in the database what it shows."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
@@ -104,9 +104,8 @@ def promote(memory: BaseMemory) -> None:
 
         # In home: the client's folder gets no new file.
         lock = files.lock_path(memory.settings.home, notes.path)
-        shown = memory_md.promote(
-            notes, promotable(memory), lock, partial(adoption.unknown, memory)
-        )
+        keeps = partial(adoption.unknown, memory)
+        shown = memory_md.promote(notes, promotable(memory), lock, keeps)
     database = memory.database("project", create=bool(shown))
     if database is None:
         return
@@ -117,12 +116,11 @@ def promote(memory: BaseMemory) -> None:
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
-    """Return the records that belong in MEMORY.md: pinned, rules and preferences, others; of each
-    the newest first, since the file has room for a part of a large memory.
+    """Return the records for MEMORY.md: pinned ones, rules and preferences, others; each group
+    newest first, since the file has room for a part of a large memory.
 
-    By themselves rules and preferences do; anything else if it was stated on purpose, kept by
-    the user, or noted again in another session.
-    None of an isolated domain: the client shows the file to every session and subagent.
+    Others are shown if the user stated or kept them on purpose, or if a second session noted them.
+    No record of an isolated domain is: the client shows the file to every session and subagent.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
