@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 # The variable that `setup` writes into another client's hooks; its value is the client's key.
 VARIABLE = "MEMORY_FABRIC_CLIENT"
-# Variables that only other clients set for their hooks, by the client's key. Qwen Code also sets
-# the one of Gemini CLI, from which it descends.
+# Variables that only other clients set for their hooks, by the client's key. Qwen Code descends
+# from Gemini CLI and also sets its variable.
 SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"),
     ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"),
     ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )
-# Set by Claude Code for its hooks. In the shell of another client it inherits that one's variables.
+# Set by Claude Code for its hooks. Started in the shell of another client, it also inherits the
+# variables of that client.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Fields that only other clients send together, by the client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
@@ -26,19 +27,19 @@ TRANSCRIPTS = (("rollout-", "codex"),)
 
 
 class Client(NamedTuple):
-    """A client: its key and name, and what this package must do otherwise than for Claude Code.
+    """A client: its key, its name, and how this package treats it otherwise than Claude Code.
 
     `assistant` is the name of its assistant in notices. `memory_file` is the file of records that
-    it shows its model by itself, '' for none.
-    `transcripts` is the form of its transcripts (`clients.transcripts`), '' if they are not read.
-    `events`, `tools` and `fields` map its names to Claude Code's, which all other code uses. `form`
-    is the form of its replies (`clients.adapter`). It `asks` if a hook may have it ask the person
-    before a call, and `summarises` if what PreCompact prints reaches its summariser. Context in a
-    reply to an event in `unheard` does not reach its model. `project_variable` holds the folder in
-    which the session was started, '' for the event's own folder. `mark` is what a record's evidence
-    and a session's notes say of it. `instructions` are the files of instructions that it shows its
-    model: names below the project's root, or below the user's home with `~`; `*` is any name.
-    It `has_skills` if this plugin's skills are commands in it.
+    the client itself shows its model, '' for none. `transcripts` is the form of its transcripts
+    (`clients.transcripts`), '' if they are not read. `events`, `tools` and `fields` map its names
+    to Claude Code's, which all other code uses. `form` is the form of its replies
+    (`clients.adapter`). `asks` is true if a hook may have it ask the person before a call,
+    `summarises` if its summariser reads what PreCompact prints. Its model never sees context in
+    replies to the events in `unheard`. `project_variable` has the folder in which the session was
+    started, '' for the event's own folder. `mark` is added to the evidence of its records and to
+    the notes of its sessions. `instructions` are the instruction files that it shows its model:
+    names below the project's root, or below the user's home with `~`; `*` is any name. `has_skills`
+    is true if this plugin's skills are commands in it.
     """
 
     key: str = "claude-code"

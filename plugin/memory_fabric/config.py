@@ -74,11 +74,11 @@ class Settings(NamedTuple):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    # At most once in seven days a session's start tells the person what became of the week.
+    # At most once in seven days, the start of a session shows a summary of the week.
     weekly: bool = True
-    # What is shared carries the user's own words behind notes.
+    # Shared records include the user's own words behind a note.
     share_words: bool = False
-    # "auto": the assistant is asked for notes where a person reads its answers.
+    # "auto": ask the assistant for notes if a person reads its answers.
     notes: str = "auto"
     # How the client was started: "cli", "sdk-py", …
     entrypoint: str = ""
@@ -403,7 +403,7 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Resolve a path that is relative, or begins with `~`, from the user's home: hooks `cd`."""
+    """Resolve a relative path, or one that begins with `~`, from the user's home: hooks `cd`."""
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]

@@ -1,7 +1,8 @@
 """The deadline of an event, and the time that is left until it.
 
-A thread answers one event, whose deadline is `current()`; commands and tools of a server have none.
-Long work checks it between two steps, and waiting for other processes asks it for the limit.
+A thread answers one event, whose deadline is `current()`; commands and tools of a server have no
+deadline. Long work checks the deadline between two steps, and takes from it how long to wait for
+other processes.
 """
 
 from __future__ import annotations
@@ -122,9 +123,9 @@ _NONE = Deadline()
 class time_limit:
     """A `with` block of at most `after_s` seconds; then `on_timeout` is called.
 
-    An error that it raises ends the block, also where it ends a query in it, which SQLite reports
-    as another error; with `call_again` it is called once more. Only the main thread of a POSIX
-    system can be interrupted; elsewhere there is no limit.
+    An error that `on_timeout` raises ends the block, even if SQLite reports it as the interruption
+    of a query. After `call_again`, `on_timeout` is called a second time. Only the main thread of a
+    POSIX system can be interrupted; elsewhere there is no limit.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
@@ -168,8 +169,8 @@ def call_again(after_s: float) -> None:
 def process_age_s(process: int | str = "self") -> float:
     """Return the seconds since a process started, by default this process; 0 if it has ended.
 
-    Without /proc, on macOS and Windows, it is the CPU time so far: asking those systems needs
-    ctypes, whose import takes longer than the time that it would tell of.
+    Without /proc, on macOS and Windows, the CPU time so far is returned: asking those systems needs
+    ctypes, whose import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

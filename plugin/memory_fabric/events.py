@@ -28,11 +28,11 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# The source of a prompt, where the event names it, that a person or the program in a person's
-# place wrote; any other and unknown ones are a machine's.
+# Sources of prompts that a person wrote, or a program in a person's place; any other source is a
+# machine.
 TYPED_SOURCES = ("", "user", "sdk")
-# How a prompt came about, as the end of the transcript shows it at its event: by a schedule of the
-# client, or while a tool runs.
+# The origins of a prompt, as the end of the transcript shows them at its event: a schedule of the
+# client, or a prompt that was typed while a tool runs.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
@@ -117,8 +117,9 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: the labels of options, which the
-    assistant wrote, and what was typed. Without the options all count as labels.
+    """Return the user's answers in a result of AskUserQuestion: the chosen labels of options, which
+    the assistant wrote, and the typed texts. If the result has no options, all answers count as
+    labels.
     """
     table = result if isinstance(result, dict) else {}
     options = [
@@ -142,7 +143,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
 
 
 def scheduled_prompts(event: Event) -> list[str]:
-    """Return the prompts that the assistant scheduled in this session, as Stop tells them."""
+    """Return the prompts that the assistant scheduled in this session (from the Stop event)."""
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
@@ -158,7 +159,7 @@ def stop_active(event: Event) -> bool:
 
 
 def is_machine_turn(event: Event) -> bool:
-    """Return True if the client wrote this prompt, not a person, as far as the event shows."""
+    """Return True if the event shows that the client, not a person, wrote this prompt."""
     source = event.raw.get("source", "")
     return source not in TYPED_SOURCES or is_machine_text(prompt(event))
 

@@ -1,8 +1,8 @@
-"""Locks on open files, never waited for, released when the file is closed or the process ends.
+"""Locks on open files: never waited for, released when the file is closed or the process ends.
 
-POSIX has `flock`. Windows locks bytes, which nobody else can read meanwhile, and only for one
-holder: an exclusive lock is all of BYTES, a shared one is one of them. The first byte is what the
-package filelock locks there, so both exclude each other on either system.
+POSIX has `flock`. Windows locks bytes for one holder, and nobody else can read them meanwhile: an
+exclusive lock takes all of BYTES, a shared lock takes one byte. The package filelock locks the
+first byte, so it and this module exclude each other on either system.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def take(handle: int, *, shared: bool = False) -> bool:
 
 
 def _flock(handle: int, shared: bool) -> None:
-    import fcntl  # a library to be loaded, which who only reads needs not
+    import fcntl  # late: a process that only reads does not load the library
 
     fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 

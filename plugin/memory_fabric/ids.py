@@ -28,7 +28,7 @@ def id_for(name: str) -> str:
 
 
 def checksum(text: str) -> int:
-    """Return the CRC-32 of the text; it tells names apart and protects nothing."""
+    """Return the CRC-32 of the text: enough to distinguish names, no protection against forgery."""
     from zlib import crc32  # late: few hooks need even this, and hashlib would cost more
 
     return crc32(text.encode("utf-8", "replace"))

@@ -9,6 +9,7 @@ from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, sam
 # Reports the progress of a long task: how much is done, of how much.
 Progress = Callable[[int, int], object]
 
+<<<<<<< HEAD
 
 class RecordType(NamedTuple):
     """The heading of a type of record on memory pages, and its traits.
@@ -49,6 +50,14 @@ NOTE_KINDS = {
 }
 # Other names of record types: those that only notes use.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
+=======
+RECORD_TYPES = frozenset(
+    "decision preference constraint pattern antipattern problem solution blocker question note "
+    "session".split()
+)
+# Names of record types in notes.
+TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
+>>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 # The words under which people read a type.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # Without `session`: these records are summaries that only hooks write.
@@ -79,7 +88,13 @@ INGEST = "ingest"
 # Sources of a person's own words.
 TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
+<<<<<<< HEAD
 # The beginning of a reason that says what to do instead of what failed.
+=======
+# Types of records that describe a practice to follow.
+FOLLOWED = frozenset("decision preference constraint pattern solution".split())
+# The beginning of a reason that names the alternative to a failure.
+>>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 INSTEAD = "instead: "
 # Beginnings of reasons that need no "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
@@ -87,8 +102,8 @@ _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "s
 # The key of a record's evidence: ids of records that it contradicts and that stay beside it.
 CONTRADICTS = "contradicts"
 
-# The key of a hit's metadata, and of a record's evidence while it is told, never stored: ids of
-# newer records that contradict it.
+# The key of a hit's metadata, and of a record's evidence while it is shown (never stored): the ids
+# of newer records that contradict it.
 SAID_BEFORE = "said_before"
 
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
@@ -97,32 +112,38 @@ WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 # Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
 # quoted prompt while no entry of the transcript shows yet that a person typed it.
 AGREED, STAGED = "agreed", "staged"
-# The key of a note's evidence: what `When:` names and nobody typed, which does not bind by itself.
+# The key of a note's evidence: the parts of `When:` that nobody typed, which do not bind by
+# themselves.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
+<<<<<<< HEAD
 # Keys of a record's evidence: its quotation may be shared; an owner of the team's space has the
 # rule ask everybody. Of another's record they stand only where the log's server vouches for it.
 RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
 # before it, and the number of other sessions in which the user said nearly the same.
+=======
+# Keys of a candidate's evidence: the prompt in which it was heard, the assistant's text before that
+# prompt, and the number of other sessions in which the user said nearly the same.
+>>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a candidate's evidence: only the user may keep or drop it, since it may be pasted.
 PASTED = "pasted"
-# What questions and notices show of a record.
+# The number of characters that questions and notices show of a record.
 MAX_SHOWN_CHARS = 400
 # The key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
-# The key of a record's evidence, and of a session's notes: the client in which it was said
-# (`clients.table`), where that was not Claude Code.
+# The key of a record's evidence, and of a session's notes: the client (`clients.table`), if it was
+# not Claude Code.
 CLIENT = "client"
 # Keys of an imported record's evidence: the name of the program or file that it is from, the file
 # and the line in it, and the file of instructions that it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
 
-# The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
-# it names and that have changed since, as path -> "changed" or "gone".
+# The key of a hit's metadata, and of a record's evidence while it is shown (never stored): named
+# files that have changed since, as path -> "changed" or "gone".
 CHANGED_FILES = "changed_files"
 
 # The depth of a graph walk if a question states none.
@@ -235,9 +256,9 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return what a record says, the user's words before the assistant's sentence about them.
+    """Return the text of a record, the user's words before the assistant's sentence about them.
 
-    With `why` the reason follows the sentence. The words are never cut: see `words_first`.
+    With `why` the reason follows the sentence. The user's words are never cut: see `words_first`.
     """
     words = users_words(record)
     if words:
@@ -254,10 +275,10 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, then as much of the assistant's sentence as `max_chars` leave.
+    """Return the user's words, then as much of the assistant's sentence as fits in `max_chars`.
 
-    That is the sentence with its reason, without it, its first parts, or nothing. 0 is no limit. A
-    sentence in the user's very words is shown once.
+    The first of these that fits follows: the sentence with its reason, without it, its first parts,
+    nothing. 0 means no limit. A sentence that equals the user's words is shown once.
     """
     quoted = f"“{words}”"
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
@@ -284,8 +305,8 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the places of records, each followed by those with the same words of the user, but
-    none that a newer record contradicts.
+    """Return positions of records: each is followed by records with the same words of the user.
+    Records that a newer one contradicts are not moved.
     """
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
@@ -294,7 +315,7 @@ def by_words(records: Sequence[Record]) -> list[int]:
 
 
 def is_unconfirmed_import(record: Record) -> bool:
-    """True for what another program, or a file of instructions, stated and nobody confirmed."""
+    """Return True for a statement of a program or instruction file that nobody confirmed."""
     return record.trust == "tool" and IMPORTED in record.evidence
 
 
@@ -307,8 +328,8 @@ def contradicted(record: Record) -> tuple[str, ...]:
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
     """Return the ids of the newer statements that contradict a statement, by its id.
 
-    `stated` holds the time of each statement, and the ids of those that it contradicts. Of two with
-    one time the one that names the other is the newer one.
+    `stated` maps the id of a statement to its time and the ids that it contradicts. Of two
+    statements with the same time, the statement that names the other is the newer one.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -410,18 +431,18 @@ class Filters(NamedTuple):
 class Query(NamedTuple):
     """A parsed question. `terms` are lower-case content words in the order of the question.
 
-    `past` means that it asks for an earlier state, so replaced records may be the answer. `spans`
-    are stretches of time, as (first day, first day after), that it means besides those of its
-    filters. A text with an `excluded` word is no answer, one with an `unasked` word is ranked
-    lower. `asked` is the text without filters and without the part that it says it does not ask
-    for. `unread` are sentences for the user about parts that look like a filter and are none.
+    `past` is true for a question about an earlier state, which replaced records may answer. `spans`
+    are periods that it mentions besides those of its filters, as (first day, first day after). A
+    text with an `excluded` word is no answer; a text with an `unasked` word is ranked lower.
+    `asked` is the text without filters and without the parts that it excludes. `unread` are
+    sentences for the user about parts that look like filters but are not.
     """
 
     text: str
     terms: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
-    # Terms that mean a known name by an alias or a spelling mistake, each with that name.
+    # Terms that mean a known name by an alias or a spelling mistake, as (term, name).
     meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
@@ -490,10 +511,10 @@ SOUND, LOST, DAMAGED = "", "lost", "damaged"
 class Registry(NamedTuple):
     """The project id of each key, as home's registry stores them; the user decided `settled` keys.
 
-    `undo` holds, by a folder's own key, the changes of its last project link or split. `asked` are
+    `undo` has, by a folder's own key, the changes of its last project link or split. `asked` are
     keys of folders that got a project of their own because their claims prove nothing; they count
-    as settled, too, until the user says otherwise. `state` is SOUND, LOST or DAMAGED; in all but
-    the first the keys were read from the projects' cards.
+    as settled, too, until the user decides. `state` is SOUND, LOST or DAMAGED; unless it is SOUND,
+    the keys were read from the projects' cards.
     """
 
     keys: Mapping[str, str]
@@ -504,7 +525,7 @@ class Registry(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """The claims that config.toml in the home accepts: all of them, or those below some folders."""
+    """The claims that config.toml in the home accepts: all, or those of folders below `roots`."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
@@ -513,11 +534,11 @@ class Trust(NamedTuple):
 class Identity(NamedTuple):
     """The keys of a folder as its files show them, the main worktree's root, and a display name.
 
-    `own` keys are proved by the folder, best first; `claims` are only stated, and become this
-    project's if no other has them. `pointer` is the key of a repository elsewhere, which never
-    becomes this one's. `also` are keys of the same folder from before `git init` or after `.git`
-    was removed. `place` is the path of a linked worktree. It is recorded, so that the project is
-    still known when the worktree has been removed, but decides nothing while the path exists.
+    The folder proves its `own` keys, best first. `claims` are only stated, and become keys of this
+    project if no other project has them. `pointer` is the key of a repository elsewhere, which
+    never becomes a key of this project. `also` are keys of the same folder from before `git init`
+    or after `.git` was removed. `place` is the path of a linked worktree: by it the project is
+    still known after the worktree was removed; while the path exists, it decides nothing.
     """
 
     own: tuple[str, ...]

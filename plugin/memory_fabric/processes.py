@@ -1,4 +1,4 @@
-"""Processes of this machine by their ids, as Linux, macOS and Windows tell of them."""
+"""Processes of this machine by their ids, on Linux, macOS and Windows."""
 
 from __future__ import annotations
 

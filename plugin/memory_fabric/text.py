@@ -443,8 +443,8 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
     return value
 
 
-# NOTED_AS stands between the user's words and the assistant's sentence. ABOVE takes its place if
-# the line above quotes the same words: then only their first MAX_AGAIN_CHARS are repeated.
+# NOTED_AS separates the user's words from the assistant's sentence. ABOVE replaces it if the line
+# above quotes the same words: then only their first MAX_AGAIN_CHARS are repeated.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# Cosine similarity of a text that may be meant though it shares no word; most unrelated texts are
-# below it.
+# The least cosine similarity of a text that may be meant without sharing a word; most unrelated
+# texts are below it.
 FLOOR = 0.25
 # Texts without a stored vector that one question embeds: 5 to 10 ms each.
 MAX_FRESH = 24
@@ -63,8 +63,8 @@ class Measure:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # A package for another machine or half of one must not cost the answer: ImportError,
-            # OSError, ValueError, and what compiled modules raise when they do not fit.
+            # A package for another machine, or half of one, must not cost the answer: ImportError,
+            # OSError, ValueError, and any error of compiled modules that do not fit.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -74,7 +74,7 @@ class Measure:
     ) -> list[tuple[str, int]]:
         """Return (table, row number) of stored rows near to the question, nearest first.
 
-        At most `most` of each table; empty when the model cannot be used.
+        At most `most` of each table; empty if the model cannot be used.
         """
         if not self.ready():
             return []
@@ -87,9 +87,9 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return the similarity of hits to a question by id, −1 to 1, as far as it is known.
+        """Return the similarities of hits to a question by id, from −1 to 1, where known.
 
-        Stored vectors are read; of the other hits the first are embedded.
+        Stored vectors are read; of the hits without one, the first MAX_FRESH are embedded.
         """
         if not self.ready():
             return {}
@@ -129,7 +129,7 @@ def measure_for(settings: Settings) -> Measure | None:
 
 
 def state(settings: Settings) -> tuple[str, str]:
-    """(ON, OFF, ABSENT or BROKEN, why); loads the model to be sure."""
+    """Return ON, OFF, ABSENT or BROKEN, and the reason; loads the model to be sure."""
     if not settings.semantic:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
@@ -146,9 +146,9 @@ TOKENIZER = os.path.join("model", "tokenizer.json")
 
 
 def model_files() -> tuple[str, str]:
-    """Paths of the weights and of the tokenizer. Raises FileNotFoundError.
+    """Return the paths of the weights and of the tokenizer. Raises FileNotFoundError.
 
-    The package that carries them is located, not imported: it would bring torch.
+    The package that contains them is located, not imported: importing it would load torch.
     """
     spec = find_spec(MODEL_PACKAGE)
     for folder in (spec.submodule_search_locations if spec else None) or ():
@@ -158,13 +158,13 @@ def model_files() -> tuple[str, str]:
     raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
 
 
-# Its lifetime; a later process goes on.
+# The lifetime of the process; a later process continues.
 LIFE_S = 900.0
 NICENESS = 10
 
 
 def main() -> int:
-    """Embed what has no vector; failures are logged. Return 1 after a failure."""
+    """Embed rows that have no vector; failures are logged. Return 1 after a failure."""
     settings = read_settings(os.environ, {})
     try:
         os.nice(NICENESS)

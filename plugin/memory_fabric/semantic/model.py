@@ -1,7 +1,7 @@
 """The model: all-MiniLM-L6-v2, a BERT encoder of six layers, computed with numpy.
 
-Read with numpy and the tokenizer alone, from two files that are there or not: nothing is fetched,
-nothing is written, no variable is looked at.
+It is read from two files with numpy and the tokenizer alone: nothing is downloaded or written, and
+no variable is read.
 """
 
 import json
@@ -17,7 +17,7 @@ MAX_HEADER_BYTES = 1 << 20
 # Vectors of other models or of another computation are not comparable.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
-# A vector of more than this says of everything a little; and long texts would cost seconds.
+# A vector of a longer text describes all of it poorly; and long texts would take seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
 # Texts embedded in one computation; all are padded to the length of the longest.
 BATCH = 32

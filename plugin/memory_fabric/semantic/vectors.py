@@ -25,7 +25,7 @@ from memory_fabric.store.memory import Memory
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
-# Rows that are converted to floats at a time: what fits into the processor's cache.
+# The number of rows that are converted to floats at a time: they fit into the processor's cache.
 CHUNK = 2048
 # Hits are named by the public ids of their rows. CROSS keeps the order: few ids, many vectors.
 _OF_IDS = {
@@ -61,7 +61,7 @@ def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, byte
 
 
 class Matrix:
-    """All vectors of one database, for an exact search; read again as far as they changed."""
+    """All vectors of one database in memory, for an exact search; new rows are read when needed."""
 
     def __init__(self) -> None:
         # The last number that was read, and the number of rows that the table then had.
@@ -72,7 +72,7 @@ class Matrix:
         self._lengths = np.zeros(0, dtype=np.float32)
 
     def refresh(self, database: Database) -> None:
-        """Read what was added since the last call; everything if something was removed."""
+        """Read the rows added since the last call, or all rows if some were deleted."""
         last, count = database.rows("SELECT coalesce(max(seq), 0), count(*) FROM vectors")[0]
         if last > self._last:
             self._count += self._append(database)
@@ -104,7 +104,7 @@ class Matrix:
         return [(kind, row) for _, kind, row in sorted(nearest_rows)]
 
     def _append(self, database: Database) -> int:
-        """Append what the table has after the last number; return how many rows that are."""
+        """Append the rows after the last number that was read; return their number."""
         found = database.rows(
             "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq",
             (self._last, NAME),
@@ -182,7 +182,7 @@ LAST = (1 << 63) - 1
 MAX_TURNS = 20_000
 
 
-# The text of a row `t`. What a record states is in its own row; its observations repeat it.
+# The text of a row `t`. Observations of a record are not embedded: its row has the same text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -218,7 +218,7 @@ def embed_all(
 
 
 def lock(settings: Settings) -> files.Locked:
-    """Return the lock of the one process that embeds; its file's time is that of the last start."""
+    """Return the lock of the one process that embeds; its file has the time of the last start."""
     path = os.path.join(settings.home, LOCK)
     file_lock = files.Locked(path, 0)
     if os.path.exists(path):

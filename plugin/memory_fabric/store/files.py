@@ -28,7 +28,7 @@ BINARY = getattr(os, "O_BINARY", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
 # Windows replaces no file that another process has open, such as a reader or a virus scanner.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
-# As in the module stat, whose import takes time.
+# The values of the module stat, whose import takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
 # Limits of one read: for files that people write, and for files that this package appends to.
 DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
@@ -90,7 +90,7 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
-        from memory_fabric import file_lock  # what only reads takes no lock
+        from memory_fabric import file_lock  # late: a process that only reads takes no lock
 
         handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
@@ -174,7 +174,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
         return None
     try:
         parts, bytes_left = [], max_bytes + 1
-        # The size is checked first, so a file that is too large is not read at all.
+        # The size is checked first, so that no part of a file that is too large is read.
         too_large = os.fstat(handle).st_size > max_bytes
         while not too_large and (part := os.read(handle, min(bytes_left, CHUNK_BYTES))):
             parts.append(part)
@@ -213,7 +213,7 @@ def stamp(path: str) -> Stamp:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file, else {}; `take_refused_files` has what was refused."""
+    """Return the JSON object in a file, else {}; `take_refused_files` names refused files."""
     try:
         text = read_text(path, max_bytes)
     except Refused as error:
@@ -311,8 +311,7 @@ def write_atomic(
     A link to a regular file of the same user is followed, as people link their settings; only a
     regular file is ever replaced. A large content may come in parts. `still` is called last, when
     all is on disk: if it returns False, nothing is replaced. A write that is not `durable` may be
-    lost in a power failure. No temporary
-    file is left in any case. Raises NotRegular, OSError.
+    lost in a power failure. No temporary file remains. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -355,7 +354,7 @@ def sync_folder(folder: str) -> None:
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
-    """Move a file over another; where that is refused, try again for a moment. Raises OSError."""
+    """Move a file over another file; if that is refused, retry for a moment. Raises OSError."""
     for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
@@ -454,7 +453,7 @@ def remove(path: str) -> None:
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write all of the data, however often that takes. Raises OSError."""
+    """Write all of the data, in as many system calls as needed. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]

@@ -36,15 +36,15 @@ from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records, parts_of
 
 DECISIONS = "decisions.jsonl"
-# Keys of a record's evidence that hold what was said in a session, in its own words.
+# Keys of a record's evidence whose values quote a session.
 WORDS = frozenset((QUOTATION, AGREED, PROMPT, BEFORE))
 # An operation that waits: `graph-queue.<order>-<id>.jsonl`.
 WAITING, _ENDING, _ORDER = "graph-queue.", ".jsonl", frozenset("0123456789abcdef-")
-# Queues of earlier releases had many lines, and a name for those that a process was applying.
+# Earlier releases wrote one queue file with many lines, and renamed it while applying it.
 QUEUE, CLAIMED = "graph-queue.jsonl", "graph-queue.claimed.jsonl"
 DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
-# A whole queue that this home did not write, or that is larger than it can be.
+# A whole queue file that this home did not write, or that is too large for a queue.
 REFUSED = "graph-queue.refused.jsonl"
 # The queue grows no further: an operation that does not fit waits in home or is refused at once.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
@@ -87,7 +87,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     waiting = waiting_files(folder)
     if len(data) + sum(map(files.size_of, waiting)) > MAX_QUEUE_BYTES:
         raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
-    # After all that waits, also if the clock was set back or stands still.
+    # After all waiting operations, even if the clock was set back or stands still.
     last = os.path.basename(waiting[-1])[len(WAITING) :].partition("-")[0] if waiting else ""
     order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
     name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
@@ -122,13 +122,13 @@ def is_ours(name: str) -> bool:
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations and return how many; each leaves only after its commit.
+    """Apply the queued operations; return their number. Each leaves the queue after its commit.
 
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
-    signature count. Others, and lines that cannot be read or applied, move to
+    signature count. Other lines, and lines that cannot be read or applied, move to
     `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
-    Raises what `apply` raises while the graph cannot be written; what is not yet applied then
-    stays. Does nothing while another process is draining.
+    Raises what `apply` raises while the graph cannot be written; the other operations then stay
+    queued. Does nothing while another process is draining.
     """
     applied = 0
     if not waiting_files(folder):
@@ -160,13 +160,13 @@ def export(
     *,
     words: bool = True,
 ) -> int:
-    """Append every operation that is not in the journal yet; return how many.
+    """Append every operation that is not in the journal yet; return their number.
 
-    Without `words`, decisions.jsonl gets no words of the user's behind a note: git shows the file.
-    The current state of their records is appended to decisions.jsonl in `decisions_folder`, and
-    passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
-    fold lines by id. A database that cannot be written is skipped, as it would be exported again
-    every time.
+    Without `words`, decisions.jsonl omits the user's words behind notes, since git shows the file.
+    The current state of the changed records is appended to decisions.jsonl in `decisions_folder`,
+    and passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
+    fold lines by id. A database that cannot be written is skipped, since it would be exported every
+    time.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -235,7 +235,7 @@ def restore(
 def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
     """Return the ids of records that no journal has. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
-        return []  # an export is due, which writes what is new
+        return []  # the next export writes the new records
     active = db.rows(f"SELECT id FROM records WHERE {_JOURNALLED} ORDER BY created_at", (OTHERS,))
     journalled = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
     return [row[0] for row in active if row[0] not in journalled]
@@ -259,7 +259,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     put = former_records(inverse)
-    # Their journal is not ours.
+    # The records of other users are in their own journals.
     of_others = {record["id"] for record in put if record.get("source") == OTHERS}
     own_active = {r["id"] for r in put if r.get("status") == "active"} - of_others
     lines: list[dict[str, Any]] = []
@@ -270,12 +270,12 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from that journal
         elif step["kind"] in ("remember", "put_record"):
-            # A record that repeats a known one strengthens that one, whose id is in the inverse.
+            # A repetition strengthens an earlier record, whose id is in the inverse.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # One that is only a candidate now is withdrawn from those who share the journal.
+            # A record that became a candidate is withdrawn from the readers of the shared journal.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
     # Records that were closed or reopened are written in their current state, too.

@@ -117,11 +117,11 @@ class Memory(BaseMemory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record; return it or the one that it repeats, None if confidence is too low.
+        """Store a record; return it or the record that it repeats; None if its confidence is low.
 
-        Fills in id, times and provenance, and closes the records (ids) that it `supersedes`, if
-        allowed. An `echo` does not count as an occurrence. `at` is the time at which it was said,
-        if an old session is read. Raises StoreUnavailable if it could not even be queued.
+        Adds id, times and provenance, and closes the records (ids) that it `supersedes`, if
+        allowed. An `echo` does not count as an occurrence. `at` is the time of a statement in an
+        old session. Raises StoreUnavailable if the record could not even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -165,12 +165,12 @@ class Memory(BaseMemory):
         return count
 
     def refresh(self) -> None:
-        """Import what others changed in the mirrored file, if any. Raises StoreUnavailable."""
+        """Import changes by others from the mirrored file, if any. Raises StoreUnavailable."""
         if self.mirror is not None:
             self.mirror.refresh(self)
 
     def flush(self) -> None:
-        """Apply queues, write journals and MEMORY.md; `failures` names what did not work."""
+        """Apply queues, write journals and MEMORY.md; `failures` names the parts that failed."""
         from memory_fabric.store.tiers import sync  # not on the prompt path
 
         sync.flush(self)

@@ -80,11 +80,11 @@ def from_object(value: Payload) -> Record:
 
 
 def have_same_text(one: Record, other: Record) -> bool:
-    """True if two records hold the same text; records with the same `key_of` need not."""
+    """Return True if two records have the same text; an equal `key_of` does not prove that."""
     return same_form(one.what) == same_form(other.what)
 
 
-@lru_cache(1000)  # the key of one record is asked for several times while it is stored
+@lru_cache(1000)  # the key of a record is computed several times while it is stored
 def key_of(what: str) -> str:
     """Return the stemmed words, cut with a checksum: equal for equal texts, and few others."""
     key = " ".join(loose_stem(w) for w in words(what))
@@ -94,7 +94,7 @@ def key_of(what: str) -> str:
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
-    """Insert the record or replace the row with its id; `sessions` are those it occurred in."""
+    """Insert the record or replace the row with its id; `sessions` are those that stated it."""
     whole = as_object(record)
     body = {name: whole[name] for name in _BODY}
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
@@ -139,7 +139,7 @@ def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
     """Return current records of these types that match, best first: at most `limit` of this user,
-    then of others. With `candidates`, also those that wait for a second occurrence.
+    then as many of others. With `candidates`, also records that wait for a second occurrence.
     """
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []

@@ -12,9 +12,9 @@ import os
 LATEST, OLDEST = 10, 8
 # The statements that migrate a database to a version from the one before.
 STEPS: dict[int, tuple[str, ...]] = {
-    # The origin of each prompt. What was kept before counts as it was taken.
+    # The origin of each prompt. Earlier prompts keep the origin that they were treated as.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
-    # What became of items that were told; before, it was an estimate by words.
+    # The outcome of injected items; before, it was estimated by words.
     10: (
         "ALTER TABLE told RENAME COLUMN used TO followed",
         "UPDATE told SET followed = NULL, judged_at = ''",

@@ -22,7 +22,7 @@ from memory_fabric.store.queries.graph import existing
 # Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
 _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
 _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
-# Scoped views of one memory that are kept open; each has its own connections.
+# The number of scoped views of one memory that stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
 # Domains share entities. An entity is visible in a domain that made it or that has an observation
@@ -85,7 +85,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only these domains, as far as the memory shows them."""
+    """Return a view that reads and writes only those of these domains that the memory shows."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -119,9 +119,9 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
 class ScopedMemory(Memory):
     """A memory that shows only some domains; see `within`.
 
-    Changes are applied by the whole memory, which has no views. They get a domain that is visible
-    here and remove nothing that belongs to another. If domains are `hidden` instead (`without`),
-    changes are passed on as they are.
+    The unrestricted memory, which has no views, applies the changes. They get a domain that is
+    visible here and remove nothing that belongs to another domain. If domains are `hidden` instead
+    (`without`), changes are applied as they are.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
@@ -190,8 +190,8 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Limit a change to these domains: what it adds gets one of them, what it deletes is only
-        looked for there. Raises NotFound for an entity that is not visible.
+        """Limit a change to these domains: additions get one of them, and deletions affect only
+        rows in them. Raises NotFound for an entity that is not visible.
         """
         if self.hidden:
             return payload, by

@@ -47,17 +47,18 @@ def cleaned(payload: Payload) -> Json:
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Clean the provenance likewise: names and ids come from outside, too."""
+    """Return the provenance without secrets, in valid UTF-8: its names come from outside."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation, at most once by id, and return its result, durable on return.
 
-    An operation that changes nothing, as reading a known record again, is not logged. Neither is a
-    deletion that found nothing, if it `is_new`; one from a journal is logged as applied, so that it
-    never deletes anything created later. Returns `{"applied_before": True}` for a known id. Raises
-    NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; it may be queued).
+    An operation that changes nothing, such as a repeated reading, is not logged. Neither is a
+    deletion without effect, if it `is_new`; one from a journal is logged as applied, so that it
+    never deletes rows that are created later. Returns `{"applied_before": True}` for a known id.
+    Raises NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; it may be
+    queued).
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -80,7 +81,7 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
     apply_kind = KINDS[operation.kind].apply
     result, inverse = apply_kind(c, operation.payload, operation.provenance)
     result |= _verified(c, operation.kind, operation.payload, result)
-    # A known record was only read again, or a deletion found nothing to delete.
+    # True if a known record was only read again, or a deletion found nothing to delete.
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
@@ -190,10 +191,10 @@ def split(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of database and part.
 
-    `living` has the `names_in` it that each readable database holds; the `unavailable` ones cannot
-    be opened now. Deletions apply to every database, also to those, where they are queued. An
-    observation of an unknown entity is meant for a database that cannot be opened; if all can be
-    opened, NotFound is raised and nothing changes.
+    `living` maps each readable database to the `names_in` the change that it has; the `unavailable`
+    databases cannot be opened now. Deletions apply to every database; for unavailable ones they are
+    queued. An observation of an unknown entity is meant for an unavailable database; if all
+    databases are readable, NotFound is raised and nothing changes.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -286,11 +287,11 @@ def load(
     by: Provenance,
     report: Report | None = None,
 ) -> Loaded:
-    """Store the entities with their observations, then the relations; known ones are merged.
+    """Store entities with their observations, then relations; known entities are merged.
 
-    Both may be generators: one operation at a time is held. `report` receives the number of items
-    done after each operation. Raises StoreUnavailable if one can be neither stored nor queued; what
-    was stored before stays, and loading the same again stores the rest.
+    Both may be generators: one operation at a time is in memory. `report` receives the number of
+    stored items after each operation. Raises StoreUnavailable if an operation can be neither stored
+    nor queued; earlier operations stay, and loading the same items again stores the others.
     """
     loaded, items_done = Loaded(), 0
     for items in (entities, relations):

@@ -34,14 +34,14 @@ STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# The library puts two styles of its own into the page when it starts; they stand in it as strings.
-# Each is put there empty at first.
+# When the library starts, it adds two styles to the page, each empty at first; they are strings in
+# its source.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
-# In the JSON of a page: what could end its element, what old parsers took for ends of lines, and
-# halves of surrogate pairs, which no encoding takes.
+# Characters that are escaped in the JSON of a page: those that could end its element, line ends of
+# old parsers, and halves of surrogate pairs, which UTF-8 cannot encode.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
-# Of these categories of Unicode nothing is seen, it moves what is around it, or it is unknown.
+# Replacements of characters by their Unicode category: invisible ones, and unassigned ones.
 _SHOWN_AS = {
     **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
     **dict.fromkeys(("Cn", "Co"), "\ufffd"),
@@ -53,16 +53,16 @@ MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 _JOINING = "-_"
 MAX_NEAR = 5
-# Below, two names have little in common.
+# Two names that are less alike have little in common.
 MIN_LIKENESS = 0.6
-# Parts of names that are shorter stand in too many.
+# Shorter parts of names occur in too many names.
 MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
-    """The whole page as HTML; a live one holds no memory and asks its server for it.
+    """Return the whole page as HTML. A `live` page has no data and requests it from its server.
 
-    `picture` is what viewer.picture gives; `focus`, the name of an entity, opens the page on it.
+    `picture` is the result of viewer.picture; `focus`, the name of an entity, opens the page on it.
     """
     slots = {
         "policy": content_security_policy(live),
@@ -96,7 +96,7 @@ def content_security_policy(live: bool) -> str:
 
 
 def embedded(value: Mapping[str, Any]) -> str:
-    """Return JSON that can stand in a script element and be encoded, whatever its texts are."""
+    """Return JSON that a script element can contain and UTF-8 can encode, whatever its texts."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -124,8 +124,8 @@ def _hash(text: str) -> str:
 
 
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
-    """A flowchart of the most connected entities and their relations; with a `focus` (an entity's
-    number) of what lies within so many steps of it, the nearest first.
+    """Return a Mermaid flowchart of the most connected entities and their relations. With a `focus`
+    (the number of an entity), show entities at most `depth` steps away from it, nearest first.
     """
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
@@ -157,9 +157,9 @@ def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int 
 
 
 def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
-    """Return the flowchart with as many edges as there is room for, under a note of what lacks."""
+    """Return the flowchart with as many edges as fit, and a note about what is missing."""
     notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
-    # Also for the first line, and for what the note says of the room.
+    # Room is left for the first line and for the note about missing relations.
     room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
     sizes = accumulate(len(edge) + 1 for edge in edges)
     drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
@@ -170,8 +170,8 @@ def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
 
 
 def _label(text: str, max_chars: int) -> str:
-    """Return the text on one line and escaped, without invisible characters, or its code points if
-    all are.
+    """Return the text on one line and escaped, without invisible characters. If all characters are
+    invisible, return their code points.
     """
     seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
     text_shown = " ".join(seen.split())
@@ -196,9 +196,9 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """The number of the entity of this name, else of this other name, else in another spelling.
+    """Return the number of the entity of this name or alias, in any spelling.
 
-    Raises NotFound with the names that come near.
+    Raises NotFound with similar names.
     """
     entities = picture["entities"]
     for spelled in (str, name_key):

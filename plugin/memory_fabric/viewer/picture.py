@@ -47,15 +47,15 @@ MAX_RECORDS, MAX_CHANGES = 10_000, 500
 MAX_TOUCHED = 100
 # A drawing around an entity shows neighbours at most this many relations away.
 MAX_STEPS = 3
-# Of each kind; the totals count all.
+# The number of listed items of each kind; the totals count all.
 MAX_DUE = 200
-# Newest records among which near duplicates are looked for: comparing takes time, and the page is
-# read again after each change.
+# The number of newest records that are compared for near duplicates: comparing takes time, and the
+# page is read again after each change.
 MAX_COMPARED = 500
 
-# The weeks of which the page shows what came of memory, with this one.
+# Seconds of the weeks whose results the page shows, including this week.
 WORTH_S = 8 * counts.WEEK_S
-# The scope of what lies in a database, as the page shows it.
+# The scope of rows without a record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
 OBSERVATION_FIELDS = "text at trust source session agent domain scope record".split()
@@ -84,8 +84,8 @@ Key = tuple[str, int]
 
 
 def picture(memory: Memory, now: str, name: str = "") -> Json:
-    """Everything that is remembered here, at `now` (ISO 8601), as JSON can hold it; the entity of
-    this name and those near it in any case.
+    """Return all memories of this project and the user at `now` (ISO 8601) as JSON. The entity
+    `name` and its neighbours are always included.
 
     Databases that cannot be read are named in the memory's `failures`. Raises StoreUnavailable and
     DeadlinePassed.
@@ -113,21 +113,21 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
 
 
 def graph(memory: Memory, now: str, name: str = "") -> Json:
-    """The parts of a picture for a drawing: entities and relations only. Raises as `picture`."""
+    """Return only the entities and relations of a picture, for a drawing. Raises as `picture`."""
     return presentable(overview(memory, now, name, only_graph=True))
 
 
 def presentable(parts: Payload) -> Json:
-    """Return the parts without secrets, and every text in them made fit to be shown."""
+    """Return the parts without secrets, and with harmless texts (`text.neutralised`)."""
     cleaned: Json = each_text(redact.all_without_secrets(parts, {}), neutralised)
     return cleaned
 
 
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
-    """Return entities as they were created, relations, and records and changes, newest first.
+    """Return entities in order of creation, relations, and records and changes, newest first.
 
-    `left_out` counts what is not here. With `only_graph` there are neither observations nor records
-    nor changes. Its texts are not fit to be shown. Raises as `picture`.
+    `left_out` counts what is missing. `only_graph` omits observations, records and changes. The
+    texts are not `presentable` yet. Raises as `picture`.
     """
     databases = memory.databases()
     counted = [db.rows(COUNTED)[0] for db in databases]
@@ -153,7 +153,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return these fields in their order, of which some are computed, and what changes name."""
+    """Return these fields of a record in order, some `computed`, and what a change must name."""
     values = {
         **record._asdict(),
         "short_id": short_id(record.id),
@@ -172,7 +172,7 @@ def age_of(kind: str, at: str, now: str) -> Json:
 
 
 def review(memory: Memory, now: str) -> Json:
-    """Return what is due and how much, as `memory-fabric review` orders it. Raises as `picture`."""
+    """Return what is due, ordered as `memory-fabric review`, and totals. Raises as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
@@ -195,7 +195,7 @@ def review(memory: Memory, now: str) -> Json:
 
 
 def candidate(record: Record) -> Json:
-    """Return a candidate with the words around it and what a change of it must name."""
+    """Return a candidate with the texts around it and the fields that a change of it must name."""
     computed = {
         "again": candidates.said_again(record),
         "prompt": str(record.evidence.get(PROMPT) or ""),
@@ -240,9 +240,9 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """The entities to be shown, as they were created, and how many of them live in two places.
+    """Return the entities to show, in order of creation, and the number of those in two databases.
 
-    Those that are `near` come before more connected ones.
+    Entities that are `near` precede more connected ones.
     """
     by_name: dict[str, _Row] = {}
     for db in databases:
@@ -299,7 +299,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """The newest observations by the number of their entity, in the order in which they came."""
+    """Return the newest observations in order of entry, by the number of their entity."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
@@ -321,7 +321,7 @@ def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int
 
 
 def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
-    """The newest relations between these entities, oldest first, and how many were in both."""
+    """Return the newest relations between these entities, oldest first; count those in both."""
     found: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:
@@ -377,7 +377,7 @@ def _known(known: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
 
 
 def _changes(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> list[Json]:
-    """Return the changes in phrases, with the entities and records that they speak of."""
+    """Return the changes as phrases, with the entities and records that they affect."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
 

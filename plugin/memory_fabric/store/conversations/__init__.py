@@ -1,1 +1,1 @@
-"""Sessions, prompts as typed, and what sessions were told."""
+"""Sessions, prompts as typed, and texts that sessions were shown."""

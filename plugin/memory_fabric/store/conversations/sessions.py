@@ -18,22 +18,22 @@ from memory_fabric.store.queries.conditions import marks
 
 # An injected memory may be injected again after this many prompts: it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
-# A task that no subagent took before this many newer tasks came is dropped.
+# A task without a subagent is dropped after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Marks an agent without an id among those that were offered a task.
+# Stands for an agent without an id among the agents that were offered a task.
 NAMELESS = "?"
-# The fields of a session's notes with the prompts that the assistant scheduled in it, and with
-# True if its last message asks something.
+# Fields of a session's notes: prompts that the assistant scheduled, and True if its last message
+# asks something.
 SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text: its memory or '', its kind, its characters (`worth`).
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of the ledger's names for records that a session's notes closed; entries with the
-# channel "session" say that a later session was told.
+# The prefix, in the ledger, of records that a session's notes closed; with the channel "session":
+# that a later session was told so.
 CLOSED = "closed:"
-# The key of a session's notes with what its assistant is told of them, as lists that end in 1 once
-# it was told; and how many are kept.
+# The key of the feedback on a session's notes for its assistant, as lists that end in 1 after it
+# was shown; and the number of parts that are kept.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
@@ -54,7 +54,7 @@ def adopt(
     notes: Mapping[str, Any],
 ) -> int:
     """Register a past session as ended, for the run `batch`; return the offset up to which its
-    transcript has been read.
+    transcript was read.
     """
     from memory_fabric.store.operations import learn  # late: never in a hook
 
@@ -71,7 +71,7 @@ def adopt(
 
 
 def finish(db: Database, session: str) -> None:
-    """Note that the run which adopted a session is done with it."""
+    """Record that a run over past sessions has finished a session that it adopted."""
     from memory_fabric.store.operations import learn  # late: never in a hook
 
     with db.transaction(durable=False) as c:
@@ -119,15 +119,16 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript, and when its start was told; '' for what is not known."""
+    """Return a session's transcript, and the time of its session block; '' if unknown."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return the time of a session's first event, whether its start was told, the time of its last
-    compaction or '', the number of its prompts, and whether one had so many characters.
+    """Return a session's first event (time), True if its session block was shown, its last
+    compaction (time or ''), the number of its prompts, and True if one had at least
+    `min_task_chars`.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -140,7 +141,7 @@ def state_of(
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return those of these names that were ever told to this agent of a session."""
+    """Return those of these names that were ever shown to this agent of a session."""
     told = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {told}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
@@ -171,10 +172,10 @@ def record_injections(
 ) -> None:
     """Add injected memories to the ledger, after they were written; creates the session's row.
 
-    `told` are the items of the text: memory or '', kind, characters (`worth`). The channel
-    "prompt" also counts a prompt and drops open tasks, whose agents never started. `loaded`: the
-    session block was part of the output. `anew`: after a compaction, earlier injections may no
-    longer be in the context and are removed.
+    `told` are the items of the text: memory or '', kind, characters (`worth`). The channel "prompt"
+    also counts a prompt and drops open tasks, whose agents never started. `loaded`: the session
+    block was part of the output. `anew`: after a compaction, earlier injections may have left the
+    context and are removed.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -198,13 +199,13 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Add items that a session was told without an entry in the ledger (`worth`)."""
+    """Save items that a session was shown without an entry in the ledger (`worth`)."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
 
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
-    """Note that a session's notes have closed these records, for `closed_elsewhere`."""
+    """Save that a session's notes have closed these records, for `closed_elsewhere`."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
@@ -213,7 +214,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions closed untold, newest first."""
+    """Return (id, time) of records that other sessions closed and nobody was told, newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -223,7 +224,7 @@ def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
 
 
 def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> set[str]:
-    """Add (key, heading, text) for the session's assistant, each key once; return the new keys."""
+    """Add feedback (key, heading, text) for the assistant, once by key; return new keys."""
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
         keys = {part[0] for part in before}
@@ -234,7 +235,7 @@ def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> 
 
 
 def feedback(db: Database, session: str) -> list[list[Any]]:
-    """Return what the session's assistant was not told yet of its notes; mostly nothing."""
+    """Return the parts of the feedback that the session's assistant has not seen; usually none."""
     untold = (
         f"CASE WHEN instr(block, '\"{FEEDBACK}\"') AND json_valid(block) THEN "
         f"(SELECT json_group_array(json(value)) FROM json_each(block, '$.{FEEDBACK}') "
@@ -245,7 +246,7 @@ def feedback(db: Database, session: str) -> list[list[Any]]:
 
 
 def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None:
-    """Note that the session's assistant was told these parts of the feedback."""
+    """Mark these parts of the feedback as shown to the session's assistant."""
     keys = {part[0] for part in told}
     with db.transaction(durable=False) as c:
         parts = load_notes(db, session).get(FEEDBACK, [])
@@ -263,8 +264,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Look up which of these turns (uuid, role, time) are stored: their sessions by uuid, and since
-    a copy may have another uuid, session and text of all turns by (role, time).
+    """Return the stored turns among these (uuid, role, time): their sessions by uuid and, since a
+    copy may have another uuid, session and text of all turns by (role, time).
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -314,8 +315,9 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time, with all that belongs to them, and what was told
-    before it. The row of one whose transcript exists stays, to say how far that was read.
+    """Delete sessions last seen before a time, with everything that belongs to them, and older
+    injected items. The row of a session whose transcript exists stays: it has the offset that was
+    read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -363,8 +365,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Note that an agent was offered these tasks, since its start does not name its own. Once as
-    many agents as tasks were offered them, all are deleted.
+    """Save that an agent was offered these tasks, as its start does not name its own task. When as
+    many agents as tasks were offered them, all these tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -403,7 +405,7 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
     """Save the notes, without secrets, with other fields of the session's row."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
-    # What the assistant is told of its notes may have changed since these were read.
+    # The feedback may have changed since these notes were read.
     current = load_notes(db, session).get(FEEDBACK)
     whole = {**notes, FEEDBACK: current} if current else notes
     set_fields(db, session, block=json.dumps(cleaned(whole), ensure_ascii=False), **fields)

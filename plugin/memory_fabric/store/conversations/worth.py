@@ -1,7 +1,7 @@
-"""Texts that the model was told, item by item, and what became of those that can be judged.
+"""Texts that a model was shown, as items, and the outcome of the items that can be judged.
 
-Rows live in the database of a project's sessions, without the words that were told: their memory
-is named by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
+Rows are in the database of a project's sessions, without the texts: a memory is named by its id in
+the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,21 +11,21 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
-# Kinds of items that tell no memory: headings and fences, request for notes, cue of a prompt.
+# Kinds of items without a memory: headings and tags, the request for notes, a cue of a prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
-# The channel of the tool `recall`, whose answers were asked for.
+# The channel of answers of the tool `recall`.
 ASKED_FOR = "recall"
-# The channels of a rule that held a call back or asked the user about it, and of a fix that was
-# told when its error came again.
+# The channels of a rule that refused a call, of a rule that asked the user about a call, and of a
+# fix that was shown when its error occurred again.
 HELD, QUESTION, FIX = "held", "asked", "fix"
-# At most this many of the memories that a session was shown are judged at the end of a turn, the
+# At the end of a turn, at most this many of the memories shown to its session are judged, the
 # latest first.
 MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 
 
 class Item(NamedTuple):
-    """A part of a told text: its memory's ledger id or '', its kind, and its length."""
+    """A part of an injected text: the ledger id of its memory or '', its kind, its characters."""
 
     memory: str
     kind: str
@@ -39,17 +39,21 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        name = _reference(memory)
+        # The name by which a text shows the memory; none for other keys of the ledger.
+        kind, _, key = memory.partition(":")
+        name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
+        if memory.startswith(GRAPH):
+            name = (key.rpartition("#")[0] or key)[:MAX_NAME_CHARS]
         place = next((place for place, line in enumerate(lines) if name and name in line), -1)
         if place >= 0:
-            items.append(Item(memory, memory.partition(":")[0], len(lines[place])))
+            items.append(Item(memory, kind, len(lines[place])))
             lines[place] = ""
     other_chars = sum(map(len, lines))
     return [*items, Item("", FRAME, other_chars)] if other_chars else items
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return told records (row, id, channel) that a later call or answer decides on."""
+    """Return shown records (row, id, channel) whose outcome a later call or answer decides."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
@@ -59,19 +63,9 @@ def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
 
 
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
-    """Save of these rows whether what they told was followed."""
+    """Save, by row, if an item was followed."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",
             [(int(is_followed), now, row) for row, is_followed in outcomes.items()],
         )
-
-
-def _reference(memory: str) -> str:
-    """Return the name under which a text tells a memory; empty for other keys of the ledger."""
-    if memory.startswith((RECORD, EPISODE)):
-        return short_id(memory.partition(":")[2])
-    if memory.startswith(GRAPH):
-        name = memory.removeprefix(GRAPH)
-        return (name.rpartition("#")[0] or name)[:MAX_NAME_CHARS]
-    return ""

@@ -17,7 +17,7 @@ from memory_fabric.store.graph_file import exchange
 
 # Size, time of change, inode; None without a file.
 Signature = tuple[int, int, int] | None
-# Digests of a file's lines with the redacted lines; empty for one that is not of the graph.
+# Redacted lines by the digests of a file's lines; empty for a line that is not of the graph.
 Marked = dict[bytes, bytes]
 
 KEY, PREFIX = "mirror", "agreed-"
@@ -57,7 +57,7 @@ def digest_of(lines: Iterable[bytes]) -> str:
 
 
 def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) -> str:
-    """Return the digest of a content after lines, given by their digests, were changed in it."""
+    """Return the digest of a content after changes of lines, which are given by their digests."""
     total = int(digest or "0", 16) + sum(int.from_bytes(mark, "big") for mark in added)
     return f"{(total - sum(int.from_bytes(mark, 'big') for mark in removed)) % (1 << 64):016x}"
 
@@ -97,7 +97,7 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save each line's digest and redacted text, never the file's own lines, which may hold
+    """Save each line's digest and redacted text, never the file's own lines, which may contain
     secrets; return the state with its `base` and `length`. Raises OSError.
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
@@ -204,9 +204,9 @@ def read(path: str) -> bytes:
 
 
 def append(path: str, expected: Signature, data: bytes) -> Signature:
-    """Append lines to a file with the expected signature, durable on return, after ending the last
-    line. Returns the new signature, UNSEEN if others have changed the file meanwhile, None if they
-    had before. Raises OSError, after removing what was appended.
+    """Append lines to a file with the expected signature, durable on return, after ending its last
+    line. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they had
+    changed it before. Raises OSError, after removing the appended bytes.
     """
     if not data:
         return expected
@@ -233,7 +233,7 @@ def append(path: str, expected: Signature, data: bytes) -> Signature:
 
 
 def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
-    """Return what is missing of lines that were to follow the first `size` bytes, if anything."""
+    """Return the part of these lines that a content lacks after its first `size` bytes, if any."""
     whole = exchange.content_of(lines)
     if size and content[size - 1 : size] != b"\n":
         whole = b"\n" + whole

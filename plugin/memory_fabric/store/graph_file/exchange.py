@@ -1,8 +1,8 @@
 """The file format of the reference memory server: one JSON object per line, read tolerantly.
 
 `{"type":"entity","name","entityType","observations":[…]}` and
-`{"type":"relation","from","to","relationType"}` (MEM-17). Older files hold one object with the
-lists `entities` and `relations`.
+`{"type":"relation","from","to","relationType"}` (MEM-17). Older files are one object with the lists
+`entities` and `relations`.
 """
 
 import io
@@ -27,11 +27,12 @@ Item = Entity | Relation
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
-# Lines between two reports of progress, and bytes of bad lines that are held.
+# Lines between two reports of progress, and bytes of bad lines in memory.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# A single object is read as a whole, a line as one: parsed, each takes up to fifteen times as much.
+# Limits of a file that is one object, and of a line: parsed, either takes up to fifteen times as
+# much memory.
 WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
-# So much of a longer line is set aside.
+# The bytes of a longer line that are set aside.
 KEPT_BYTES = 4 << 10
 
 
@@ -73,7 +74,7 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a content as `lines` does those of a stream."""
+    """Yield the lines of a content, as `lines` does for a stream."""
     return lines(io.BytesIO(content))
 
 
@@ -155,10 +156,10 @@ def import_file(
 ) -> Imported:
     """Merge a file into memory; names are kept exactly.
 
-    Entities come first, wherever they are in the file, so that relations find their ends. A bad
-    line, or one of `max_line_bytes`, never stops the import. `called` names the file where its path
-    is not meaningful to people.
-    Raises OSError for a file that cannot be read, StoreUnavailable.
+    Entities are stored first, wherever they are in the file, so that relations find their ends. A
+    bad line, or one of `max_line_bytes`, never stops the import. `called` names the file for people
+    if its path means nothing to them. Raises OSError for a file that cannot be read,
+    StoreUnavailable.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
@@ -262,7 +263,7 @@ class _FileItems:
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the records of a file that is one object with lists; else None, and rewind it."""
+    """Return the records of a file that is one object with lists; else rewind it; None."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None

@@ -1,8 +1,8 @@
 """Own changes of a mirrored graph as edits of single lines of its file.
 
-A change that only adds lines at the end needs not even the lines that are there. One that alters or
-deletes lines looks for them in the file. Whatever is not plain (another order of keys, a line
-that is there twice, an operation of another kind) is left to the writer of the whole file.
+A change that only adds lines at the end does not even read the existing lines. A change or deletion
+of lines looks for them in the file. Anything unusual (another order of keys, a line that occurs
+twice, an operation of another kind) is left to the writer of the whole file.
 """
 
 import json
@@ -24,17 +24,17 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# What operations have changed, names before relations; true if the operation created it, so that
-# the file cannot have a line of it.
+# Names and then relations that operations have changed; True if an operation created it, so that
+# the file cannot have its line.
 Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines that the file lacks, and lines that it has and that are to be removed or replaced.
+    """Lines that the file lacks, and lines of the file that are to be removed or replaced.
 
-    All are canonical. `replaced` has the new line for each old one, an empty one to remove it, and
-    `marks` the digest that the old one has in the file. `seq` and `operation` are the number and id
-    of the last operation in the edits.
+    All are canonical. `replaced` maps each old line to the new line, empty to remove it, and
+    `marks` maps it to its digest in the file. `seq` and `operation` are the number and id of the
+    last operation in the edits.
     """
 
     seq: int
@@ -53,7 +53,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
     """Return the edits since the agreed state, None if they are not plain; `read_agreed` gives the
     saved lines if any is looked for. Raises StoreUnavailable.
     """
-    # One transaction: the lines must be those after the last of these operations.
+    # One transaction: the lines must be in the state after the last of these operations.
     db.rows("BEGIN")
     try:
         operations = db.rows(_SINCE, (state.seq, MAX_OPERATIONS + 1))
@@ -84,7 +84,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return what these operations changed; None if they are not plain, or too many."""
+    """Return what these operations changed; None if one is unusual, or if they are too many."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -177,8 +177,8 @@ def can_be_appended(content: bytes, edits: Edits) -> bool:
 
 
 def _first_relation(content: bytes) -> int:
-    """Return the offset of the first line that begins like a relation in one of the usual forms
-    (_RELATIONS); the length of the content if there is none.
+    """Return the offset of the first line that begins with one of _RELATIONS; the length of the
+    content if there is none.
     """
     if content.startswith(_RELATIONS):
         return 0

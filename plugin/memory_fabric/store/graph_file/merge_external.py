@@ -1,12 +1,11 @@
 """Merge changes that others made to a mirrored file into its database.
 
 A graph is a mapping from digests of a file's lines to redacted lines; a line that is not of the
-graph is empty. `before` is the last agreed state: what is in neither `before` nor the change is the
-database's own and is kept. So are own changes that are so recent that the writer may not have seen
-them: what it lacks was not deleted on purpose, and what it restores was not added on purpose. Parts
-of lines (an entity with its type, an observation, a relation) are stored for that as digests, so no
-text of a memory is kept. Times are seconds since 1970; this module reads neither files nor the
-clock.
+graph is empty. `before` is the last agreed state. Content that is in neither `before` nor the
+change is the database's own and is kept. So are own changes that are so recent that the writer may
+not have seen them: the writer neither deleted nor added such content on purpose. For that, parts of
+lines (an entity with its type, an observation, a relation) are stored as digests, so that no text
+of a memory is saved. Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
-# Times of the first and the last own write of it.
+# Times of the first and the last own write of a part.
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
@@ -119,11 +118,11 @@ def merge_changes(
     about_to_replace: Callable[[], object],
     ours: Ours = NO_CHANGES,
 ) -> bool:
-    """Apply the difference of two graphs to the database, except for what is `ours`.
+    """Apply the difference of two graphs to the database, except for changes in `ours`.
 
-    Returns True if anything was, so that file and database differ now. `apply` runs one operation;
-    `about_to_replace` is called before an entity is deleted and restored, which are two. An entity
-    that the file lacks is kept while own rows refer to it.
+    Returns True if there were any, so that file and database differ now. `apply` runs one
+    operation; `about_to_replace` is called before an entity is deleted and restored in two
+    operations. An entity that the file lacks is kept while own rows refer to it.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -163,7 +162,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return digests of what both graphs state, but the database has removed."""
+    """Return digests of parts that both graphs state but the database has removed."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
@@ -240,8 +239,8 @@ def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
 def _agree(
     db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and order of observations that the file states: it is deleted and
-    restored under its number. Returns False if it kept another type, which was changed here.
+    """Give an entity the type and the order of observations that the file states: it is deleted and
+    restored under its number. Returns False if the entity kept its type, which was changed here.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

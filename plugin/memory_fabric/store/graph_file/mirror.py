@@ -1,8 +1,8 @@
 """A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
 
-It is in a database of its own in home, with everything that makes a database safe. A `Mirror` keeps
-it and the file equal: the file is updated after each change, and changes by other programs are
-merged before the next answer. Lines whose content did not change are kept byte for byte.
+The graph is in a database of its own in home, with backups and repair like any other. A `Mirror`
+keeps database and file equal: the file is updated after each change, and changes by other programs
+are merged before the next answer. Lines whose content did not change stay byte for byte.
 """
 
 import os
@@ -39,8 +39,8 @@ from memory_fabric.store.upkeep import backup
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
 
-# A new file may be in use by another server, and a large one takes half a minute to read. Later, an
-# answer without others' latest changes is better than a long wait.
+# A new file may be in use by another server, and reading a large file takes half a minute. Later,
+# an answer without the latest changes of others is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read while others keep writing.
 ATTEMPTS = 20
@@ -95,9 +95,8 @@ class Mirror:
     """One served file and its state; `home` is the folder of its database.
 
     `behind` is true if the file lacks changes, because it could not be written or others have
-    overwritten it. `look_in_s` is set when `write` has written it: a program that had read it
-    before may still write its old content, so the file must be read again after that many seconds;
-    else it is 0.
+    overwritten it. `look_in_s` is 0, or after a `write` the seconds until the file must be read
+    again: a program that had read it before may still write its old content.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -122,9 +121,9 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge what others wrote; costs one stat if nothing changed. A file that cannot be read
-        any more is reported. Raises StoreUnavailable if it never could be, or the database cannot
-        be written.
+        """Merge changes of others; costs one stat if nothing changed. A file that cannot be read
+        any more is reported. Raises StoreUnavailable if it never could be read, or the database
+        cannot be written.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -143,7 +142,7 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file, merged with what others wrote; a file that
+        """Write the database's changes to the file, merged with changes of others; a file that
         cannot be written is reported once. Raises StoreUnavailable, sqlite3.Error.
         """
         self.look_in_s = 0.0
@@ -219,13 +218,18 @@ class Mirror:
         """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
         state = agreed.state_of(db) or NOTHING
-        whole, seq, operation = _snapshot(db)
+        db.rows("BEGIN")
+        try:
+            last = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (0, "")
+            whole = graph.read_graph(db)
+        finally:
+            db.rows("ROLLBACK")
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
         # The state is saved first, under the digest of the new content: if this process dies before
         # the end, the next one recognizes that content as its own.
-        after = agreed.save_lines(self.home, State(None, digest, seq, operation), marked)
+        after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
             self._note_own(db, filter(None, before.values()), filter(None, marked.values()))
@@ -236,7 +240,7 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save what is about to change, for programs that read the file before. Raises OSError."""
+        """Save the coming changes, for programs that have read the file before. Raises OSError."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
             # Replacing it would bypass its mode.
             raise PermissionError("it is read-only")
@@ -284,10 +288,10 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, seen: Signature
     ) -> State:
-        """Apply what others changed; return the state, `owed` if the file now lacks own changes."""
+        """Apply changes of others; return the state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        # A retry after a failure makes no other copy, which would hold less.
+        # A retry after a failure makes no second copy, which would have less content.
         if any(before.values()) and not any(now.values()) and not self._saved:
             copy = backup.create(db.path)
             self._saved = True
@@ -381,15 +385,6 @@ def _agreed(memory: BaseMemory) -> State | None:
 def _reason_of(error: OSError) -> str:
     """Return the error's reason without its path, which may be that of a temporary file."""
     return error.strerror or str(error)
-
-
-def _snapshot(db: Database) -> tuple[Graph, int, str]:
-    db.rows("BEGIN")
-    try:
-        last = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (0, "")
-        return graph.read_graph(db), *last
-    finally:
-        db.rows("ROLLBACK")
 
 
 def _rendered(

@@ -25,8 +25,8 @@ _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
     "AND i.channel = 'pull') "
 )
-# Notes of earlier releases with the user's trust, but no words of theirs, that no act of theirs
-# ever stated or kept.
+# Notes of earlier releases that have the user's trust, but neither words of the user nor any act of
+# the user that stated or kept them.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -35,7 +35,7 @@ _WITHOUT_WORDS = (
     "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
     f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
-# What only the assistant said, and nobody used or said again since.
+# Statements of the assistant alone that nobody used or repeated.
 _UNCONFIRMED = (
     f"{_UNPINNED} {_UNUSED} AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -44,7 +44,7 @@ _UNCONFIRMED = (
 
 
 def waiting(memory: Memory) -> list[Record]:
-    """Return the candidates of this project and of the user: said again first, then newest."""
+    """Return the candidates of this project and of the user: repeated ones first, then newest."""
     candidates = memory.find_records(_CANDIDATE, (), MAX_LISTED)
     return sorted(candidates, key=said_again, reverse=True)
 
@@ -56,7 +56,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Note the candidates that were shown to this session, whose model may only repeat them."""
+    """Record that this session was shown these candidates: its model may only repeat them."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -77,7 +77,7 @@ def named(memory: Memory, text: str) -> Record:
 
 
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
-    """Demote the assistant's own old statements, told in enough sessions; return how many."""
+    """Demote old statements of the assistant, after enough sessions; return their number."""
     demoted = 0
     for database in memory.databases():
         row = database.row(

@@ -18,12 +18,12 @@ MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
 # The kind of the change that begins a run over past sessions.
 LEARN = "learn"
-# Fields of payloads that hold the name of an entity, or a list of names.
+# Fields of payloads with the name of an entity, or a list of names.
 _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
 
 
 class Change(NamedTuple):
-    """One logged operation: `by` is its provenance, `inverse` takes it back."""
+    """One logged operation: `by` is its provenance; applying `inverse` undoes it."""
 
     id: str
     kind: str
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """True if the change only gave a staged record its trust: both are undone together."""
+        """Return True if the change only gave a staged record its trust: they are undone as one."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -53,7 +53,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return operations that meet a condition, newest first; `undone` ids may be known."""
+    """Return operations that meet a condition, newest first; `undone` ids may be passed in."""
     undone = undone_ids(database) if undone is None else undone
     changes = []
     for id_, kind, text, inverse, provenance, seq in database.rows(
@@ -83,7 +83,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes of both databases by time, those of one by its order: a queue may delay them."""
+    """Sort changes by time, but those of one database by its order: a queue may delay them."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -105,10 +105,11 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the change with all others of its batch that are not undone, newest first, and with
-    the whole past of a statement of which a note of the batch took the place: without it, that
-    would hold again. Of a run over past sessions one that `is_named` stands alone, but for the
-    run's beginning.
+    """Return the changes that are undone together with this one, newest first.
+
+    These are the other changes of its batch, and all changes of a statement that a note of the
+    batch replaced: else it would be valid again. If a change of a run over past sessions
+    `is_named`, it is undone alone, unless it is the change that began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -127,7 +128,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
 
 
 def _said_better(change: Change) -> list[str]:
-    """Return the ids of the statements that a note deleted, since it says the same."""
+    """Return the ids of statements that a note deleted because it repeats them."""
     if change.kind != "forget" or change.payload.get("bury") is not False:
         return []
     former = former_records(change.inverse)
@@ -143,7 +144,7 @@ def of_batch(memory: Memory, batch: str) -> list[Change]:
 
 
 def undone_ids(database: Database) -> frozenset[str]:
-    """Return ids of operations that an undo has taken back that was not undone itself."""
+    """Return the ids of operations that an undo has undone that was not undone itself."""
     undone: set[str] = set()
     for id_, target in database.rows(
         "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "

@@ -1,6 +1,6 @@
 """The age of entities and records: the time of the last statement about each, and its kind.
 
-For all of them only names, types and times are read; texts only for those that are shown.
+Names, types and times are read of all of them, texts only of those that are shown.
 """
 
 import json
@@ -73,13 +73,13 @@ class Mention(NamedTuple):
 
 
 def entities(db: Database, before: str) -> list[AgedMemory]:
-    """Return entities last mentioned before `before`, without texts and numbers of relations."""
+    """Return entities last mentioned before `before`, without texts and relation counts."""
     rows = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
     return [_entity(db.kind, row) for row in rows]
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
-    """Return own valid records from before, neither pinned nor local, without texts."""
+    """Return own valid records from before `before`, neither pinned nor local, without texts."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [_record(db.kind, row) for row in rows]
 

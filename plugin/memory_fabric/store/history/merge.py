@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 
 class Aliases(NamedTuple):
-    """The other names of an entity; `refused` has those that could not be added, and why."""
+    """The aliases of an entity; `refused` maps names that could not be added to the reasons."""
 
     entity: str
     names: tuple[str, ...]

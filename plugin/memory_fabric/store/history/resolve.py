@@ -99,13 +99,13 @@ def aliases_of(database: Database, name: str) -> list[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Return the tiers that hold a record now: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return the tiers that have a record now: graph, queue, decisions.jsonl, MEMORY.md."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # a file that is too large is no queue
+            continue  # too large for a queue
         payloads = [line.get("payload") for line in waiting]
         changed = [p.get("record") for p in payloads if isinstance(p, dict)]
         if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):
@@ -151,7 +151,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return eight digits that change with what a person decides on, not with counters."""
+    """Return eight digits that change with the fields that people decide on, not with counters."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

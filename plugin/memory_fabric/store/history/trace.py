@@ -90,7 +90,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """Entities that a record created, and those that existed, and the numbers of its statements."""
+    """Entities that a record created, entities that existed, and the numbers of its statements."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def injections_since(databases: Iterable[Database], since: str) -> list[tuple[st
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
-        # Those that a forked session copied are older: another transcript has them.
+        # Injections that a fork copied are older than the fork: another transcript has them.
         "AND i.created_at >= s.started_at ORDER BY i.created_at"
     )
     return [row for database in databases for row in database.rows(query, (since,))]

@@ -1,6 +1,6 @@
-"""Undo: choose changes, and take them back, newest first.
+"""Undo: choose changes and reverse them, newest first.
 
-An undo is itself an operation that holds all its steps: a journal replays it, and it can be undone.
+An undo is an operation that contains all its steps: a journal replays it, and it can be undone.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo changes in this order; those that cannot be undone say why. Raises StoreUnavailable."""
+    """Undo changes in this order; results have reasons of failures. Raises StoreUnavailable."""
     results = []
     # Changes of one batch that are undone together can be redone together.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
@@ -89,7 +89,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # What waits in the queue may have no database that can be opened.
+        # A queued undo may have no database that can be opened.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))

@@ -1,12 +1,13 @@
 """Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
 
-Beside a database, `has-<kind>` exists while the database holds such records (KINDS), and
-`unbound-rules` is a checksum of the rules that were read when none of them named a call: while it
-agrees with the database, `has-rules` stays away although it holds rules with `When:`. In home,
-`launch/places/<folder>/@project` names the project of a folder in which a session was launched.
-The launcher leaves if the folder's project is known and neither it nor the user has the mark, so
-that a place that is missing costs one start of Python, which notes it. Any other mark that is
-missing is made by the next change of the database, at the latest at a session's start.
+Beside a database, `has-<kind>` exists while the database has records of that kind (KINDS). The file
+`unbound-rules` is a checksum of the rules with `When:` that were read when none of them applied to
+a call: while it agrees with the database, `has-rules` is removed although there are such rules. In
+home, `launch/places/<folder>/@project` names the project of a folder in which a session was
+launched. The launcher ends at once if it knows the folder's project and neither the project nor the
+user has a `has-<kind>` file. A missing `@project` file costs one start of Python, which writes it.
+Any other missing file is made by the next change of the database, at the latest at a session's
+start.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LAUNCH, PLACES, PLACE = "launch", "places", "@project"
 
 
 def mark_path(database_path: str, kind: str) -> str:
-    """Return the file that exists while the database holds records of the kind."""
+    """Return the file that exists while the database has records of the kind."""
     return os.path.join(os.path.dirname(database_path), f"has-{kind}")
 
 
@@ -66,7 +67,7 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Record that no rule with `When:` applies to any tool call, and remove the mark `has-rules`; a
-    change of one of these rules brings it back. A failure only means that Python is started without
+    change of such a rule restores the mark. A failure only means that Python is started without
     need.
 
     `state` is the result of `state_of_rules` from before the rules were read: if they have changed

@@ -27,7 +27,8 @@ FAULTS_NAME = "faults.log"
 OUT_OF_TIME = ": out of time: "
 NOTICES, LOCK_S = "notices.jsonl", 0.2
 MARKS, PREFIX = "told", "trouble-"
-# A prompt that was not kept after its reply, and one that was told nothing for want of time.
+# Marks of a prompt that was not saved after its reply, and of a prompt that got no memories because
+# its time was over.
 LOST_PROMPT, UNTOLD_PROMPT = "lost-prompt", "untold-prompt"
 MAX_NOTICE_CHARS = 300
 # The first words of failures, and their explanation for the user.
@@ -96,7 +97,7 @@ def _now() -> str:
 
 
 def _append_in_first(places: Sequence[str], line: str) -> bool:
-    """Append to the log in home, else in the data folder; False if neither takes it."""
+    """Append to the log in home, else in the data folder; return False if neither is writable."""
     home, data_dir = places
     folders = (os.path.join(home, "logs") if home else "", data_dir)
     return any(folder and _append(folder, line) for folder in folders)
@@ -129,7 +130,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Return the notices for any place and this one, each once; those that a lock keeps wait."""
+    """Return and remove the notices for any place and for this one; while they are locked, none."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
@@ -150,7 +151,7 @@ def take(home: str, place: str = "") -> list[str]:
 
 
 def is_first_time(home: str, name: str) -> bool:
-    """True the first time that `name` is asked for in this home."""
+    """Return True for the first call with this `name` in this home."""
     # In a home that cannot be written it would be shown at every start.
     return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
 

@@ -46,7 +46,7 @@ def signature(line: Mapping[str, Any], key: bytes) -> str:
 
 
 class ListSignature:
-    """The signature of `{NAME: [items]}`, as `signature` makes it, for a list that is not held."""
+    """The signature of `{NAME: [items]}`, as `signature` makes it, from one item at a time."""
 
     def __init__(self, name: str, key: bytes) -> None:
         import hmac  # late: as above

@@ -26,8 +26,8 @@ from memory_fabric.store.home import launch_marks
 NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-# The switch of the notes that the assistant is asked for, and the key of the times [from, until]
-# in which it was off: what was written then is not kept later either.
+# The switch for notes of the assistant, and the key of the periods [from, until] in which it was
+# off: notes written then are not saved later either.
 NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
 FOR_EVER = "9999"
 
@@ -54,9 +54,7 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
     """Return the settings from variables and config.toml; errors of either are in `complaints`."""
     file = read_file(home_path(environ))
     settings = read_settings(environ, file.table)
-    if not file.error:
-        return settings
-    complaints = (*settings.complaints, file.complaint)
+    complaints = (*settings.complaints, *filter(None, [file.complaint]))
     return settings._replace(complaints=complaints, closed=file.complaint if file.closed else "")
 
 

@@ -1,6 +1,6 @@
 """Operations that create entities, relations and observations.
 
-An operation may hold thousands of them: names are looked up and rows inserted for all at once.
+An operation may have thousands of them: names are looked up and rows inserted in bulk.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memory_fabric.text import many
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations; an existing one gets those that it lacks, `apart`
-    even if another domain has them.
+    """Create entities with their observations; an existing entity gets the observations that it
+    lacks, with `apart` even those that another domain has.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -59,7 +59,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item, edge in zip(wanted, edges, strict=True):
         relation = {name: item[name] for name in kind.RELATION}
         if edge in new or rows.add_relation(c, *edge, by):
-            new.discard(edge)  # the same again in this payload is known
+            new.discard(edge)  # a repetition in this payload exists by then
             created.append(relation)
         else:
             statement.detach_relation(relation)
@@ -117,8 +117,8 @@ class _Statement:
     def with_ends(
         self, items: Sequence[Payload]
     ) -> tuple[list[Payload], dict[str, int], list[str]]:
-        """Create the missing ends of relations. Returns the relations of which no end was
-        forgotten, the numbers of their ends, and the names of new ends.
+        """Create the missing ends of relations. Returns the relations without a forgotten end, the
+        numbers of their ends, and the names of new ends.
         """
         names = (name for item in items for name in (item["from"], item["to"]))
         ids = rows.entity_ids(self._c, names)
@@ -158,7 +158,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, with the names of what had been forgotten, and the whole inverse."""
+        """Return the result, with the names that had been forgotten, and the whole inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

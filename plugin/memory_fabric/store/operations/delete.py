@@ -1,7 +1,7 @@
-"""Operations that delete entities, observations and relations, and the one that forgets.
+"""Operations that delete entities, observations and relations, and the operation `forget`.
 
-The inverse of a deletion is `restore` with whole rows; rows forgotten since then are not restored.
-Forgetting also sets tombstones, and takes records and turns.
+The inverse of a deletion is `restore` with whole rows; rows that were forgotten since then are not
+restored. `forget` also deletes records and turns, and sets tombstones.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Forget records with the graph rows that they brought, entities, observations and turns.
+    """Forget records with the graph rows that they added, entities, observations and turns.
 
-    Undo restores them, and so does a later statement of the same; a replay of an older one does
-    not. A turn cannot be restored: no operation holds its text. `only` limits this to some domains.
+    An undo restores them, and so does a later statement with the same content; replaying an older
+    statement does not. A turn cannot be restored: no operation has its text. `only` limits the
+    deletion to some domains.
     """
     result, inverse = _forget_records(c, payload, by)
     result["deleted"] += _forget_turns(c, payload, by)
@@ -97,8 +98,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and their graph rows, and reopen what they closed. Nothing of a local record
-    is kept for undo; without `bury` no tombstone keeps the record from coming again.
+    """Delete records and their graph rows, and reopen the records that they closed. No inverse
+    keeps a local record; without `bury` no tombstone prevents that a record is stored again.
     """
     undo: Steps = []
     touched: list[str] = []

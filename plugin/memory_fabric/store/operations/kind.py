@@ -23,11 +23,11 @@ class Kind(NamedTuple):
     """One kind of operation.
 
     `shape` has the fields of its payload, as `fits` takes them. `apply` runs inside the transaction
-    of `write`, with a redacted payload of that shape, and returns its result and its inverse:
+    of `write`, with a redacted payload of that shape, and returns its result and its inverse: steps
     `{"kind", "payload"}` that, applied in order, restore the former state. `touched` in a result
-    names entities that may have become orphans. `describe` says in a phrase what a payload with its
-    inverse did. `derive`, if any, returns the inverse of a payload of which all is new. What is not
-    `is_logged` is no step of an inverse either.
+    names entities that may have become orphans. `describe` returns a phrase for a payload with its
+    inverse. `derive`, if any, returns the inverse of a payload whose content was all new. An
+    operation that is not `is_logged` is no step of an inverse either.
     """
 
     shape: Payload

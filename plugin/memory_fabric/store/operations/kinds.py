@@ -1,7 +1,7 @@
-"""The table of all kinds of operations, and what needs it: shapes, undo, inverses in the log.
+"""The table of all kinds of operations, and the code that needs it: shapes, undo, logged inverses.
 
-What an import brings is new as a rule. Its inverse would repeat every text of its payload, and was
-a sixth of a large database: an inverse that follows from its payload takes no space.
+The content of an import is usually new. Its inverse would repeat every text of its payload, and was
+a sixth of a large database; so an inverse that can be derived from its payload is not stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from memory_fabric.store.operations import (
 )
 from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
-# In place of an inverse that takes back all of its payload. It holds no letter that a purge erases.
+# Stored in place of an inverse that removes all of its payload. It has no letter that a purge could
+# erase.
 FOLLOWS = "[[]]"
 
 

@@ -1,6 +1,6 @@
-"""Operations that add turns of sessions, read past sessions in, and take one such run back.
+"""Operations that add turns of sessions, read past sessions, and reverse one such run.
 
-Turns are not logged, so rows of `meta` name those of a run: their ids and sessions, no words.
+Turns are not logged, so rows of `meta` list the turns of a run: ids and sessions, no words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_fabric.store.operations.kind import Kind, Result, options, step
 from memory_fabric.text import index_extra
 
 TURNS, SESSION = "turns", "session"
-# The offset of a session that was not known before the run.
+# The offset of a session that was unknown before the run.
 UNKNOWN = -1
 # The key of the mark of a session that a run has begun and not finished.
 OPEN = "learning "
@@ -48,8 +48,8 @@ def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete a run's turns, and let its sessions be read again, but for those with erased words. It
-    has no inverse.
+    """Delete a run's turns, and let its sessions be read again, except sessions with erased words.
+    It has no inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
@@ -81,7 +81,7 @@ def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
 
 
 def finish_session(c: Connection, session: str) -> None:
-    """Note that a run has read a session to its end, and stored the session's record."""
+    """Save that a run has read a session to its end and stored its record."""
     c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
 
 

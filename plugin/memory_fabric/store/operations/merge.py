@@ -18,7 +18,7 @@ from memory_fabric.text import name_key
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add free names to an entity; refuse those of others. Raises NotFound, BadInput if all are."""
+    """Add free names to an entity; refuse names of others. Raises NotFound, BadInput if all are."""
     name = payload["entity"]
     id_ = _existing(c, name)
     refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
@@ -49,8 +49,8 @@ def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Merge entities: rows move, keep author, time and order, equal ones become one, and those
-    between them go; names become aliases. Raises NotFound for an unknown name.
+    """Merge entities: rows keep author, time and order, equal rows become one, relations between
+    the merged entities are removed; names become aliases. Raises NotFound for an unknown name.
     """
     into = payload["into"]
     _existing(c, into)

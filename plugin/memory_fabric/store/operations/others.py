@@ -1,8 +1,8 @@
-"""Records of other users, from a shared journal or the log of a team: add them and drop them.
+"""Records of other users, from a shared journal or the log of a team: add and remove them.
 
-They are kept separate from this user's records: source `journal` marks them, they add nothing to
-the graph, close no own record, and a journal cannot pin them. Neither operation is logged: the
-journal keeps the text, and dropping the records undoes reading it.
+They stay separate from this user's records: their source is `journal`, they add nothing to the
+graph, close no own record, and a journal cannot pin them. Neither operation is logged: the journal
+has the text, and removing the records undoes reading it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from memory_fabric.store.operations import remember
 from memory_fabric.store.operations.kind import RECORD, Kind, Result
 
 TRUST = "foreign"
-# Keys under which a project's database notes the shared journals that were read (table `meta`).
-# Each is followed by the path of a journal. Values: its stamp when it was read, the checksums of
-# its lines by id, and the number of unreadable lines.
+# Prefixes of keys in `meta` for shared journals, followed by the path of a journal. Values: its
+# stamp when it was read, the checksums of its lines by id, the number of unreadable lines.
 STAMP, LINES, UNREADABLE = "shared:", "shared-lines:", "shared-unreadable:"
 _CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category confidence "
@@ -34,8 +33,8 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; the result counts added and removed records.
 
     `records` are new or changed, `forgotten` ids that the journal marks as forgotten, `here` all
-    ids that it holds. A record that it held before but no longer does is removed, unless it is
-    pinned or in the journal of another clone. `sums` are checksums of the lines that were read.
+    its ids. A record that is no longer in it is removed, unless it is pinned or in the journal of
+    another clone. `sums` are checksums of the lines that were read.
     """
     place, stored = payload["place"], []
     of_team = f"{_OF_TEAM} ?"  # the team's log proves the author of these records
@@ -67,7 +66,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete all records and marks of journals, but not what a team's log holds."""
+    """Delete all records and marks of journals, except the records of a team's log."""
     del payload, by
     deleted = c.execute(
         f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
@@ -100,8 +99,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another's claim, with what is kept of the `old` record of its id, as a record; None
-    for an own or forgotten one. There may be no tombstone at all (`any_forgotten`).
+    """Return another user's claim as a record, with pin and end of the `old` record of its id; None
+    for an own or forgotten record. `any_forgotten` is False if there is no tombstone at all.
     """
     if old is not None and not is_of_others(old):
         return None
@@ -147,7 +146,7 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
-    """Return ids that journals of other clones held when they were last read, or a team's log."""
+    """Return ids in other clones' journals, when last read, or in a team's log."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),
@@ -157,12 +156,12 @@ def _held_elsewhere(c: Connection, place: str) -> set[str]:
 
 
 def note_any(c: Connection) -> None:
-    """Note that the database has records of others, which searches then limit."""
+    """Save that the database has records of others, so that searches limit them."""
     _note(c, HAS_OTHERS, "1")
 
 
 def held_by_journal(c: Connection) -> set[str]:
-    """Return ids that shared journals held when they were last read."""
+    """Return the ids in shared journals when they were last read."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

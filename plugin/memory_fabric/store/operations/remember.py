@@ -1,13 +1,13 @@
-"""Operations on records: remember, strengthen, put back, link, and their share of the graph.
+"""Operations on records: remember, strengthen, put back, link, and their rows in the graph.
 
 An active record that is not local adds its text to its entities, too (BR-11). Graph rows that a
-record brought carry its id and are deleted with it, unless another record states the same or it was
+record added have its id and are deleted with it, unless another record states the same or it was
 also stated directly.
 
-A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `id` is closed by the record `by` at
-that time (both empty: it is open), and `was` is its state before. A link is set only if the record
-is still in the state `was`: so repeating an operation has no effect, and a record that something
-else closed meanwhile stays closed.
+A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` closes the record `id` at that
+time (both empty: `id` is open), and `was` is the state of `id` before. A link is set only if the
+record is still in the state `was`: repeating an operation has no effect, and a record that was
+closed otherwise meanwhile stays closed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,13 +42,13 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
 
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store a record and its share of the graph; a repetition only strengthens the known record.
+    """Store a record and its graph rows; a repetition only strengthens the known record.
 
-    Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it, unless it is only heard in a prompt; an `echo`
-    of what was said before does not count. A forgotten record comes back only when the user states
-    it again later. Records that the payload `supersedes` are closed, if this one may close them. A
-    record of the `past`, from an old session, may come again after an undo.
+    Result: `record` as stored (None if it was forgotten before), and `repeated`. A candidate
+    becomes active when a second session states it, unless it was only heard in a prompt; an `echo`
+    of an earlier statement does not count. A forgotten record returns only when the user states it
+    again later. Records that the payload `supersedes` are closed, if this record may close them. A
+    record of the `past`, from an old session, may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
     # A shared journal may have returned the record before it was stored here as this user's own.
@@ -58,8 +58,8 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # The text of a closed record, but said before it was closed (the turn is read late): a
-    # repetition. Said later, the same text makes a new record.
+    # A statement from before the closing of a record with the same text, as its turn is read late,
+    # is a repetition. A later statement with that text makes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -83,8 +83,8 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
-    # Without a session it is unknown whether this is another statement or the same one. What is
-    # only heard in a prompt waits for the user or a note, however often it is said.
+    # Without a session it is unknown if this is another statement or the same one. A statement that
+    # was only heard in a prompt waits for the user or a note, however often it is repeated.
     second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
@@ -147,7 +147,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen what a deleted record had closed, unless it has a successor; return the set links."""
+    """Reopen records that a deleted record closed, unless it has a successor; return the links."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -309,9 +309,9 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # The same sentence read again; entity names known since must not raise its confidence.
+    # The same sentence was read again; entity names known since must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
-    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # it is kept by a word
+    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # a quotation
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
     confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= models.STORED_FROM

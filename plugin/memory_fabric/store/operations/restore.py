@@ -60,11 +60,11 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
-    """Insert rows that were deleted, under their old numbers where those are free.
+    """Insert deleted rows again, under their old numbers where those are free.
 
-    Returns the inserted rows, and groups for `replace` that take back changes to existing rows:
-    with `claim_again` those are attributed to their former record again. A row whose entity is
-    missing is left out.
+    Returns the inserted rows, and groups for `replace` that undo changes of existing rows: with
+    `claim_again` these are attributed to their former record again. A row whose entity is missing
+    is omitted.
     """
     new, changed, guard = rows.nothing(), [], RestoreGuard(c)
     for table in _ENDS:
@@ -86,8 +86,8 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each whole group with its rows `in`; return the groups that undo
-    this. Of entities only in `out` those are deleted that nothing else refers to.
+    """Replace the rows `out` of each complete group with its rows `in`; return the groups that undo
+    this. An entity that is only in `out` is deleted if nothing else refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
@@ -238,7 +238,7 @@ def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
 
 
 def _pairs(value: Any) -> list[list[str]]:
-    """Return the pairs [key, alias] in a list of a payload, which may hold anything."""
+    """Return the pairs [key, alias] in a list of a payload, which may contain anything."""
     pairs = [part for part in value if isinstance(part, list)] if isinstance(value, list) else []
     return [p for p in pairs if len(p) == 2 and all(isinstance(text, str) for text in p)]
 

@@ -20,7 +20,7 @@ Edge = tuple[int, str, int]
 # The oldest builds of SQLite allow 999 bound values.
 MAX_VALUES = 999
 CHUNK = 900
-# A large graph is never held whole.
+# A large graph is never in memory as a whole.
 ROWS_AT_ONCE = 5_000
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
@@ -69,7 +69,7 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return the entities among these (row numbers) that a record brought."""
+    """Return those of these entities (row numbers) that a record added."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
@@ -100,7 +100,7 @@ def variant_id(c: Connection, name: str) -> int | None:
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """Return the row number of exactly this observation of an entity, if given in this domain."""
+    """Return the row number of exactly this observation of an entity, if stated in this domain."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -206,7 +206,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return whole rows that this record states, and the entities that it brought."""
+    """Return whole rows that this record states, and the entities that it added."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     return {
         "entities": entities(c, "e.record = ?", (record,)),
@@ -317,9 +317,9 @@ def name_of(c: Connection, entity: int) -> str:
 class NewRows:
     """New entities and observations of one operation, which `insert` stores in few statements.
 
-    Each `INSERT` is a savepoint, at which FTS5 writes to the database what it has collected: a
-    statement for each row costs four times as much as one for a hundred rows. `pending` are the
-    numbers of the entities that have rows which are not stored yet.
+    Each `INSERT` is a savepoint, at which FTS5 writes its buffer to the database: a statement for
+    each row costs four times as much as one for a hundred rows. `pending` are the numbers of the
+    entities with rows that are not stored yet.
     """
 
     # The columns that are equal in all rows come first, and are bound once.

@@ -1,7 +1,7 @@
-"""Tombstones: marks that something was forgotten, without its words, so that it does not come back.
+"""Tombstones: marks, without words, of forgotten content, so that it does not return.
 
 The tombstone of a record has its id, that of an entity or observation a digest. A later statement
-of the same that is not an import lifts the tombstone.
+with the same content that is not an import removes the tombstone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
-# Sources that only repeat what was once stated elsewhere.
+# Sources that only repeat earlier statements.
 REPEATING = ("import", "journal")
 
 

@@ -2,8 +2,8 @@
 
 A state is a path relative to the top of the worktree, the id of git's blob, the size and the time
 of the last change. States are local: they are neither journalled, shared nor exported, and a
-trigger deletes them with their record. They are read where nobody waits (`update`), and compared
-where a record is told (`changed`). No file outside the worktree is read, and none but regular ones.
+trigger deletes them with their record. They are read while nobody waits (`update`), and compared
+when a record is shown (`changed`). Only regular files inside the worktree are read.
 """
 
 import json
@@ -28,7 +28,7 @@ MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
 # Reading and hashing 64 kB takes 0.4 ms.
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
-# Keys of a record's evidence that name files: where a rule applies, and what a fix has changed.
+# Keys of a record's evidence that name files: where a rule applies, and files that a fix changed.
 _WHEN, _FILES = "when", "files"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
 _ENDS = ".:!?…"
@@ -87,10 +87,10 @@ def changed(
 ) -> dict[str, dict[str, str]]:
     """Return the changed files of these records: by record id, path -> CHANGED or GONE.
 
-    Of each record `max_files` are looked at, with one `lstat` each. A file of the same size but
-    another time is compared by its blob id if it has at most `max_bytes`, and is else taken to be
-    the same: a checkout changes the times of files. Nothing is reported where the database cannot
-    be read, or not in time.
+    At most `max_files` of each record are compared, with one `lstat` each. A file of the same size
+    but another time is compared by its blob id if it has at most `max_bytes`, and else counts as
+    unchanged: a checkout changes the times of files. Nothing is returned if the database cannot be
+    read in time.
     """
     wanted = [id_ for id_ in dict.fromkeys(record_ids) if id_]
     try:
@@ -149,8 +149,8 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Note no versions of the files that records of a batch name: those of today are not those of
-    then. Raises StoreUnavailable.
+    """Save no versions of the files that records of a batch name: the files of today are not those
+    of the batch's time. Raises StoreUnavailable.
     """
     with database.transaction(durable=False) as c:
         c.execute(

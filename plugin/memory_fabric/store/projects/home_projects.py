@@ -88,7 +88,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects that hold something (in this domain), the last changed first."""
+    """Return the projects with any memory (in this domain), the last changed first."""
     registry = registry_file.read_registry(home)
     listed = filter(None, (_summary(home, registry, id_, domain) for id_ in _ids(home, registry)))
     return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)

@@ -16,7 +16,7 @@ from memory_fabric.store import files
 LOCAL_FOLDER = os.path.join(".claude", "memory")
 # Part of the path where a repository keeps its submodules' repositories.
 MODULES = f"{os.sep}modules{os.sep}"
-# Limits for git's files in general, and for those that only hold a path.
+# Size limits for git's files in general, and for files that contain only a path.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES = 1 << 20, 4 << 10
 MAX_REFS_BYTES = 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
@@ -100,8 +100,8 @@ def identify(folder: str) -> Identity:
 
 
 def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str, str]) -> Identity:
-    """Return the identity of a folder whose `.git` names a repository that does not name it. One
-    that is apart (`--separate-git-dir`) belongs to the first folder that names it.
+    """Return the identity of a folder whose `.git` names a repository that does not name the
+    folder. A separate repository (`--separate-git-dir`) belongs to the first folder that names it.
     """
     key = _key("git", common)
     is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
@@ -124,7 +124,7 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
 
 
 def _key(kind: str, path: str) -> str:
-    """Return a key as text; a path that is not UTF-8 is escaped to a form no other path has."""
+    """Return a key as text; a path that is not UTF-8 is escaped to a form of its own."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""The instruction files that records follow: their last state, and the records of each.
+"""The instruction files that records follow: their last state, and the records of each file.
 
-A row of `meta` of the project's database holds those of the project, one of the user's database
-those below the user's home (`~/…`): names, sizes, times and ids of records, no words.
+A row of `meta` in the project's database lists the project's files, a row in the user's database
+the files below the user's home (`~/…`): names, sizes, times and ids of records, no words.
 """
 
 import json
@@ -42,7 +42,7 @@ def load(database: Database) -> dict[str, Followed]:
 
 
 def save(database: Database, followed: Mapping[str, Followed]) -> None:
-    """Replace what a database follows. Raises StoreUnavailable."""
+    """Replace the list of followed files of a database. Raises StoreUnavailable."""
     value = json.dumps(followed, ensure_ascii=False)
     with database.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))

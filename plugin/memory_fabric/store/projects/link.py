@@ -9,8 +9,7 @@ inserted as an undo would restore them, so that they can be removed again.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
@@ -27,9 +26,8 @@ from memory_fabric.store.projects import identity, registry_file
 CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProject:
-    """A project of this home; `asked` if its folder's claim to another is not answered yet."""
+class KnownProject(NamedTuple):
+    """A project of this home; `asked` if its folder's claim to another project is unanswered."""
 
     id: str
     name: str
@@ -41,8 +39,7 @@ class KnownProject:
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
     `before` has each of these keys with the id of its project until now, or ''. `left` are projects
@@ -114,11 +111,10 @@ def pending_question(memory: Memory) -> str:
 def _plan_split(memory: Memory) -> Plan:
     """Plan to give this folder a project of its own; with an unproved claim it has one already."""
     registry, place = _registry_and_identity(memory)
-    own = _own(place)
-    if place.own[0] in registry.asked:
-        return _plan(memory, registry, "split", _id(memory), own, place.name)
-    ids = {*registry.keys.values(), *registry_file.project_ids(memory.settings.home)}
-    new = registry_file.new_id(own[0], place.name, ids)
+    own, new = _own(place), _id(memory)
+    if place.own[0] not in registry.asked:
+        ids = {*registry.keys.values(), *registry_file.project_ids(memory.settings.home)}
+        new = registry_file.new_id(own[0], place.name, ids)
     return _plan(memory, registry, "split", new, own, place.name)
 
 
@@ -129,7 +125,7 @@ def _plan_undo(memory: Memory) -> Plan:
         raise NotFound("undo", "Nothing was linked or split here that could be taken back.")
     moved = [str(key) for key in last["keys"]]
     plan = _plan(memory, registry, "undo", str(last.get("old", "")), moved, place.name)
-    return replace(plan, left=(), undoes=last)
+    return plan._replace(left=(), undoes=last)
 
 
 def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
@@ -163,7 +159,7 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         registry_file.write_registry(home, changed, names)
     launch_marks.forget_places(home)
-    for id_ in left:  # what a session added meanwhile
+    for id_ in left:  # records that a session has added meanwhile
         path = _database(home, id_)
         try:
             if _last_operation(path) != last_seqs[id_]:
@@ -260,7 +256,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     keys: Sequence[str] = ()
     if os.path.isdir(wanted):
         keys = identity.identify(os.path.realpath(wanted)).keys
-    elif os.path.isabs(wanted):  # what a folder that was deleted may have had
+    elif os.path.isabs(wanted):  # keys that a deleted folder may have had
         keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
     owner = registry_file.owner_of(registry, keys)
     if owner:

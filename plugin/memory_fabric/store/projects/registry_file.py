@@ -24,7 +24,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 Cards = Mapping[str, Mapping[str, Any]]
 
 REMOTE = "remote:"
-# Names of the file for all projects in home, and of the one in each project's folder.
+# The file of all projects in home, and the file in each project's folder.
 REGISTRY, CARD = "registry.json", "project.json"
 # Text before the checksum of a registry, which is its last field.
 SUM_MARK = ',\n "sum": "'
@@ -126,7 +126,7 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of these keys, by a settled key or the first known; '' for none."""
+    """Return the project of these keys: of a settled key, else of the first known; '' for none."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
@@ -150,7 +150,7 @@ def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, 
 
 
 def place_owner(registry: Registry, found: Identity) -> str:
-    """Return the project of a known folder; '' for a new one, whatever it claims."""
+    """Return the project of a known folder; '' for a new folder, regardless of its claims."""
     keys = registry.keys
     if owner := owner_of(registry, found.own):
         return owner
@@ -306,8 +306,8 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with the new path of a folder that was moved here, and its project. Its
-    own lines prove it: signed for its inode, which no copy has, at a path that is gone.
+    """Return the registry with the new path of a moved folder, and its project; None if no move is
+    proved: by own lines signed for this inode, which no copy has, and for a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 

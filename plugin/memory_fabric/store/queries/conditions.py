@@ -1,14 +1,14 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
-A row must have one of the values of every field that is filtered; without the attribute it does not
-match. Graph rows that a record added have the record's scope and project, others those of their
-database. Only records have a category, and the graph rows that they added. A relation has a
-session, agent and type only through a record that states it. `projects`
-are case-folded names; an empty one means rows without a project tag, which belong to the database's
-own project. Domains are not filtered here: see store.scoped_memory.
+A row must have one of the values of every filtered field; a row without the field does not match.
+Graph rows that a record added have the record's scope and project, other graph rows those of their
+database. Only records and the graph rows that they added have a category. A relation has a session,
+agent and type only through a record that states it. `projects` are case-folded names; an empty name
+means rows without a project tag, which belong to the database's own project. Domains are not
+filtered here: see store.scoped_memory.
 
-Ranking every match of a large store would take noticeable time, so there only the rows with the
-most of the query are matched.
+Ranking every match of a large store would take noticeable time, so there only the rows that match
+most of the query are ranked.
 """
 
 import json
@@ -20,29 +20,30 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
 Group = Sequence[str]
-# The number of rows that hold one of these words.
+# The number of rows with one of these words, and the words.
 Counted = tuple[int, list[str]]
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
-# Records that the session of the bound value may be told: others' local ones are not its own.
+# Records that a session (the bound value) may be shown: no local ones of other sessions.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
-# For words that others shared there is an additional quarter of the limit.
+# Rows of other users have an additional quarter of the limit.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
     "WHERE x.id = {record}), '') COLLATE NOCASE"
 )
-# Words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one spelling.
+# The number of words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one
+# spelling.
 MAX_TERMS = 96
-# At most this many words are looked up, to drop those that no row holds.
+# At most this many words are looked up, to drop words that no row has.
 MAX_LOOKED_UP = 2 * MAX_TERMS
 # A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
 # Counting rows costs a twentieth of that, and in a small store both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# Up to this number of matches, all are ranked (some 20 ms). Beyond it, a row has to hold several of
+# Up to this number of matches, all are ranked (some 20 ms). With more, a row must have several of
 # the query's groups: as many as still leave SPARE times the wanted rows.
 RANKED_ROWS, SPARE = 20_000, 16
 # Only the rarest of the frequent groups count; bm25 reads every row of each.
@@ -76,7 +77,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return the condition with its limit, and if others said anything, one for their share."""
+    """Return the condition with its limit, and a second one for rows of others, if any."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -212,10 +213,10 @@ def selective_query(
 ) -> str:
     """Return an FTS5 query for the rows of an index that are worth ranking.
 
-    Each group holds the spellings of one word. In all but large stores the query matches any row
-    with any of the words, without words that no row or more than half of the rows hold: a match of
-    only such a word would rank last. If more than RANKED_ROWS rows match, it matches rows with a
-    rare group, and rows with as many frequent groups as still leave several times `limit` rows.
+    Each group has the spellings of one word. In all but large stores the query matches any row with
+    any of the words, except for words that no row or more than half of the rows have: a match of
+    only such a word would rank last. If more than RANKED_ROWS rows match, the query requires a rare
+    group, or as many frequent groups as still leave several times `limit` rows.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -228,7 +229,7 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return the row after which half of RANKED_ROWS hold one of the words; 0 if few do in all."""
+    """Return the row after which half of RANKED_ROWS have one of the words; 0 if few rows do."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -278,7 +279,7 @@ def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dic
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """Return the number of rows that hold a word: exact if it is rare, else estimated or capped."""
+    """Return the number of rows with a word: exact if it is rare, else estimated or capped."""
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:

@@ -1,6 +1,6 @@
 """Counts over a memory's databases: rows, unread sentences, injections, domains, one week.
 
-For a memory that is limited to a domain (store.scoped_memory) they count that domain.
+For a memory that is limited to a domain (store.scoped_memory) they count only that domain.
 """
 
 import json
@@ -70,7 +70,7 @@ def unread(memory: Memory) -> int:
 
 
 def times_rules_told(memory: Memory) -> dict[str, int]:
-    """Return in how many sessions of this project each rule was told, by its id."""
+    """Return, by rule id, in how many sessions of this project the rule was shown."""
     database = memory.database("project", create=False)
     sql = (
         "SELECT substr(memory, 6), count(*) FROM injections WHERE memory LIKE 'rule:%' "
@@ -80,7 +80,7 @@ def times_rules_told(memory: Memory) -> dict[str, int]:
 
 
 def has_turn(memory: Memory, words: str) -> bool:
-    """Return True if a user's turn with these words is kept."""
+    """Return True if a turn of the user with these words is stored."""
     turn = "SELECT 1 FROM episodes WHERE role = 'user' AND instr(text, ?)"
     return any(db.row(turn, (words,)) for db in memory.databases())
 
@@ -94,7 +94,7 @@ class Share(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Texts that a project's sessions were told since a time (ISO 8601), most characters first."""
+    """Texts that a project's sessions were shown since a time (ISO 8601), most characters first."""
 
     since: str
     sessions: int = 0
@@ -108,12 +108,12 @@ class Summary(NamedTuple):
 
 
 def tokens(chars: int) -> int:
-    """Return the tokens of so many characters: a quarter, rounded, as prose has on average."""
+    """Return the estimated tokens of a text: a quarter of its characters, the average of prose."""
     return round(chars / CHARS_PER_TOKEN)
 
 
 def told_since(memory: Memory, since: str) -> Summary:
-    """Return how much was told since a time. Raises StoreUnavailable."""
+    """Return how much text sessions were shown since a time. Raises StoreUnavailable."""
     database, from_told = memory.session_database(), "FROM told WHERE created_at >= ?"
     columns = "channel, kind, memory"
     grouped = f"SELECT {columns}, count(*), sum(chars) {from_told} GROUP BY {columns}"
@@ -145,8 +145,8 @@ def _joined(name: str, shares: Iterable[Share]) -> Share:
     return Share(name, *map(sum, columns)) if columns else Share(name)
 
 
-# The key of each figure, its column, and what it counts, out of how many: docs/worth.md. No control
-# is needed for any. A case that a channel told has its figure; any other is a decision.
+# The key of each figure, its column in a table, and its meaning (docs/worth.md). No control group
+# is needed for any figure. Cases of channels have figures of their own; other cases are decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -177,7 +177,7 @@ class Cases(NamedTuple):
 
 
 class WorthOfWeek(NamedTuple):
-    """One week (from `monday`, UTC): its sessions, the characters told, each of FIGURES."""
+    """One week (from `monday`, UTC): its sessions, the characters shown, each of FIGURES."""
 
     monday: str
     sessions: int
@@ -186,7 +186,7 @@ class WorthOfWeek(NamedTuple):
 
 
 def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
-    """Return what came of memory in each week since a time (ISO 8601), newest first."""
+    """Return the outcomes of memory in each week since a time (ISO 8601), newest first."""
     database = next((db for db in memory.databases() if db.kind == "project"), None)
     if database is None:
         return []
@@ -215,11 +215,11 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count what the user's words put on record by week, and (True) what an earlier session had."""
+    """Count statements of the user by week, and (True) those that an earlier session had made."""
     from memory_fabric.store.operations.kind import former_records  # late: never in a hook
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
-    # What a prompt states is stored before its entry shows that a person typed it.
+    # A statement in a prompt is stored before its entry shows that a person typed it.
     prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
     typed = set(sessions.rows(prompts, (TYPED, since)))
     monday = _MONDAY.format("created_at")
@@ -297,11 +297,11 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
 
 DAY_S = 24 * 3600
 WEEK_S = 7 * DAY_S
-# The starts of a session at which the week is told.
+# The kinds of session starts that show the week.
 WEEK_SOURCES = ("startup", "clear")
-# The row of `meta` with the time at which a week was last told (ISO 8601).
+# The key in `meta` of the time at which a week was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
-# Notes of this user: no session summaries, nothing of others, nothing that programs brought.
+# Notes of this user: no session summaries, no records of others or of programs.
 _OWN = (
     f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}', 'import', '{INGEST}')"
 )
@@ -317,9 +317,9 @@ _ANY_OWN = f"SELECT 1 FROM records WHERE created_at >= ? AND {_OWN} LIMIT 1"
 _TAKE_WEEK = (
     "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
 )
-# The row of `meta` with the day on which arrivals were last told, and the last record then.
+# The key in `meta` of the day on which arrivals were last shown, with the last record then.
 ARRIVALS_TOLD = "arrivals told at"
-# By the primary key: records of others, and those that other machines of the user stated.
+# By the primary key: records of other users, and of other machines of this user.
 _ARRIVED = (
     f"SELECT id, iif(source = '{OTHERS}', coalesce(nullif(json_extract(body, '$.author'), ''), "
     "'somebody'), '') FROM records WHERE seq > ? AND seq <= ? "
@@ -341,10 +341,11 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week to tell at this start, and note that it was told; empty if there is none.
-    There is none in a session without a person, in a week without anything noted or heard, within
-    seven days of the last one, and on the day of a project's first record. Only the records of the
-    project count. Raises StoreUnavailable, DeadlinePassed.
+    """Return the week to show at this start, and save that it was shown; empty if there is none.
+
+    There is none in a session without a person, in a week without notes or candidates, within seven
+    days of the last one, and on the day of a project's first record. Only records of the project
+    count. Raises StoreUnavailable, DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -363,24 +364,25 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
 
 
 def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
-    """Return True if a person sees what this start tells, and wants it."""
+    """Return True if a person sees the text of this start, and wants it."""
     is_wanted = settings.notices == "all" and settings.writes
     is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
     return source in WEEK_SOURCES and not (agent_type or is_alone) and is_wanted
 
 
 class Arrival(NamedTuple):
-    """A record that others, or other machines of the user (then `author` is empty), brought."""
+    """A record of another user (`author`), or of another machine of this user (no `author`)."""
 
     id: str
     author: str
 
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
-    """Return what sharing brought since that was last told, newest first, and note that it is told.
+    """Return the records that sharing added since they were last shown, newest first, and save
+    that.
 
-    There is none in a session without a person, a second time on one day, and at the first start
-    with sharing, before which everything was new. Raises StoreUnavailable, DeadlinePassed.
+    There are none in a session without a person, a second time on one day, and at the first start
+    with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     found: list[Arrival] = []
     if not _is_for_person(memory.settings, source, agent_type):
@@ -404,7 +406,7 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
 
 
 def _is_week_due(database: Database, since: str, yesterday: str) -> bool:
-    """Return True if nothing was told since, and there is something to tell; by indexes only."""
+    """Return True if no week was shown since, and there is something to show; by indexes only."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (WEEK_TOLD_AT,))
     if row and str(row[0]) >= since:
         return False

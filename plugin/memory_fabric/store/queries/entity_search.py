@@ -1,8 +1,9 @@
 """Search of entities for the graph tools: substrings and separate words, best matches first.
 
-The reference server returns entities that hold the whole query as one substring, in any case; all
-of those are found here, too. Trigram indexes (without positions) give the rows that may hold it,
-and each is checked. Only for one or two letters the graph itself is read, until enough is found.
+The reference server returns entities that contain the whole query as one substring, in any case;
+this search finds all of those, too. Trigram indexes (without positions) give the candidate rows,
+and each is checked. For one or two letters the graph itself is read, until enough matches are
+found.
 """
 
 import json
@@ -18,7 +19,7 @@ Rank = tuple[bool, float, bool, float, int]
 
 # Matches of each kind that are ranked; the rest follows in creation order.
 POOL_ROWS = 200
-# Ranking reads every row that holds a word; a word in more rows than this says little.
+# Ranking reads every row with a word; a word in more rows than this is not selective.
 MAX_SELECTIVE_ROWS = 800
 # Rows requested from a ranked index; more did not change the best matches.
 CANDIDATES = 100
@@ -30,9 +31,9 @@ PORTION = 200
 PART_CHARS = 3
 # Trigrams of a long text that are looked up, evenly spread: a few are selective enough.
 MAX_PARTS = 4
-# The one letter with a lower case of two characters: `i` and this dot.
+# The only letter whose lower case has two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
-# Rank of a match that holds all words of the query.
+# Rank of a match with all words of the query.
 ALL_WORDS = -1.0
 
 
@@ -58,11 +59,11 @@ class WordMatches(NamedTuple):
 
 
 def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
-    """Return the entities that hold the query as a substring or any of its words, best first.
+    """Return the entities that contain the query as a substring or any of its words, best first.
 
-    Entities that one of the `others` names, which mean the same as the query, count as named by it.
-    If there are more matches than are ranked (`is_cut`), `all_matching` yields all of them that
-    hold the substring, or all words in one text.
+    Entities that one of the `others` names, which mean the same as the query, rank as if the query
+    named them. If there are more matches than are ranked (`is_cut`), `all_matching` yields all that
+    contain the substring, or all words in one text.
     """
     needle = query.lower()
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
@@ -130,7 +131,7 @@ _RANKED = {
 
 
 def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each index, the words that few enough of its rows hold; in a small one all."""
+    """Return, for each index, the words that few enough of its rows have; in a small index all."""
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
@@ -168,7 +169,7 @@ _ALL_WORDS_IN_ONE = (
 
 
 def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> None:
-    """Set the shares from the entities that hold each word, in any of their texts."""
+    """Set the shares by the entities that have each word in any of their texts."""
     expressions = list(filter(None, (conditions.match_expression([term]) for term in asked)))
     if not expressions:
         return
@@ -192,7 +193,7 @@ _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e
 
 
 def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
-    """Return the share of the query's words that each of these entities holds in all its texts."""
+    """Return the share of the query's words that each of these entities has in all its texts."""
     masks = dict.fromkeys(some, 0)
     if not masks:
         return {}
@@ -285,7 +286,7 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return texts of which a row with the needle has one: cases of its longest certain part."""
+    """Return all spellings of the needle's longest certain part: a matching row has one of them."""
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

@@ -20,7 +20,7 @@ EVERY = Condition()
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
-# A graph of at most this many entities is read at once and kept; a larger one is read in parts.
+# A graph of at most this many entities is cached as a whole; a larger one is read in parts.
 MAX_SMALL_ENTITIES = 500
 
 
@@ -132,8 +132,8 @@ def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
     """Return relations with either end of exactly these names, oldest first. With a time `at` (ISO
-    8601, or NOW), only those stated by then, without those of which all records had ended; with
-    `only`, those that meet a condition on `r`.
+    8601, or NOW), only relations stated by then, without those whose records had all ended; with
+    `only`, relations that meet a condition on `r`.
     """
     return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 

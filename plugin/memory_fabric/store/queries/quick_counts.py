@@ -1,4 +1,4 @@
-"""Counts of databases for a line that is shown all the time: without writing or waiting."""
+"""Counts for the status line, which is always visible: without writing or waiting."""
 
 import os
 import sqlite3
@@ -20,7 +20,7 @@ _TOLD = "SELECT count(DISTINCT memory) FROM told WHERE session = ? AND memory <>
 
 
 class Counts(NamedTuple):
-    """Current records, memories that a session was told, and candidates that wait."""
+    """Current records, memories that a session was shown, and candidates that wait."""
 
     known: int = 0
     told: int = 0

@@ -26,9 +26,9 @@ Candidates = list[Candidate]
 # Turns, as (row, bm25), of each session.
 TurnsBySession = dict[str, list[tuple[int, float]]]
 
-# Names that are compared with a word.
+# The number of names that are compared with a word.
 MAX_COMPARED = 1000
-# Rows that are counted of a word in an index: which words are rare is known by then.
+# The number of rows with a word that are counted in an index: enough to know which words are rare.
 MAX_COUNTED = 256
 # Of whole sessions, the best turns that are looked at, then the turns that are read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
@@ -57,7 +57,7 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 class Reader:
     """Reads of one database for recall: candidates of each source, the graph, and names.
 
-    `groups` hold the spellings of each word of a question. Times are ISO 8601. All methods raise
+    `groups` have the spellings of each word of a question. Times are ISO 8601. All methods raise
     StoreUnavailable and DeadlinePassed. The shared server has a reader with the same methods.
     """
 

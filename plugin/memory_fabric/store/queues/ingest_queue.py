@@ -89,7 +89,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # One id for text and operation, so that it is enough to undo what came of the text.
+        # Text and operation share an id: undoing by it reverses all effects of the text.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
@@ -205,7 +205,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    # By the worker, not by the text's session, which said nothing here.
+    # The author is the worker, not the text's session, which said nothing here.
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:

@@ -19,13 +19,13 @@ from memory_fabric.store import files
 from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
-# A larger event, such as a tool's, is not kept, and what waits takes no more than this.
+# A larger event, such as that of a tool, is not kept; waiting events take at most this space.
 MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
-# An event that cannot be finished for another cause than want of time is tried so often.
+# The number of attempts to finish an event that fails for another reason than lack of time.
 MAX_ATTEMPTS = 4
 # Fields that say whose event it is and where: never the user's words.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
-# What depends on the session's own variables. The rest is as it is when the event is finished.
+# Settings that depend on the session's own variables; others are read when the event is finished.
 _SETTINGS = (
     "project_dir", "attended", "foreign", "entrypoint", "author", "origin", "domain", "notes", "ci",
 )  # fmt: skip
@@ -66,7 +66,7 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
 
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
-    """Return the files of waiting events, or those with the ending REFUSED, oldest first."""
+    """Return the files of waiting events, or of refused ones (ending REFUSED), oldest first."""
     folder = os.path.join(home, FOLDER)
     names = files.names_in(folder)
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
@@ -81,7 +81,7 @@ def put_off(path: str) -> None:
 
 
 def read(home: str, path: str) -> Late | None:
-    """Return a waiting event; None for a file that this home did not write, or that is gone."""
+    """Return a waiting event; None for a file that is gone or that this home did not write."""
     line = files.read_json(path, 2 * MAX_EVENT_BYTES)
     raw, settings = line.get("event"), line.get("settings")
     if not signing.is_ours(line, signing.known_key(home)):

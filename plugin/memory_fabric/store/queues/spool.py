@@ -18,11 +18,11 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Weeks of sessions. Rejected items count, too: none is dropped silently.
+# Room for weeks of sessions. Rejected items count, too: none is dropped silently.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
-# Others hold the lock only while they write one file.
+# Other processes keep the lock only while they write one file.
 LOCK_S = 2.0
-# Keys of sent items that are kept to recognise repetitions.
+# The number of keys of sent items that are kept to recognise repetitions.
 KEPT_KEYS = 200
 # The back-off is at most this long, also if the receiver asks for more or the clock was set back.
 MAX_WAIT_S = 24 * 3600
@@ -80,7 +80,7 @@ def rejected(home: str) -> list[Item]:
 
 
 def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
-    """Add an item; False if its key is known. Raises SpoolFull, OSError, TimeoutError."""
+    """Add an item; return False if its key is known. Raises SpoolFull, OSError, TimeoutError."""
     key = str(body["idempotency_key"])
     with _locked(home):
         items, refused = waiting(home), rejected(home)
@@ -184,7 +184,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete items with bytes for which `holds`; return how many. Raises OSError, TimeoutError."""
+    """Delete items whose bytes `holds` accepts; return how many. Raises OSError, TimeoutError."""
     deleted = 0
     if not os.path.isdir(folder_of(home)):
         return deleted

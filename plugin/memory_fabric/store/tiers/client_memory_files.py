@@ -23,11 +23,11 @@ MAIN = "MEMORY.md"
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
-# The user and the assistant both write these files, without saying who wrote what.
+# The user and the assistant both write these files, without naming the author.
 TRUST = "assistant"
 _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
-# A bullet that is indented this far belongs to the one above it.
+# A bullet with this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
 
@@ -125,7 +125,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return at most `most` bytes of a file in the folder, its time (s), and if that is all."""
+    """Return at most `most` bytes of a file in the folder, its time (s), True if that is all."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
@@ -17,8 +17,7 @@ DATABASE, USERS = "graph.db", "user.db"
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """Files of one memory: its database, its folders, and every MEMORY.md that may show it."""
 
     path: str

@@ -109,7 +109,7 @@ def promote(
 
 
 def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
-    """Return the lines that the file's memory block holds now, keyed by record id."""
+    """Return the lines of the file's block by record id."""
     return parse(_read(notes.path)).lines
 
 
@@ -135,8 +135,8 @@ def rewritten(
 def parse(text: str) -> Parts:
     """Split the text into parts. Only markers on lines of their own count.
 
-    All of several blocks count. A block without an end marker reaches as far as its lines have the
-    block's form. An end marker without a beginning is the user's text.
+    Several blocks are joined. A block without an end marker ends where its lines no longer have the
+    form of a block. An end marker without a beginning is the user's text.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", {}, False)
@@ -196,9 +196,8 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the lines of the block, as many as fit beside the other text: those of `records`,
-    then, under a heading of their own, the `lacked` lines. With them, the ids of the records that
-    fitted.
+    """Return the lines of the block that fit beside the other text, and the ids of the records in
+    them. The `lacked` lines follow those of the records, under a heading of their own.
     """
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
@@ -207,7 +206,7 @@ def _chosen(
     room_bytes -= sum(map(_size, behind))
     ordered = [records[place] for place in by_words(records)]
     whole = [_line(record) for record in ordered]
-    # A repeated quotation is told from that of the line before.
+    # A quotation that repeats that of the line before is shortened.
     pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
     lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
     return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)

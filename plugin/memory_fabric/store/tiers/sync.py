@@ -136,8 +136,8 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # not needed at a session's start
 
-    # Without those that a newer one of them contradicts, unless the user pinned them; those that
-    # another one contradicts since are marked.
+    # Records that a newer one of them contradicts are omitted, unless the user pinned them; records
+    # that another record contradicts since are marked.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -149,7 +149,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Correct what the database holds about MEMORY.md; the user may have emptied or disabled it."""
+    """Correct the database's copy of MEMORY.md's ids; the user may have emptied or disabled it."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database = memory.database("project", create=False)
@@ -176,9 +176,9 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
     return [backup.create(path) for path in due]
 
 
-# What is deleted of each kind that is older than a time: local records of sessions that were not
-# seen since, as after a crash; turns; and candidates that did not occur again, which were never in
-# the graph, and which no tombstone keeps from being captured again.
+# The deletions of old rows by kind: local records of sessions not seen since, as after a crash;
+# turns; and candidates that did not occur again. Candidates were never in the graph, and no
+# tombstone prevents that they are captured again.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -189,7 +189,7 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete what is from before a time (ISO 8601): `local` records, `turns`, `candidates`,
+    """Delete rows from before a time (ISO 8601): `local` records, `turns`, `candidates`,
     `sessions`, or the words of ingested `texts`.
     """
     from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
@@ -230,7 +230,7 @@ def _export(memory: BaseMemory, database: Database) -> None:
 
 
 def _keeps_words(memory: BaseMemory) -> bool:
-    """Return True if the journal may hold the user's own words: unshared, or released."""
+    """Return True if the journal may contain the user's words: it is private, or they allow it."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared

@@ -1,1 +1,1 @@
-"""Backups, repair and checks of what is stored."""
+"""Backups, repair and checks of databases, files and folders."""

@@ -11,8 +11,8 @@ MAX_LOOKED_AT = 20_000
 # The folder of installed packages: many files, none of them secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# Files that a killed writer left: a temporary file with the writer's process id and time, or the
-# copy of a database. No writer takes that long.
+# Files of a killed writer: a temporary file with the process id and time, or the copy of a
+# database. No writer takes that long.
 TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
@@ -40,8 +40,7 @@ def all_paths(folders: Iterable[str]) -> list[str]:
 
 def exposed(paths: Iterable[str]) -> list[str]:
     """Return the paths that other users may read, write or enter; none on Windows."""
-    if os.name != "posix":
-        return []
+    paths = paths if os.name == "posix" else ()
     return [path for path in paths if (status := _status(path)) and status.st_mode & OTHERS]
 
 
@@ -57,8 +56,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
     """Remove all rights of other users; return the changed paths. Raises OSError."""
     changed = []
     for path in exposed(paths):
-        status = _status(path)
-        if status is not None:  # else the file was deleted meanwhile
+        if status := _status(path):  # else the file was deleted meanwhile
             os.chmod(path, status.st_mode & 0o700)
             changed.append(path)
     return changed

@@ -53,7 +53,7 @@ def findings(
     memory: Memory, *, full: bool = False, progress: Progress | None = None
 ) -> list[Finding]:
     """Return all problems, harmful ones first; large indexes are read whole only if `full`."""
-    databases = memory.databases()  # failures to open a database are then known
+    databases = memory.databases()  # sets `memory.failures`
     problems = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
