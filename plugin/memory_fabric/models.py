@@ -462,7 +462,7 @@ class Hit(NamedTuple):
     """One result in normal form (BR-2).
 
     `relevance` and `score` are from 0 to 1; a time may be empty.
-    `metadata` holds what its source adds: type, why, scope, domain, trust, record id, entityType,
+    `metadata` depends on the source: type, why, scope, domain, trust, record id, entityType,
     relations, session, stale, days_since, superseded_by, matched (terms).
     """
 
@@ -475,6 +475,10 @@ class Hit(NamedTuple):
     metadata: Mapping[str, Any] = {}
     graph_relations: tuple[Relation, ...] = ()
     score: float = 0.0
+
+    def marked(self, marks: Mapping[str, Any]) -> "Hit":
+        """Return the hit with these marks added to its metadata."""
+        return self._replace(metadata={**self.metadata, **marks})
 
 
 class Answer(NamedTuple):

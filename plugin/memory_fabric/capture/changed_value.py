@@ -1,7 +1,7 @@
 """Two statements of one subject with another value: "max_retries is 3", then "max_retries is 6".
 
-Few and certain: all else that they say is the same, and the subject has one such value at a time: a
-number, a day, what it is, is named, is kept in or is used for a purpose. What adds up is left out:
+Few and certain: the rest of the statements is the same, and the subject has one such value at a
+time: a number, a day, a name, a kind, a place or a purpose. Statements that add up are left out:
 prohibitions, and the paths, commands, tools, environments and people of a list.
 """
 
@@ -17,7 +17,7 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# Behind at least this many common words, any verb has a single value, which ends the sentence.
+# After at least this many common words, any verb has a single value, which ends the sentence.
 LONG_LEAD = 4
 # Sentences that share at least this many words and differ only in numbers are about one subject.
 FRAME = 4
@@ -52,7 +52,7 @@ _DENIALS = negations.NEVER.union(
 
 
 class Token(NamedTuple):
-    """A word of a sentence as it is compared, and as it was written; `place` in the sentence."""
+    """A word of a sentence: for comparison, as written, and its `place` in the sentence."""
 
     key: str
     raw: str
@@ -69,8 +69,8 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
-    """Return True if two statements say another value of one subject; in sentences behind the first
-    only if the first ones speak of the same, too.
+    """Return True if two statements give different values to one subject; in later sentences only
+    if the first sentences have the same subject, too.
     """
     if not a or not b:
         return False
@@ -226,7 +226,7 @@ def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Senten
 
 
 def _head(before: Sequence[str]) -> str:
-    """Return the word of which "the default branch of the docs" says what it is: branch."""
+    """Return the head noun of a phrase: branch in "the default branch of the docs"."""
     at = next((i for i, key in enumerate(before) if i and key in _listed("of")), len(before))
     return before[at - 1] if before else ""
 
@@ -285,7 +285,7 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if what is said adds up; a bare verb counts only where it opens the sentence."""
+    """Return True for a statement that adds up; a bare verb counts only at its start."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 

@@ -1,5 +1,5 @@
-"""Clauses of a sentence: the clause that a record keeps, its reason, what it was chosen over; if it
-denies or leaves something, and its subject.
+"""Clauses of a sentence: the clause that a record keeps, its reason and rejected alternatives, its
+denials, and its subject.
 """
 
 import re
@@ -73,7 +73,7 @@ _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
-# Each way of rejecting, and words of which one stands in all that it matches.
+# Each expression for a rejection, with words of which every match has one.
 _OVER_FORMS = (
     (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
     (_OVER_CHOICE, (" over ", " not ", " never ")),
@@ -104,7 +104,7 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that do not say what a sentence is about: of a choice, and of where something holds.
+# Words that are no subject of a sentence: words of choices, and of scopes.
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
 # A verb's stem may be a noun: "ported", but "the port".
@@ -155,7 +155,7 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
 
 
 def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the reason that a text gives for what it states, and what it rejects."""
+    """Return the reason that a text gives, and the alternatives that it rejects."""
     why = ""
     over: dict[str, None] = {}
     sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
@@ -258,7 +258,7 @@ def is_denied(clause: str) -> bool:
 
 
 def is_left(clause: str) -> bool:
-    """Return True if the clause rejects something or leaves it behind."""
+    """Return True if the clause rejects or gives up something."""
     return bool(pattern(_LEAVING).search(clause))
 
 
@@ -276,7 +276,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the common key of all names of a known thing; a version stays behind the key."""
+    """Return the common key of all names of a known thing, with a version at its end."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last
@@ -286,7 +286,7 @@ def key_of(name: str) -> str:
 
 
 def subject(text: str) -> list[str]:
-    """Return the stems of the words that say what a text is about, in order, each once."""
+    """Return the stems of the words for a text's subject, in order, each once."""
     keys = (key_of(word) for word in words(text) if word not in _VAGUE)
     stems = [stem(word) for key in keys for word in words(key)]
     return [one for one in dict.fromkeys(stems) if one not in _VAGUE_STEMS]

@@ -7,17 +7,17 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, words
 
-# The ends of an output tell the outcome; the middle is mostly repetition.
+# The outcome is at the ends of an output; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
-# The client's own messages, not those of a command: refused, interrupted, cut off.
+# Messages of the client, not of a command: refused, interrupted, cut off.
 NOT_ITS_FAULT = sections("command_output")["not its fault"]
 # Ended by a signal, or never started: 124 timed out, 126 not allowed, 127 not found, 130 Ctrl-C …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
 # Rows in order of search: which of several matches counts (first, last), and the expression.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
-# Words that every failure has, and names of what was run.
+# Words of every failure, and names of tools.
 _COMMON = listed("command_output", "common")
 _NAMED = r"['\"`‘“][^'\"`’”\s][^'\"`’”]{0,80}['\"`’”]|\b[A-Z]{1,5}\d{2,5}\b|\b[45]\d\d\b"
 _ASSERTION = r"(?i:\bassert(?:ion)?(?:error)?)\b\W{1,4}\w{1,40}\W.{0,80}\w"
@@ -26,7 +26,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Return True if an error result is not about what the command does."""
+    """Return True if an error result is not a failure of the command itself."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True

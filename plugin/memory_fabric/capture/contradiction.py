@@ -1,9 +1,9 @@
-"""The records that contradict a new one: told with it, and never closed by it.
+"""The records that contradict a new one: shown with it, and never closed by it.
 
-Few and certain: both state something of the same subject, once to do it and once not to, once that
-it worked and once that it failed, or with another value; or one of them rejects what the other one
-takes. Opposite outcomes must both speak first of the same thing, and share most of what the shorter
-one says of it.
+Few and certain: both are about the same subject, and one says to do it and the other not to, one
+that it worked and the other that it failed, or they give different values; or one rejects the
+choice of the other. Opposite outcomes must both name the same thing first, and share most of the
+words of the shorter one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,11 +40,11 @@ _MODALS = STOPWORDS | frozenset(
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Words with which both statements may hold: a limited time, a trial, an addition.
+# Words with which both statements may be in force: a limited time, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# What a choice can be about; places where it is applied (components) are shared by opposites of all
-# kinds, and by much else.
+# Types of entities that a choice can be about; components, in which choices apply, are shared by
+# too many records.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
 # Both records share at least this part and number of the shorter record's words; more if neither
 # names a known thing.
@@ -56,9 +56,9 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 class _Said(NamedTuple):
     """The statement of a record, as stems of words.
 
-    `does` is to be done, `denies` is not; `takes` are the subjects of `does`, without the names it
-    rejects (`rejects`), and `first` the first words of the subject. `whole` is all of it, in which
-    another value is looked for.
+    It says to do `does` and not to do `denies`. `takes` are the subjects of `does` without the
+    rejected names, which `rejects` has, and `first` the first words of the subject. `whole` is the
+    text in which another value is searched for.
     """
 
     does: tuple[frozenset[str], ...] = ()
@@ -70,8 +70,10 @@ class _Said(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The subjects of a record: keys of known things in the order named, stems, the first two.
-    `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.
+    """The subjects of a record: the keys of known things in their order, its stems, and the first
+    two.
+
+    `versions` are numbers after a name (Redis 6), `lacking` things that a trial was made without.
     """
 
     names: tuple[str, ...] = ()
@@ -82,7 +84,7 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with the mark that it contradicts these, which stay beside it."""
+    """Return the record with a mark that it contradicts these, which it does not replace."""
     if not against:
         return record
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
@@ -143,7 +145,7 @@ def _said(record: Record) -> _Said:
 
 
 def _content(clause: str) -> frozenset[str]:
-    """Return the stems of all words of a clause but those that say whether it is to be done."""
+    """Return the stems of all words of a clause, except words of prohibition and duty."""
     return frozenset(stem(key_of(word)) for word in words(clause) if word not in _MODALS)
 
 
@@ -193,7 +195,7 @@ def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """Return the outcome in a word: failed, worked, or the type of what is followed."""
+    """Return the outcome in a word: failed, worked, or the type of a practice."""
     if verdict(record) == "failed":
         return "failed"
     worked = record.outcome == "success" or record.type == "pattern"
@@ -201,7 +203,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """Return what the record is for or against; nothing for a rule that only forbids."""
+    """Return the subjects that the record is for or against; none for a rule that only forbids."""
     text = without_reason(record.what)
     rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
     followed = verdict(record) == "worked"

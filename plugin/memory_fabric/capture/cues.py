@@ -1,7 +1,7 @@
-"""The tables of cues and of forms in which something is stated; and a quick search of a prompt for
-their words, of which most hold none.
+"""The tables of cues and of forms of statements, and a quick search for their words in prompts,
+most of which have none.
 
-Every prompt passes here: it loads the tables, and nothing that reads sentences.
+It runs on every prompt, and so loads only the tables, not the modules that read sentences.
 """
 
 from functools import cache
@@ -53,7 +53,7 @@ class Form(NamedTuple):
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each language, and those of `against`."""
+    """Return the cues of each language, and of `against`."""
     lists = filled("cues")
     return {name: tuple(map(_cue, lists[name])) for name in lists if name != "parts"}
 

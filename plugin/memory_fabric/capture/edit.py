@@ -1,5 +1,5 @@
-"""Changes to a record that the user asks for: to its words, type, scope and reason; and decisions
-on candidates, on what contradicts, and on what a note replaced.
+"""Changes that the user makes to records: to words, type, scope and reason; and the user's
+decisions on candidates, on contradictions, and on records that a note replaced.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,10 +34,11 @@ from memory_fabric.store.forget import plan
 from memory_fabric.store.history import candidates, changes, resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# Evidence about the words of a note, which does not hold once the words are changed.
+# Evidence about the words of a note, which is void once the words are changed.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 
@@ -79,9 +80,7 @@ def request(
     when: str | None = None,
     prefix: str = "",
 ) -> Edit:
-    """Return the change that is asked for; `prefix` begins the names of the fields in errors.
-    Raises BadInput.
-    """
+    """Return a checked change; `prefix` begins the names of fields in errors. Raises BadInput."""
     return Edit(
         _words(text, f"{prefix}text", required=True),
         _one_of(kind and record_type(kind), f"{prefix}type", STATED_TYPES),
@@ -117,10 +116,10 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record that an id or its end names, if it may be changed; with `of_others` also a
-    colleague's, which may only be confirmed.
+    """Return the record that an id or the end of one names, if it may be changed; with `of_others`
+    also a colleague's record, which may only be confirmed.
 
-    Raises NotFound, and BadInput for what is no record, or one that cannot be changed.
+    Raises NotFound, and BadInput for the name of anything else, or a record that cannot be changed.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
@@ -166,10 +165,10 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the record with the change; other words are the speaker's, with names of their own.
+    """Return the record with the change; new words are the speaker's, with the names in them.
 
-    Raises BadInput if nothing would change, for a global text that may name somebody, and for words
-    that another record has, unless that is one of `closing` (ids).
+    Raises BadInput if nothing would change, for a global text that may name somebody, and for the
+    words of another record, unless that is one of `closing` (ids).
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -245,8 +244,8 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record; a new scope may move it, and what it closed, to the other database.
-    Raises StoreUnavailable, and BadInput if the record was forgotten in the other database.
+    """Store the changed record. A new scope may move it, with the records that it closed, to the
+    other database. Raises StoreUnavailable, and BadInput if the record was forgotten there.
     """
     store = kind_of(memory, new)
     moves = store != old.store
@@ -279,8 +278,8 @@ def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record that an id or its end names, and close others in its favour. Raises
-    NotFound, StoreUnavailable, and BadInput as `edited`, or if it would replace itself.
+    """Change the record that an id or the end of one names, and close others in its favour. Raises
+    NotFound, StoreUnavailable, and BadInput as `edited` does, or if it would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -296,8 +295,8 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Note that the user confirmed the records of these ids; return them as they are now. Raises
-    NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
+    """Record that the user confirmed the records with these ids; return the changed records. Raises
+    NotFound, StoreUnavailable, and BadInput for a candidate or a record that cannot be edited.
     """
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
@@ -308,8 +307,8 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Note that the user confirmed a record now, so that it is not due for review for a while, and
-    that it and what it contradicts, or is contradicted by, hold. An imported one becomes theirs.
+    """Record that the user confirmed a record now: it is not due for review for a while, and both
+    it and the records in contradiction to it hold. An imported record gets the user's trust.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
@@ -337,8 +336,8 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
-    """Return the change that keeps or drops the candidate of this id, and then says what was done.
-    Raises NotFound and BadInput; the change raises StoreUnavailable.
+    """Return a function that keeps or drops the candidate with this id, and returns the outcome.
+    Raises NotFound and BadInput; the function raises StoreUnavailable.
     """
     record = candidates.named(memory, name)
 
@@ -356,8 +355,9 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep what an id names: a candidate as the user's, any other beside what contradicts it. What
-    was replaced or dropped is opened again. Raises NotFound, BadInput and StoreUnavailable.
+    """Keep the record with this id: a candidate with the user's trust, any other one beside the
+    records that contradict it. A replaced or dropped record becomes current again. Raises NotFound,
+    BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -373,12 +373,12 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close what the record of an id contradicts in its favour; return it and what was closed.
+    """Close the records that the record with this id contradicts; return it and the closed ones.
     Whatever its trust, the user has agreed to it. Raises NotFound, BadInput, StoreUnavailable.
     """
     new = editable(memory, name).record
-    marks = ", ".join("?" * len(contradicted(new)))
-    old = memory.find_records(f"id IN ({marks}) AND {ACTIVE_CURRENT}", contradicted(new))
+    ids = contradicted(new)
+    old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)
     if not old:
         message = f"{short_id(new.id)} contradicts nothing on record."
         raise _refused(message, "memory-fabric edit ID --instead-of OTHER closes any other.")

@@ -21,7 +21,7 @@ from memory_fabric.text import STOPWORDS, name_key, words
 MAX_CHARS = 65536
 MAX_BESIDE_CHARS = 80
 
-# Sentences with these words count although they leave something behind.
+# Sentences with these words count although they give something up.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
@@ -36,7 +36,7 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# What is only supposed: no comma ends the condition before the name.
+# A supposition: no comma ends the condition before the name.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
@@ -53,18 +53,18 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# A noun behind an object that only names its kind ("the Redis server") is no other thing, unlike
-# "images" in "the Docker images".
+# Nouns after an object that only name its kind ("the Redis server"), unlike "images" in "the Docker
+# images", which are another thing.
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
-# Verbs that choose the object right behind them.
+# Verbs that choose the object right after them.
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs of moving away from one thing to the object.
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other ways of choosing a name, which stands at the sign: it opens the text before a purpose or a
-# service, or is the subject of a passive; in German and scripts without spaces verbs come last.
+# Other ways of choosing a name, whose position the sign marks: before a purpose or a service at the
+# start, or as the subject of a passive; in German and scripts without spaces verbs come last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
 # The words between two things -> the relation, read forwards or backwards.
@@ -106,7 +106,7 @@ _CHOICE = (
 )
 # Common words that name a part of a system where a verb governs them.
 _PARTS = frozenset("app build client code page repo repository test tests".split())
-# Behind these an -ing form is something to do: "recommends waiting".
+# After these an -ing form is an action: "recommends waiting".
 _ADVISING = frozenset("recommends suggests prefers prefer".split())
 # Adjectives in the form of adverbs.
 _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
@@ -274,7 +274,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("other")
     for mention in named:
         if mention.type in ("technology", "pattern", "tool"):
-            # The purpose stands right behind what it is for.
+            # The purpose comes right after its thing.
             purpose = pattern(_PURPOSE).match(text, mention.end)
             if purpose:
                 yield purpose.span("name")

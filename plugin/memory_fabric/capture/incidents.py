@@ -67,9 +67,9 @@ class Failure(NamedTuple):
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
-    """Return the failures solved in these steps, and those that are open after them.
+    """Return the failures that these steps solve, and the failures that are open after them.
 
-    `failing` are the failures before them. `passed` were solved just before them; they come first
+    `failing` are open before the steps. `passed` were solved just before the steps; they come first
     among the solved ones, with the cause that the next answer states.
     """
     open_: list[Failure] = list(failing)
@@ -121,7 +121,7 @@ def fix_of(failure: Failure) -> Record | None:
 
 
 def evidence_of(failure: Failure) -> dict[str, Any]:
-    """Return what is known of a solved failure: command, error, files, the user's symptom."""
+    """Return the evidence of a solved failure: command, error, files, the user's symptom."""
     command, files = failure.command.text, list(failure.files)
     evidence: dict[str, Any] = {COMMAND: command, ERROR: failure.error, FILES: files}
     return evidence | ({SYMPTOM: failure.symptom} if failure.symptom else {})
@@ -135,8 +135,8 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence in which the user named what does not work; '' if there is none. One that
-    shares a word with the error is preferred.
+    """Return the sentence in which the user named the symptom, preferably one that shares a word
+    with the error; '' if there is none.
     """
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
@@ -177,7 +177,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 
 def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
-    """Return the failures after a command, and those that its pass has solved."""
+    """Return the open failures after a command, and the failures that it solved by passing."""
     # Redact before splitting: a single word does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:

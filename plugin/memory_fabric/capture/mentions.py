@@ -116,7 +116,7 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
 def _prose_at(
     words: list[_Word], i: int, known: Mapping[str, str], *, proper: bool
 ) -> tuple[Mention | None, int]:
-    """Return the name that begins at a word of prose, if any, and the words to advance."""
+    """Return the name that begins at word `i` of prose, if any, and the number of words to skip."""
     name, used = _name_at(words, i, known) or _component_at(words, i) or ("", 0)
     if name:
         return _resolved(name, words[i].start, words[i + used - 1].end, known), used
@@ -281,7 +281,9 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component in `all list endpoints` or `for the analytics DB`, and its words."""
+    """Return the component in `all list endpoints` or `for the analytics DB`, and the number of its
+    words.
+    """
     opener = words[i].text.lower()
     # "all" or "the" stands before word `i`, at which the mention itself begins.
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():

@@ -1,8 +1,8 @@
-"""Names of people, companies and places: read in memories about the user, removed from those that
-are for all projects.
+"""Names of people, companies and places: read in memories about the user, removed from memories for
+all projects.
 
 In memories of scope user "wants to learn Rust" is a goal and "works for Contoso" names an employer.
-What a sentence leaves open is not made: after "trabajo en" there may be a town.
+Uncertain readings are left out: after "trabajo en" there may be a town.
 
 In statements for all projects certain names are replaced by a neutral word. A capitalised word of
 unknown kind makes the statement refused, with that word in the message: replacing it would turn
@@ -66,8 +66,8 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user; `entities` are those read as in any text. A
-    name that is in the vocabulary keeps its type.
+    """Return the entities of a text about the user; `entities` are the result for any text. Names
+    in the vocabulary keep their types.
     """
     text = one_line(text[:MAX_CHARS])
     personal = {name_key(entity.name): entity for entity in (*_persons(text), *_goals(text))}
@@ -161,7 +161,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
     """Return the text with neutral words for certain names, and the words that may be names.
 
     In German, whose nouns have capitals, no word is uncertain; in other languages than English only
-    those within a sentence.
+    words within a sentence.
     """
     tokens: list[Token] = []
     before, end_before = ".", 0

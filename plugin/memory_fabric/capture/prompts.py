@@ -1,4 +1,4 @@
-"""Statements and cues in what a person typed; nothing here writes to memory.
+"""Statements and cues in a person's prompts; nothing here writes to memory.
 
 A sentence *states* something if it has one of the forms of `stated_forms.txt`; it is *heard* if the
 weights of the cues in it, set by hand in `cues.txt`, reach `ENOUGH`.
@@ -28,8 +28,8 @@ _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "respost
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words that name nothing by themselves, pronouns that need something before them, and nouns beside
-# which a pronoun does not.
+# Words that name nothing by themselves, pronouns that need an antecedent, and nouns with which a
+# pronoun needs none.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -52,7 +52,7 @@ class Statement(NamedTuple):
     text: str
     why: str = ""
     instead_of: tuple[str, ...] = ()
-    scope: str = "team"  # "user" for what is about the person, in every project
+    scope: str = "team"  # "user" for statements about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
     form: str = ""  # the words in which it is stated, with "from now on" and the like
 
@@ -60,8 +60,8 @@ class Statement(NamedTuple):
 def heard(prompt: str) -> Heard | None:
     """Return the sentence of the prompt that has the heaviest cues of a decision, if heavy enough.
 
-    What is said to memory itself is none. Nor is a sentence with a secret: what is left without it
-    says little, and a cue would have it written once more.
+    Commands to memory do not count, nor do sentences with a secret: without the secret they say
+    little, and a cue would ask the assistant to repeat them.
     """
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
@@ -72,7 +72,7 @@ def heard(prompt: str) -> Heard | None:
             best, kind, strongest = weight, its_kind, sentence.text
     if best < ENOUGH:
         kind, strongest = "choice", _answers(prompt)
-    # The mark stands in a prompt that was kept until its turn ended.
+    # A stored prompt has the mark in place of the secret.
     if not strongest or REDACTED in strongest or without_secrets(strongest) != strongest:
         return None
     return Heard(kind, cut(strongest, MAX_SENTENCE_CHARS))
@@ -91,7 +91,7 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
 
 
 def stated(text: str) -> list[Statement]:
-    """Return what the user says on purpose, in order; no question, quotation, paste or errand."""
+    """Return the explicit statements in order, no questions, quotations, pastes or errands."""
     if not may_hear(text):
         return []
     statements = (

@@ -1,6 +1,8 @@
-"""Store a text that was said on purpose: its record, with known names and other names of them."""
+"""Store a text that was stated on purpose as a record, and the other names of entities in it."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.capture.contradiction import beside, contradicting
@@ -40,13 +42,13 @@ def state(
     at: str = "",
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
-    """Store one record that was stated on purpose; return it as saved, and True if it is new.
+    """Store one record that was stated on purpose; return the stored record, and True if it is new.
 
-    It closes the records (ids) in `instead_of`, as far as its trust allows, and no others; those
-    that it contradicts (`against`, else they are looked for) stay beside it, marked as earlier. An
-    `echo` does not count as an occurrence. `at` is its time if it is of the past. The record is
-    None if it was forgotten and must not be restored, if it is too uncertain, or if nothing but a
-    secret was said.
+    It closes only the records (ids) in `instead_of`, as far as its trust allows. Records that it
+    contradicts (`against`, by default searched for) stay, marked as earlier. An `echo` does not
+    count as an occurrence. `at` is the time of a statement of the past. The stored record is None
+    if it was forgotten and must not be restored, if it is too uncertain, or if it states nothing
+    but a secret.
     """
     if "[redacted: " in record.what:
         # late: only for stated records
@@ -85,17 +87,14 @@ def state(
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
-    """Return the record of a text that was said on purpose, with names as memory knows them. What
-    cannot be read from it is left out, and counted.
+    """Return the record of a text that was stated on purpose, with the spellings of names in
+    memory. Parts that cannot be read are left out, and counted.
     """
     unread = Unread()
     plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
+    fields: dict[str, Any] = {"type": type, "why": why, "alternatives": alternatives}
     names = KnownNames(memory, f"{text}. {why}")
-
-    def read() -> Record:
-        return statement(text, type=type, why=why, alternatives=alternatives, known=names)
-
-    record = unread.attempt(plain, read)
+    record = unread.attempt(plain, partial(statement, text, known=names, **fields))
     unread.report(memory)
     return record
 
@@ -119,7 +118,7 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
-    """Save the other names that the record's own text gives its entities; taken names stay."""
+    """Save the aliases of entities in the record's text, except names that are taken."""
     names = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     kind = "user" if record.scope in USER_SCOPES else "project"
     database = memory.database(kind, create=False) if record.scope != "local" and names else None
@@ -159,15 +158,11 @@ def _is_a_thing(name: str) -> bool:
     """Return True for a known thing, or a name written like one. Plain capitals may be a town, a
     person or a company; files and environment variables are chosen by nobody.
     """
-    if entity_type(name):
-        return True
     is_file = "." in name and not name.endswith(".")
     is_variable = name.isupper() and "_" in name
-    if name.lower() in STOPWORDS:
-        return False  # `this`
-    return (
-        not is_file and not is_variable and (not name.replace(" ", "").isalpha() or name.islower())
-    )
+    is_no_thing = is_file or is_variable or name.lower() in STOPWORDS  # `this`
+    is_written_so = name.islower() or not name.replace(" ", "").isalpha()
+    return bool(entity_type(name)) or (is_written_so and not is_no_thing)
 
 
 def kind_of(memory: Memory, record: Record) -> str:

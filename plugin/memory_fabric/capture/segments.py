@@ -1,7 +1,7 @@
-"""Sentences of a text and the role each plays: what somebody said, without what they only showed.
+"""Sentences of a text and their roles: a person's statements, without quoted and pasted material.
 
-Removed before anything is read: our own blocks, machine tags, comments, code fences, quotations,
-logs, traces, diffs, tables, templates. Every step is a pass over the lines; no step backtracks.
+Removed first: our own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs,
+tables, templates. Every step is a pass over the lines; no step backtracks.
 """
 
 import re
@@ -13,21 +13,19 @@ from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
-# A longer "sentence" is a dump, not something said; the expressions after this stage rely on it.
+# A longer "sentence" is a dump, no statement; the expressions after this stage rely on the limit.
 MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # a line at least this long without an end is one that an editor wrapped
 _WRAPPED_LOWER_FROM = 30  # also wrapped: a shorter line that goes on in lower case
 _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
 
-# The mark that `redact` leaves for private text; it does not count as said.
+# The mark that `redact` leaves for private text; it is no statement.
 _PRIVATE = "[redacted: private]"
 
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
 _PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
-# What compilers, linters and loggers write: a place in a file, from where the rest of the line is
-# theirs; and lines that are theirs as a whole, by the time, level, place or code they begin with, a
-# rule's code at their end, or an elided call.
+# A position in a file, as compilers, linters and loggers write it before their message.
 _PLACE = (
     r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
 )
@@ -36,10 +34,10 @@ _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", 
 
 
 class Sentence(NamedTuple):
-    """One sentence as it was said, white space folded and emphasis marks removed.
+    """One sentence with white space folded and without emphasis marks.
 
-    `heading` is the nearest heading and `lead` the line that introduced the list it stands in,
-    both lower case; `opens` marks the first sentence of its paragraph or list item.
+    `heading` is the nearest heading and `lead` the line that introduces its list, both in lower
+    case; `opens` marks the first sentence of a paragraph or list item.
     """
 
     text: str
@@ -60,7 +58,7 @@ class _Block(NamedTuple):
 
 
 def segments(text: str) -> list[Sentence]:
-    """Return the sentences that were said, in order; empty for a text that only shows things."""
+    """Return the sentences of statements in order; none for a text of only quoted material."""
     prose = _without_shown(text[:MAX_CHARS])
     sentences: list[Sentence] = []
     for block in _blocks(_prose_lines(prose.splitlines())):
@@ -101,7 +99,7 @@ def _without_shown(text: str) -> str:
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
-    """Return the text without what is between two marks; to the end if the second is missing."""
+    """Return the text without all spans between two marks, or to the end if none closes."""
     pieces: list[str] = []
     place = 0
     while (start := text.find(opening, place)) >= 0:

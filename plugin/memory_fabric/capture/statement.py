@@ -1,6 +1,6 @@
-"""The record of one text that was said on purpose: by command, tool, note or ingest.
+"""The record of one text that was stated on purpose: by command, tool, note or ingest.
 
-A few plain words tell its type (BR-7, BR-11, BR-15, BR-16); nothing is guessed beyond them. The
+A few plain words decide its type (BR-7, BR-11, BR-15, BR-16); nothing is guessed beyond them. The
 text stays whole: its reason and the rejected alternatives are read from it.
 """
 
@@ -14,15 +14,15 @@ from memory_fabric.models import GENERALIZABLE_FROM, Entity, Record, record_type
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
-# The confidence of records, by who stated them and how: said on purpose; a note with the user's own
-# words; stated plainly in a prompt; a note of the assistant alone; a candidate. Stored from
-# 0.5, in MEMORY.md from 0.7, generalizable from 0.8.
+# The confidence of records by their origin: stated on purpose; a note with the user's own words; a
+# plain statement in a prompt; a note of the assistant alone; a candidate. Stored from 0.5, in
+# MEMORY.md from 0.7, generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # What hooks observe: an incident, the summary of a session.
 BASE = 0.5
 # A reason counts for this much, and never lifts a record into the next class.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# The marker that comes first in the text decides; of two at one place, the first listed.
+# The first marker in the text decides; of two at one position, the first in this list.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # What failed stands before the verb that says so: "Offset pagination caused timeouts".
 _FAILED = (
@@ -50,10 +50,10 @@ def statement(
     known: Mapping[str, str] = {},
     base: float = PURPOSE,
 ) -> Record:
-    """Return the record of a text; given fields count before what is read from the text.
+    """Return the record of a text, without id and provenance. Arguments override the text's fields.
 
     `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key`s of existing
-    entities to their names. `base` is its class of confidence. It has no id and no provenance yet.
+    entities to their names. `base` is its class of confidence.
     """
     reason, over = reason_and_alternatives(text)
     why = why or reason

@@ -1,1 +1,1 @@
-"""The hooks: dispatcher, handlers, and what they keep of a session."""
+"""The hooks: dispatcher, handlers, and the state of a session."""

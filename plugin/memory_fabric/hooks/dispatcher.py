@@ -63,8 +63,8 @@ def main(left: "Left | None" = None) -> None:
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Run one event to the end and return what it would print. Never raises. Meant for a process
-    that is no hook: only `limit_of` limits the time, by the event's name.
+    """Run one event to the end and return its output. Never raises. For processes other than hooks:
+    only `limit_of`, a function of the event's name, limits the time.
     """
 
     def unlimited(event_name: str) -> Deadline:
@@ -137,7 +137,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Memory that is off for this process only, or until config.toml is corrected, is not noted.
+        # Not if memory is off for this process only, or until config.toml is corrected.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -164,8 +164,8 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Return the event with Claude Code's names; one of another client in vain has no name. Raises
-    BadInput for anything else without handlers.
+    """Return the event with Claude Code's names. An event of another client that has nothing to
+    answer has no name. Raises BadInput for other events without handlers.
     """
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
@@ -208,7 +208,7 @@ def _handled(
         reply = merge(replies)
         texts = (reply.context, reply.refusal, reply.question)
         if any(texts):
-            # What is told of memory may hold an older secret: the current rules redact it.
+            # A stored text may contain a secret that older rules missed: redact it again.
             from memory_fabric.redaction.redact import block_without_secrets  # late: most are empty
 
             context, refusal, question = (t and block_without_secrets(t) for t in texts)
@@ -250,7 +250,7 @@ def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Note the project of the session's folder for hooks/launch; none where nothing may be told."""
+    """Record the project of the session's folder for hooks/launch; none if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store.home import launch_marks  # late: few events note it
@@ -260,7 +260,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
 
 
 def _names(event: Event, settings: Settings) -> list[str]:
-    """Return the event's handlers that are switched on, and meant for its tool if it has one."""
+    """Return the event's handlers that are switched on and apply to its tool, if it has one."""
     tool = tool_name(event)
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
@@ -322,7 +322,7 @@ def _replies(
 
 
 def finish(outcome: Outcome, *, delivered: bool) -> None:
-    """Run what was due after the reply, and close the memory unless the event is hurried."""
+    """Run the tasks that follow the reply, and close the memory unless the event is hurried."""
     tasks = outcome.receipts if delivered else ()
     # Closing moves the write-ahead log into its database, which is too slow while a person waits.
     # The process ends right after, which releases the files as well; Stop closes them in time.

@@ -24,7 +24,7 @@ CUT_NOTE = "\n… (cut: too long for one hook)"
 class Reply(NamedTuple):
     """The output of a handler: `context` for the model, `notice` for the person.
 
-    `receipts` run after the output was written: the ledger must only list what was delivered.
+    `receipts` run after the output was written: the ledger must only list delivered memories.
     `stop` ends a prompt that was a command, and is shown to the person; `plain` is for the
     summariser of a compaction. Before a tool call `refusal` is the reason for the model why it is
     not made, and `question` asks the person if it may be made; a refusal wins.
@@ -36,7 +36,7 @@ class Reply(NamedTuple):
     plain: str = ""
     refusal: str = ""
     question: str = ""
-    # What the program itself says to the model, after the context: there is nothing to redact.
+    # The program's own words for the model, after the context: there is nothing to redact.
     own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
     # True if not all of the event could be stored now, so that a later one has to do it again.
@@ -59,8 +59,8 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty. What
-    PreCompact prints is text: the client hands it to the summariser as it is.
+    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty. For
+    PreCompact it is plain text, which the client hands to the summariser unchanged.
     """
     if event_name == "PreCompact":
         return reply.plain.encode("utf-8")

@@ -21,7 +21,7 @@ SHARED_MODULES: Mapping[str, str] = {
     **dict.fromkeys(("waiting_forward", "team_exchange"), "outgoing"),
     **dict.fromkeys(("agent_memory_store", "summary_store"), "noted_elsewhere"),
 }
-# Handlers that do nothing but tell the model of memory.
+# Handlers that do nothing but add memories to the model's context.
 TELLERS = ("memory_context", "graph_memory_inject")
 
 
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Return the entry of the handlers "switch:name …", with wall_s, lock_s, work_s, and traits."""
+    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and traits."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
@@ -75,8 +75,8 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # It notes the place: where reading is on again, or the folder's project is another, no tool
-    # event would tell.
+    # It notes the place, since no tool event would notice that reading is on again, or that the
+    # folder's project has changed.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
@@ -115,17 +115,17 @@ HANDLERS: Mapping[str, Entry] = {
         "repairs reads_transcript",
     ),
 }
-# A variable of tests, which run hooks beside much else: an event has so many times its time.
+# A variable of tests, which run hooks on a loaded machine: the factor for the time of an event.
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The least time for the work itself, even if a cold disk started Python slowly.
 LEAST_WORK_S = 0.1
-# Further time after the reply, by the clock and of CPU time, to keep the prompt and what was told.
+# Further seconds after the reply, by the clock and of CPU time, to store the prompt and the ledger.
 # By the clock a prompt has more of it, since its client waits longest.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return the handlers with these names that store what was said."""
+    """Return those of these handlers that store statements."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 

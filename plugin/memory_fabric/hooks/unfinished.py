@@ -1,4 +1,4 @@
-"""Work that an event has no time for: its line in the log, and how later events finish it."""
+"""Work that an event had no time for: its line in the log, and its completion by later events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Log = Callable[[str], None]
 # The notices about an event that could not be stored in its time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for what earlier ones had no time for, as the log names it.
+# The share of an event's time for the unfinished work of earlier ones, and its name in the log.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
@@ -39,17 +39,17 @@ def log_for(environ: Mapping[str, str]) -> Log:
 
 
 def named(error: Exception) -> str:
-    """Return an error as it stands in the log."""
+    """Return the type and message of an error, for the log."""
     return f"{type(error).__name__}: {error}"
 
 
 def count_late(
     environ: Mapping[str, str], event: str, work: Sequence[str], tellers: Container[str]
 ) -> None:
-    """Count an event that left this work to later ones, and mark that the model was not told.
+    """Count an event that left this work to later ones. Never raises.
 
-    A line is added to the log, and a mark of `store.home.log` where one of the `tellers`
-    was not done: no database takes part, which another process may have locked. Never raises.
+    Adds a line to the log and, if one of the `tellers` did not run, an alert that the model was not
+    given its memories. Uses no database, since another process may have locked it.
     """
     try:
         from memory_fabric.store.home import log  # late: most events have time for everything
@@ -63,8 +63,8 @@ def count_late(
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Keep an event for a later one, which runs those of these handlers that store what was said.
-    Returns the notice; '' if there are none, or nothing lasting was said.
+    """Keep an event in a file, so that a later one runs those of these handlers that store
+    statements. Return the notice; '' if there are none, or if the prompt states nothing lasting.
     """
     writers = table.writers(event, names)
     if not writers:
@@ -94,8 +94,9 @@ def finish_late(
     log: Log,
     load: Callable[[str], handlers.Handle] | None = None,
 ) -> str:
-    """Finish events that had no time to store what was said; return what the person is told. Each
-    leaves only when all of it is stored. Does nothing while another process does it.
+    """Finish events that had no time to store statements; return the notice for the person. The
+    file of an event is deleted only when everything is stored. Does nothing while another process
+    does it.
     """
     from memory_fabric.store.queues import late_events  # late: most events do not look
 
@@ -107,7 +108,7 @@ def finish_late(
         with lock, limit.part(LATE_SHARE):
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
-                with limit.part(LATE_SHARE):  # one that takes too long does not keep the rest back
+                with limit.part(LATE_SHARE):  # so that a slow one does not delay the rest
                     notices.append(_finish(path, environ, log, load or handlers.load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
@@ -120,7 +121,7 @@ def finish_late(
 def _finish(
     path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], handlers.Handle]
 ) -> str:
-    """Finish one event, and delete its file; return what the person is told."""
+    """Finish one event, and delete its file; return the notice for the person."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
     from memory_fabric.store.home.switches import settings_of
@@ -139,7 +140,7 @@ def _finish(
     try:
         if not memory.settings.writes:
             return ""  # switched off there; it waits
-        # A change that the event did queue was told with its ids, which must be the ones stored.
+        # The event may have shown ids of changes that it queued: they must be the stored ones.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []

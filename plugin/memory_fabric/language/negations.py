@@ -1,7 +1,7 @@
-"""Words that deny what stands beside them, in the languages of the users.
+"""Words of denial in the languages of the users.
 
-They are lower case and stand in one table for all who compare words. What only one of them needs is
-added there, such as verbs of rejecting, or the parts into which it splits "don't".
+One lower-case table for all modules that compare words. Each adds its own further words, such as
+verbs of rejecting, or the parts into which it splits "don't".
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())

@@ -1,5 +1,5 @@
-"""Names of people, companies and places, the words around them that tell them apart, and ordinary
-words, which are no names.
+"""Names of people, companies and places, the words around them that show which they are, and
+ordinary words, which are no names.
 """
 
 from collections.abc import Sequence

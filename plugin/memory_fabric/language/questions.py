@@ -1,14 +1,14 @@
 """Requests in a prompt: earlier talk, help with trouble, or a person, a number or a time.
 
-A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
-said. Phrases of languages with spaces are matched as whole words, others as parts of the text.
+A prompt that only names a past time ("the deployment of yesterday fails") asks for no earlier talk.
+Phrases of languages with spaces are matched as whole words, others as parts of the text.
 Code spans, files and names such as `prior-chat` ask for nothing.
 
-Some ask where the last session ended ("where were we"); a first prompt of a session does so, too,
-if it goes on with something ("continue").
+Some prompts ask for the end of the last session ("where were we"), as does a session's first prompt
+that continues something ("continue").
 
-A memory without any word of the kind that is asked for is no answer, however much it is about the
-same thing: "how long do we keep the rows?" is not answered by what the rows are.
+A memory without a word of the requested kind is no answer, even if it is about the same thing: "how
+long do we keep the rows?" is not answered by a description of the rows.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ MAX_KIND_CHARS = 240
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
 _AUXILIARIES = frozenset("do does did will is are was were should can".split())
-# Questions for what the assistant said itself.
+# Questions about the assistant's own statements.
 _ASSISTANTS = (
     r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
     r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
@@ -46,8 +46,8 @@ _ASSISTANTS = (
 
 
 def asked_by(text: str) -> frozenset[str]:
-    """Return the words by which a prompt asks for what was said or done in an earlier session.
-    Empty if it does not ask for it. They do not say which of the earlier turns is meant.
+    """Return the words by which a prompt asks for the past, which say nothing about the subject;
+    empty if it does not ask for earlier sessions.
     """
     spoken: set[str] = set()
     for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
@@ -58,11 +58,11 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return what a prompt goes on with from an earlier session, '' if it does not say, and None if
-    it asks for nothing of it.
+    """Return the subject with which a prompt continues an earlier session: '' for no stated
+    subject, None for a prompt that continues nothing.
 
-    It asks where the work ended, or is a short first prompt of a session that begins with such a
-    word: "continue with the importer" gives "importer".
+    Such a prompt asks where the work ended, or is a short first prompt of a session that begins
+    with a word for going on: "continue with the importer" gives "importer".
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -122,13 +122,13 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
 
 
 def asks_for_the_assistant(text: str) -> bool:
-    """Return True if a question is about what the assistant said: "what did you recommend?"."""
+    """Return True if a question is about statements of the assistant: "what did you recommend?"."""
     return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text says or asks why something does not work. A fix on record matters to
-    such a prompt; to one that asks for new work it is noise.
+    """Return True if a text reports a failure or asks for its cause: then fixes matter, which are
+    noise for a prompt about new work.
     """
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):
@@ -152,7 +152,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text holds a word of the kind; `names` are things that are no persons."""
+    """Return True if a text has a word of the kind; `names` are things, which are no persons."""
     if not kind:
         return True
     spoken = words(text)

@@ -1,7 +1,7 @@
 """The subject of a subagent's task, extracted from a prompt that is mostly instructions.
 
-A task is written for a model: who it is, where it works, what it must not do, how to report. The
-subject is in between, in lists and paragraphs; the task's short description names it as well.
+A task is written for a model: its role, its folder, its limits, the form of its report. The subject
+is in between, in lists and paragraphs; the task's short description names it as well.
 """
 
 from collections.abc import Iterator

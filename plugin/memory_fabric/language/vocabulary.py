@@ -7,7 +7,7 @@ from memory_fabric.language.word_lists import sections, word_table, words
 from memory_fabric.text import name_key
 
 _FILE = "vocabulary"
-# `name_key` of a name or of a variant of it -> the name in our spelling.
+# The name in our spelling, by the `name_key` of the name or of a variant.
 TECHNOLOGIES, PATTERNS = word_table(_FILE, "technologies"), word_table(_FILE, "patterns")
 # A hyphenated name with one of these heads is a pattern: `token-pagination`, `jwt-auth`.
 PATTERN_HEADS = words(_FILE, "pattern heads")
@@ -26,8 +26,8 @@ def _terms(section: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(terms.split(", ")) for keys, _, terms in rows for key in keys.split()}
 
 
-# The topics of an agent, as tags or words of its memories (BR-14), and those of one word of an
-# agent's name, for agents that the first table does not name.
+# The topics of known agents, as tags or words of their memories (BR-14), and the topics of single
+# words in the names of other agents.
 AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 
@@ -61,10 +61,10 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the domain terms of an agent type that is known or whose name is made of known words.
+    """Return the domain terms of an agent type that is known or has known words in its name.
 
-    A technology in the name is a term of its own (`postgres-expert`); one that is also an ordinary
-    word only before a role (`go-developer`, not `go-around`).
+    A technology in the name is a term of its own (`postgres-expert`); a name that is also an
+    ordinary word is a term only before a role (`go-developer`, not `go-around`).
     """
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms

@@ -48,7 +48,7 @@ def phrases(file: str, name: str) -> str:
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return the sections of a file of expressions, with its `parts` in place of their names."""
+    """Return the sections of a file of expressions, after replacing the names of its `parts`."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:

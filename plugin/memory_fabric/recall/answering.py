@@ -1,5 +1,5 @@
-"""The last stages of an answer: turns folded under the record that they state, what was settled
-before talk, the cut-off, and how an answer goes on in the same session.
+"""The last stages of an answer: turns folded under the record that they state, settled memories
+before talk, the cut-off, and the sessions that a message continues.
 """
 
 from __future__ import annotations
@@ -19,17 +19,14 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn with so much of a record's words states it.
-STATED_SHARE = 0.9
-# Of fewer words nothing can be said.
-LEAST_WORDS = 3
-# A turn of more text says other things, too.
-MAX_TURN_CHARS = 600
+# A turn states a record if it has this share of the record's words, at least LEAST_WORDS of them,
+# and is not longer, since a longer turn has other statements, too.
+STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Remove turns that state a record among the hits; that record's `said_in_turns` names them.
-    The order is kept; the record takes the place of the first turn if that came before it.
+    """Remove turns that state a record among the hits; the record's `said_in_turns` names them. The
+    order stays, but a record moves up to the position of its first turn.
     """
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     if not records:
@@ -44,9 +41,7 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
         under.setdefault(record.id, []).append(hit.id)
         hits_left.append(record._replace(score=max(record.score, hit.score)))
     return [
-        hit._replace(metadata={**hit.metadata, "said_in_turns": under[hit.id]})
-        if hit.id in under
-        else hit
+        hit.marked({"said_in_turns": under[hit.id]}) if hit.id in under else hit
         for hit in {hit.id: hit for hit in hits_left}.values()
     ]
 
@@ -66,16 +61,17 @@ def _stated(turn: Hit, records: Sequence[tuple[Hit, frozenset[str]]]) -> Hit | N
 Counts = dict[str, int]
 Vector = dict[str, float]
 
-# One sentence of fewer content words asks for one statement.
+# A single sentence of fewer content words asks for one statement.
 LEAST_CONCEPTS = 16
 # A shorter word before a full stop is mostly an abbreviation: `Dr.`, `U.S.`
 LEAST_LAST_WORD = 5
-# Sessions that are read whole, those first found added as candidates, and turns of each.
+# The sessions that are read whole, those whose turns become candidates, and the turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# Likeness to the best few sessions, by so many words; those of a session that describe it.
+# The weight of likeness to the best sessions, their number, the words that describe them together,
+# and the words that describe one session.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
-# The newest session counts this much more than the oldest; it fades over so many sessions.
+# The additional weight of the newest session, and the number of sessions over which it fades.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
@@ -97,8 +93,8 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Rank the sessions that the message may carry on; nothing for a short question. `known` are
-    the candidates that need not be added. Raises DeadlinePassed.
+    """Rank the sessions that the message may continue; nothing for a short question. `known`
+    candidates are not added again. Raises DeadlinePassed.
     """
     if query.phrases or not is_message(query):
         return Continued()
@@ -198,7 +194,8 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# A hit with the first share of the question's weight holds the whole; others need the second one.
+# A hit with the first share of the question's weight answers it; then other hits need the second
+# one.
 WHOLE, MUCH = 0.95, 0.4
 # Hits are cut off only if the first one matches at least this many words: a single word is matched
 # by everything about its subject.
@@ -206,11 +203,12 @@ CUT_OFF_LEAST_WORDS = 2
 
 
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the ranked hits without those that share a little with a question that is answered.
+    """Return the ranked hits; if the first one answers the question, without those that share
+    little.
 
-    The first hit decides, if it is a record: an observation is one of many about its entity, and a
-    turn one of a conversation. Hits that were found by their meaning, the older side of a
-    contradiction and everything around a name whose relations are asked for stay.
+    Only a record can answer it: an observation is one of many about its entity, and a turn one of a
+    conversation. Hits by meaning, the older side of a contradiction, and all hits of a question
+    about relations stay.
     """
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
@@ -221,7 +219,7 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     return [hit for hit in hits if coverage(hit) >= MUCH or stays & hit.metadata.keys()]
 
 
-# Assents and calls to go on, in which nothing is said about a subject.
+# Assents and calls to go on, which state nothing.
 _EMPTY = WEAK | STOPWORDS
 _ASSENTS = frozenset(
     """absolutely acknowledged agreed ahead alright cheers confirmed continue continued continuing
@@ -239,8 +237,8 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and questions of the user that ask nothing else than this one or
-    were asked in this `session`. A search for an exact phrase finds every turn that holds it.
+    """Drop turns without content, and the user's questions that ask nothing else than this one or
+    are from this `session`; nothing for a search for an exact phrase.
     """
     if query.phrases:
         return list(candidates)
@@ -265,7 +263,7 @@ def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
             return True
     if len(text) > MAX_EMPTY_CHARS:
         return False
-    # A turn that is found only beside others may answer a question in one word.
+    # A turn after a question may answer it in one word.
     is_errand = (
         text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and turn_stems.isdisjoint(asked)
     )
@@ -292,41 +290,36 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
         except StoreUnavailable as error:
             memory.fail(f"graph ({reader.kind}): {error}")
     return tuple(
-        hit._replace(
-            metadata={
-                **hit.metadata,
-                "relation_timestamps": [times[relation] for relation in hit.graph_relations],
-            }
-        )
+        hit.marked({"relation_timestamps": [times[edge] for edge in hit.graph_relations]})
         if hit.graph_relations
         else hit
         for hit in hits
     )
 
 
-# A memory with so much of the question's weight answers it.
+# The share of the question's weight that a settled memory needs to come first.
 SETTLED_FIRST_MUCH = 0.4
-# Further memories that are settled, beside the most relevant hits.
+# Further settled memories after the most relevant hits.
 MOST_SETTLED = 10
-# The turns that are ordered by speaker; answers are long, on average, with so many characters and
-# so much longer than what is typed: talk of two people is neither.
+# The turns that are ordered by speaker. The mean length of an assistant's answers is LONG_CHARS or
+# more, and LONGER times that of the prompts; a conversation between people is not like this.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and those behind them that were settled and hold the question,
-    so that many turns on a subject do not hide what it came to.
+    """Return the first `most` hits, and after them the settled ones that answer the question, so
+    that many turns on a subject do not hide its result.
     """
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Return the ranked hits with each settled one before talk: statements of the user that hold no
-    more of the question, and questions and proposals that hold at most twice as much. A moved hit
-    has the score of its place.
+    """Return the ranked hits with settled ones before talk: before statements of the user that
+    share no more with the question, and before questions and proposals that share at most twice as
+    much. A moved hit gets the score of its position.
 
-    `found` are all hits, which tell if an assistant's long answers are among them.
+    `found` are all hits, by which an assistant's long answers are recognised.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)
@@ -342,8 +335,8 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with each statement of the user before the assistant's turns that hold at
-    most twice as much of the question.
+    """Return the hits with each statement of the user before the assistant's turns that share at
+    most twice as much with the question.
     """
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
@@ -362,7 +355,7 @@ def _users_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _has_long_answers(hits: Sequence[Hit]) -> bool:
-    """Return True if answers are much longer than what is typed, as an assistant's are."""
+    """Return True if answers are much longer than prompts, as an assistant's are."""
     turns = [hit for hit in hits if hit.source == "episodes"]
     typed = [len(hit.text) for hit in turns if _is_users(hit)]
     answers = [len(hit.text) for hit in turns if not _is_users(hit)]
@@ -377,7 +370,7 @@ def _is_users(turn: Hit) -> bool:
 
 
 def _is_settled(hit: Hit) -> bool:
-    """Return True for a current memory in own words that holds much of the question."""
+    """Return True for a current statement of trust that shares much with the question."""
     if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
         return False
     is_edge = hit.metadata.get("entityType") == "relation"

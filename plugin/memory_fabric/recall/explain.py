@@ -27,11 +27,11 @@ NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"
 
 
 class Explanation(NamedTuple):
-    """An answer with the parts of its scores, and what a prompt with these words would inject.
+    """An answer with the parts of its scores, and the effect of a prompt with these words.
 
-    `verdicts` holds for each hit's id the reason why a prompt would not inject it, or ''. `silence`
-    is the reason why it would inject nothing at all, or ''. `words` are the words searched for,
-    each with its strength.
+    `verdicts` are the reasons, by the ids of hits, why a prompt would not inject them, or ''.
+    `silence` is the reason why it would inject nothing at all, or ''. `words` are the words of the
+    search, each with its strength.
     """
 
     answer: Answer
@@ -48,8 +48,8 @@ def explain(
     known: inject.Known | None = None,
     **question: Any,
 ) -> Explanation:
-    """Answer a question with explanations; the `question` is that of Fabric.recall, with its
-    `limit`; `known` is what the model of the session knows. Raises DeadlinePassed.
+    """Answer a question with explanations. `question` are further arguments of Fabric.recall;
+    `known` memories are in the session's context. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
@@ -82,8 +82,8 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session of the settings, if any, with what it has read already. The
-    `question` is that of `explain`. Raises DeadlinePassed and StoreUnavailable.
+    """Explain an answer for the session of the settings, if any, with the memories in its context.
+    The `question` is that of `explain`. Raises DeadlinePassed and StoreUnavailable.
     """
     memory = fabric.memory
     session = memory.settings.session
@@ -113,12 +113,11 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     are redacted by the current rules.
     """
     redacted: dict[str, str] = {}
-    sources = dict(Counter(hit.source for hit in answer.hits))
     fields: dict[str, Any] = {
         "query": answer.query.text,
         "intent": answer.query.intent,
         "total_results": len(answer.hits),
-        "sources": sources,
+        "sources": dict(Counter(hit.source for hit in answer.hits)),
         "results": [redact.all_without_secrets(_result(hit), redacted) for hit in answer.hits],
         "paths": redact.all_without_secrets(
             [[_relation(r) for r in path] for path in answer.paths], redacted

@@ -1,7 +1,7 @@
-"""The floor of what is told unasked: the test that a prompt is certainly about a memory.
+"""The relevance floor of injection: the test that a prompt is certainly about a memory.
 
-It is absolute: it counts the words of the prompt in a memory that few memories hold, and never
-compares memories, so that a store without an answer stays silent.
+It is absolute: it counts the rare words that a memory shares with the prompt, and never compares
+memories, so that a store without an answer stays silent.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
-# The key of a hit's metadata: the words of the prompt in it that few memories hold.
+# The key of a hit's metadata: its words from the prompt that are in few memories.
 RARE = "rare"
-# Two words that so few memories hold rarely meet in one of them by chance.
+# The most memories that contain a rare word: two such words rarely meet in one of them by chance.
 FEW_ROWS = 4
 # A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
-# A prompt shares two rare words with what it is about; one of more topics than FEW a third topic,
-# too, since it shares any two with something; one of one or two topics may share only these.
+# A prompt shares two rare words with a memory that it is about. One of many topics also shares a
+# third topic, since it shares any two with some memory; one of one or two topics may share only
+# these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The share of the memory's words that the prompt holds, and most of the prompt's weight.
+# The least share of the memory's words in the prompt, and most of the prompt's weight.
 LEAST_HELD, MOST = 0.2, 0.6
-# An order that holds so much of a memory of so many words says it itself.
+# An order with this share of a memory of at least so many words repeats the memory.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# The share of the prompt's weight that a memory must hold, by the number of shared specific words.
+# The share of the prompt's weight that a memory needs, by the number of shared specific words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
-# A memory of which the prompt holds half the words is relevant, however long the prompt is.
+# A memory with half of its words in the prompt is relevant, however long the prompt is.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
 # A prompt with an unknown proper name is mostly about that name: a memory that shares other words
 # with it must share many.
@@ -41,14 +42,14 @@ STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
 # If the only shared word names the memory's entity, it may be a smaller share of the prompt.
 NAMED_EASE = 0.4
-# Types of records that tell what failed, or what mended it; a prompt that speaks of no trouble
-# must share more with them.
+# Types of records about failures and their fixes: a prompt about no trouble must share more with
+# them.
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 # One shared word is enough only if the sentence or the memory has at most this many words.
 FEW_WORDS = 12
-# The sentences, of those nearest to the most relevant memories, that are measured.
+# The most sentences that are measured: those nearest to the most relevant memories.
 MAX_PARTS = 6
 DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
 TOO_LITTLE = "shares too little with the prompt"
@@ -65,8 +66,8 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 class Floor:
     """The requirements of one prompt for a memory: it must be about one part of the prompt.
 
-    With `talk` the prompt asks for what was said earlier; of a paste only the fix
-    of its symptom is wanted.
+    With `talk` the prompt asks for earlier conversations; for a paste only the fix of its symptom
+    is wanted.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        # The words of a log beside the request are not those of a request.
+        # The words of a log next to a request are no words of the request.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
         self._sentences = {
@@ -90,8 +91,8 @@ class Floor:
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return what the memory does not share with a short prompt, nor with the sentence that is
-        nearest to it; '' if it is above the floor.
+        """Return the reason why the memory is below the floor, both for a short prompt as a whole
+        and for the sentence nearest to the memory; '' if it is above.
         """
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
         nearest = self._nearest(hit) if lacking else ""
@@ -101,8 +102,8 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _nearest(self, hit: Hit) -> str:
-        """Return the sentence that shares the most and rarest words with a memory; '' for none that
-        it could be about.
+        """Return the sentence that shares the most and rarest words with a memory; '' if none
+        shares enough.
         """
         own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
         nearest, most = "", 0.0
@@ -117,7 +118,7 @@ class Floor:
         """Return the requirements of a part, and the memories as this part alone finds them."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
-            # Without the words by which it asks for the past.
+            # Without the words by which the prompt asks for the past.
             terms = tuple(term for term in sentence.terms if term not in self._said)
             names = [name for term, name in self._query.meant if term in terms]
             hints = (*sentence.entity_hints, *names)
@@ -157,10 +158,10 @@ class Part:
         self.topics = sum(c.strength >= SPECIFIC for c in wanted)
 
     def lacks(self, hit: Hit) -> str:
-        """Return what the memory does not share with the prompt; '' if it is above the floor."""
+        """Return the reason why the memory is below the floor; '' if it is above."""
         shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
-        # What holds most of the prompt is about it, however many memories are.
+        # A memory with most of the prompt is about it, however many such memories there are.
         is_most = coverage(hit) >= MOST and len(shared) >= RARE_SHARED
         rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
         rare = shared.intersection(rare_words)
@@ -190,7 +191,7 @@ class Part:
         )
         # In scripts without spaces half of the pairs stand across words.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement is found by the words of what it replaced.
+        # A replacement is found by the words of the replaced memory.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -202,8 +203,8 @@ class Part:
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the topics of the prompt that a memory holds, without its project's name, which
-        says nothing about it.
+        """Return the topics of the prompt in a memory, without the name of its project, which says
+        nothing about it.
         """
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
@@ -228,7 +229,7 @@ class Part:
 
 
 def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
-    """Return the memories that share a word with a part, with their share of its weight."""
+    """Return the memories that share a word with a part, with their coverage of the part."""
     wanted = concepts.concepts(part)
     matching = {
         hit.id: [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems[hit.id])]
@@ -236,9 +237,8 @@ def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) ->
     }
     weights = weights_of(wanted, [sum(1 << i for i in some) for some in matching.values() if some])
     return {
-        hit.id: hit._replace(
-            metadata={
-                **hit.metadata,
+        hit.id: hit.marked(
+            {
                 "coverage": sum(weights[i] for i in matching[hit.id]),
                 "matched": [wanted[i].text for i in matching[hit.id]],
             }
@@ -249,13 +249,13 @@ def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) ->
 
 
 def _stems(hit: Hit) -> Set[str]:
-    """Return the stems of what a memory says, and of the words of a prompt that it stands for."""
+    """Return the stems of a memory's words, and of the words of the prompt that matched it."""
     texts = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
     return concepts.stems_of(" ".join(texts)).union(map(stem, hit.metadata.get("matched", ())))
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
-    """Return the words of the prompt that few of these memories hold."""
+    """Return the words of the prompt that are in few of these memories."""
     counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
@@ -279,7 +279,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), and no hit holds any."""
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), and no hit has any."""
     names = [
         hint
         for hint in query.entity_hints

@@ -5,6 +5,7 @@ one budget in turns, each with its best first.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from memory_fabric.errors import DeadlinePassed, FabricError
@@ -43,7 +44,7 @@ MAX_TASKS = 8
 ENOUGH = 2
 # A shorter line has hardly any text next to its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# Records that hold until changed come first for a kind, then the other results of its work.
+# Types that are in force until changed come first for a kind, then other results of its work.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
@@ -64,8 +65,8 @@ def for_agent(
 ) -> tuple[list[Hit], int]:
     """Return the hits for a starting agent, shortened to the budget, and that budget in characters.
 
-    `tasks` may be its own; `ask` returns the hits of a text above the floor, best first. A memory
-    scoped to domains gives its kind only records of these.
+    `tasks` may be its own; `ask` returns the hits of a text above the floor, best first. If memory
+    is scoped to domains, the records for its kind are from these.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -125,10 +126,9 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield the questions for a task, if each accepts strong hits only, and how many hits make it
-    unnecessary. First its subject, then its few words of description, which only count if all are
-    met. The whole of a long task takes the most time, so it is asked last, and only if no other
-    task needs the time.
+    """Yield the questions for a task, each with True if only strong hits count, and the number of
+    hits that make it unnecessary: first its subject, then its short description. The whole of a
+    long task takes the most time, so it comes last, and only if no other task needs the time.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -141,14 +141,8 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
     """Return a test for hits that are certainly relevant to a question asked now."""
-    queries: dict[str, Query] = {}
-
-    def strong(hit: Hit, question: str) -> bool:
-        if question not in queries:
-            queries[question] = parse(question, now=now, plain=True)
-        return is_strong(hit, queries[question])
-
-    return strong
+    query_of = cache(partial(parse, now=now, plain=True))
+    return lambda hit, question: is_strong(hit, query_of(question))
 
 
 def is_strong(hit: Hit, query: Query) -> bool:
@@ -297,8 +291,8 @@ SEARCHING_WORDS = frozenset(
 
 
 class Kind(NamedTuple):
-    """The terms and domain of an agent type; without any, only its task is recalled for. `domain`
-    is that of memories from agents of this kind. Agents that `searches` only look for files.
+    """The terms of an agent type, and the domain of memories from such agents; if both are empty,
+    recall uses only its task. An agent that `searches` only looks for files.
     """
 
     name: str
@@ -310,10 +304,9 @@ class Kind(NamedTuple):
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
     """Return the kind of an agent type, by the terms that the user `stated`, else by its name.
 
-    Its domain is `domain`, from config.toml, else that of its name. `plugin:Code_Reviewer` is
+    `domain`, from config.toml, comes before the domain of its name. `plugin:Code_Reviewer` is
     looked up by this name, as `code-reviewer`, and by the words of that. Stated terms are used
-    unchanged, also for an agent that searches; if they are empty, nothing is recalled but for its
-    task.
+    unchanged, also for an agent that searches; if they are empty, recall uses only its task.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)

@@ -1,6 +1,6 @@
-"""Selection of what hooks inject: only records certainly relevant to the prompt, none twice.
+"""Selection of the memories that hooks inject: only certainly relevant records, none twice.
 
-Past turns are told only to a prompt that asks for them, relations only to a question about
+Past turns are injected only for a prompt that asks for them, relations only for a question about
 relations. `floor` decides which records a prompt is about.
 """
 
@@ -20,14 +20,14 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# The most facts for a prompt; one more, if it is about so many subjects; and the most past turns.
+# The most facts for a prompt, the most for one about several subjects, and the most past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# The ledger's name of a record that was told as contradicting a prompt, which MEMORY.md or the
-# session's start may have told before.
+# The prefix of the ledger's name for a record that was shown as contradicting a prompt. MEMORY.md
+# or the session's start may have shown the record before.
 CONFLICT = "conflict:"
 SAID_HERE = "said in this very session"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
@@ -41,15 +41,15 @@ FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 
 
-# The words by which a prompt asks for the past; asked for at several steps of one prompt.
+# The words by which a prompt asks for the past; several steps of one prompt need them.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
     """Return the query of a prompt, without the words by which it asks for earlier sessions.
 
-    All its words are searched for; names, times and requests are those of what a person wrote, not
-    of a log beside it. The graph is walked only for a question about relations.
+    All its words are searched for; names, times and requests come only from text that a person
+    wrote, not from a log next to it. The graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -62,19 +62,19 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may show what has failed: many lines, or a long one with an error."""
+    """Return True if a prompt may show a failure: many lines, or a long one with an error."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Mark the current records that contradict what the prompt asks for."""
+    """Mark the current records that contradict a request of the prompt."""
     if is_paste(query.text):
         return list(hits)
     clauses = requests(query.asked)
     return [
-        hit._replace(metadata={**hit.metadata, "conflict": True})
+        hit.marked({"conflict": True})
         if hit.source == "records" and not hit.metadata.get("over") and contradicts(hit, clauses)
         else hit
         for hit in hits
@@ -87,11 +87,10 @@ def sources_for(query: Query) -> frozenset[str]:
 
 
 class Known(TypedDict, total=False):
-    """Memories that the model of a session knows already.
+    """Memories in the context of a session.
 
-    `seen` are ids of hits that it was given, `shown` ids of records that MEMORY.md shows. It knows
-    the statements of the session `here`, unless they are older than `since`, its last compaction
-    (ISO 8601 or '').
+    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. The context also has the
+    statements of the session `here` after `since`, its last compaction (ISO 8601 or '').
     """
 
     seen: Container[str]
@@ -103,8 +102,8 @@ class Known(TypedDict, total=False):
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
     """Return the hits that this prompt is certainly about, in the same order; often none.
 
-    Outdated memories count only if the question asks for the past; of past turns, not the one in
-    which a record was stated that is among the hits or known already.
+    Outdated memories count only if the question asks for the past, and a past turn not if it states
+    a record among the hits.
     """
     if is_silent(query):
         return []
@@ -122,7 +121,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Local records are saved to be returned, and those of tools may never have been shown.
+    # Local records are meant to be returned, and records of tools may never have been shown.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -158,16 +157,14 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    What contradicts the prompt comes first, then the best hit for each of its subjects; of the
-    others, those far less relevant than the best own hit are left out. Shared ones follow the
-    facts, as many as their share (`within_share`).
+    Contradictions to the prompt come first, then the best hit for each of its subjects; other hits
+    far below the best own one are left out. The share (`within_share`) of shared ones follows.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # The first hit, and each that shares with the prompt what no hit before it shares: a name, or
-    # two words that say what the prompt is about.
+    # The first hit, and each later one that shares a new name, or two new topics, with the prompt.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []
@@ -200,7 +197,7 @@ def is_silent(query: Query) -> bool:
 
 
 def states(text: str, statement: str) -> bool:
-    """Return True if a text holds (nearly) all words of a statement."""
+    """Return True if a text has (nearly) all words of a statement."""
     own = content_stems(statement)
     return bool(own) and _holds(content_stems(text), own)
 
@@ -214,14 +211,14 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
 
 
-# Types of records that say what is done, and the trust of those that count nothing against it.
+# Types of records that may contradict a request, and the trust of records that never do.
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
-# "Sin", "sans" and "sem" are left out: they deny a part of what is asked for, not all of it.
+# Without "sin", "sans" and "sem", which deny only a part of a request.
 NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
 NEGATORS |= frozenset("without без avoid stop mai".split())
-# Words behind which a record names what it rejects.
+# Words before the rejected alternative of a record.
 _INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"), ("en", "lugar", "de"),
             ("en", "vez", "de"), ("em", "vez", "de"), ("au", "lieu", "de"), ("invece", "di"),
             ("statt",), ("anstatt",), ("anstelle", "von"), ("вместо",))  # fmt: skip
@@ -231,7 +228,7 @@ _MODALS = STOPWORDS | frozenset(
     usar usa usen utiliser utilise utilisez verwenden verwende verwendet benutzen nutzen usare
     используй использовать gebruik gebruiken""".split()
 )
-# Verbs and prepositions right before what is used.
+# Verbs and prepositions right before the name of a thing that is used.
 _USING = frozenset(
     """use uses using install add adopt switch migrate move run try with via through
     usa usar use usemos usá usando instala instalar con mit nutze nutzen benutze verwende
@@ -239,13 +236,13 @@ _USING = frozenset(
     используй использовать установи поставь gebruik met użyj""".split()
 )
 _BEFORE = 3
-# Verbs of change may stand further before what is used: "move product photos over to Thumbor".
+# Verbs of change may come earlier before the name: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
 _SUBCOMMANDS = frozenset(
     "add audit build ci create exec init install publish remove run start test uninstall update "
     "upgrade".split()
 )
-# Words before what a choice is limited to; it is then no choice against others' use of the same.
+# Words before the scope of a choice; it is no choice against uses outside of its scope.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 _GENERIC = frozenset(
     "project projects repo repository code codebase app everything everywhere place all new".split()
@@ -270,7 +267,7 @@ def requests(text: str) -> list[Sentence]:
 
 
 def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
-    """Return True if a record says that something these sentences ask for is not done."""
+    """Return True if a record forbids or rejects something that these sentences ask for."""
     about = hit.metadata
     if about.get("type") not in KINDS or about.get("trust") in UNTRUSTED:
         return False
@@ -302,14 +299,14 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
 
 
 def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the content words behind the negation of each clause of a record."""
+    """Yield the content words after the negation of each clause of a record."""
     for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
             clause_words = words(clause)
             at = next((i for i, word in enumerate(clause_words) if word in NEGATORS), -1)
             if at < 0:
                 continue
-            # "is never seeded": what is not done stands before it, too.
+            # "the shop is never seeded": words before the negation count, too.
             behind = [w for w in clause_words[at + 1 :] if w not in _MODALS and w not in NEGATORS]
             before = [w for w in clause_words[:at] if w not in _MODALS and w not in NEGATORS]
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
@@ -318,7 +315,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of what a choice is about: GraphQL for the mobile API, and nothing else."""
+    """Return the stems of a choice's subject: mobile API of "GraphQL for the mobile API"."""
     out = {word for name in rejected for word in name}.union(_MODALS, _GENERIC, _SCOPES)
     return frozenset(stem(word) for word in said if word not in out)
 

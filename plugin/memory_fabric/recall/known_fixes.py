@@ -1,9 +1,9 @@
 """Fixes on record whose symptom is in a text: the output of a command, or a prompt.
 
-A fix is told only for what is distinctive in its symptom. Words that every failure has ("error",
-"npm ERR!", "not found") weigh nothing, ordinary words little, names and error codes most. There are
-three ways to match, surest first: the error line that the failure had; a phrase that the record
-quotes; and several distinctive words of the record close together.
+Only distinctive words of a symptom find a fix. Words of every failure ("error", "npm ERR!", "not
+found") weigh nothing, ordinary words little, names and error codes most. There are three ways to
+match, surest first: the error line of the failure; a phrase that the record quotes; and several
+distinctive words of the record close together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -21,12 +21,12 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-# What strangers or other programs stated is found when asked for, but told of no failure.
+# Fixes of strangers or other programs are found by questions, but not shown for failures.
 TRUSTED = frozenset(("user", "assistant"))
 # The newest fixes of each database are compared, with both ends of the text.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
-# A word in more lines says nothing about this failure.
+# A word in more lines than this says nothing about the failure.
 MAX_PLACES = 40
 # Lines that are read together for words that stand close.
 WINDOW_LINES = 3
@@ -36,7 +36,7 @@ TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
 # Two words that follow each other in both texts say more than each alone, with a number most.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# Of an error line so much must be there; a line of little weight must say nothing else.
+# The share of an error line that must be there; a line of little weight must have nothing else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -55,10 +55,10 @@ _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
 class _Text(NamedTuple):
-    """The distinct lines of a text, each as its words, and the places of each word.
+    """The distinct lines of a text, each as its words, and the numbers of the lines of each word.
 
-    `telling` are the words that a symptom shares with it if it is there at all, `rare` those in few
-    places that the failed command does not have.
+    A symptom in the text shares at least one of the `telling` words with it. `rare` words are in
+    few lines and not in the failed command.
     """
 
     lines: tuple[tuple[str, ...], ...]
@@ -72,9 +72,9 @@ def matching(
 ) -> list[Record]:
     """Return at most two wanted fixes whose symptom is in a text, surest first; usually none.
 
-    Words of the `command` that failed count nothing, since every failure of it has them. `wanted`
-    is asked of each fix whose symptom is there; the record has no more than id, session and time
-    beside what was compared. Raises StoreUnavailable, DeadlinePassed.
+    Words of the failed `command` count nothing, since all its failures have them. `wanted` gets
+    each fix with a matching symptom, with the fields of `records.newest_fixes`. Raises
+    StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
     fixes = [record for record in newest if record.trust in TRUSTED]
@@ -199,7 +199,7 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
 def _near(
     place: int, weights: Mapping[str, float], pairs: Set[tuple[str, str]], text: _Text
 ) -> float:
-    """Return the weight of these words in the lines from this place on; 0 if it is too little."""
+    """Return the weight of these words in the lines from `place` on; 0 if it is too little."""
     lines = text.lines[place : place + WINDOW_LINES]
     near_words = {word for line in lines for word in line if word in weights}
     weight = sum(weights[word] for word in near_words)
@@ -219,8 +219,8 @@ def _names(error: str) -> set[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in small letters; behind a symbol with its place, as
-    `notifications/listByUser`, the symbol alone. All separators are alike.
+    """Return the words of a text in small letters, all separators alike; after a qualified symbol
+    such as `notifications/listByUser` the symbol alone.
     """
     return [low for _, low in _spelled(text)]
 
@@ -247,8 +247,8 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Return the words of a text that weigh something, or those `among` these, with their weight. A
-    name is known by its case, so that the heaviest form of a word counts.
+    """Return the words of a text with a weight, or those `among` these, with their weights. Names
+    are recognised by their case, so that the heaviest form of a word counts.
     """
     weights: dict[str, float] = {}
     for word, low in _spelled(text):

@@ -1,11 +1,10 @@
 """Names and events that words of a question mean.
 
-A name is meant by an alias, or by a spelling mistake in it; an event dates a question: "before the
-migration".
+A name is meant by an alias or a misspelling; an event dates a question: "before the migration".
 
-A word is taken for a misspelt name only if no text of the memory holds it, if it is no ordinary
+A word counts as a misspelt name only if no text of the memory contains it, if it is no ordinary
 word, and if exactly one known name is near enough: one edit (a letter more, less or different, or
-two letters swapped) for a word of five letters, two for one of eight.
+two letters swapped) for a word of five letters, two edits for one of eight.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,23 +49,15 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
         and not (term in names or term in TECHNOLOGIES or term in PATTERNS or term.isdigit())
     ]
     unknown = _unusual(vague)[:MAX_ASKED] if readers else []
-    for reader in readers:  # words that no text of these stores holds
+    for reader in readers:  # words that are in no text of these stores
         held = reader.rows_with(unknown, EVERY_SOURCE) if unknown else {}
         unknown = [term for term in unknown if term not in held]
-    # The technologies and patterns with the first letter of each word, as (key, name).
-    own_names: dict[str, list[tuple[str, str]]] = {word: [] for word in unknown}
-    by_letter: dict[str, list[str]] = {}
-    for word in unknown:
-        by_letter.setdefault(word[0], []).append(word)
-    for table in (TECHNOLOGIES, PATTERNS) if unknown else ():
-        for key, name in table.items():
-            for word in by_letter.get(key[0], ()):
-                own_names[word].append((key, name))
+    listed_names = [*TECHNOLOGIES.items(), *PATTERNS.items()] if unknown else []
     for word in unknown:
         most = 2 if len(word) >= TWO_EDITS_CHARS else 1
-        like = [pair for reader in readers for pair in reader.names_like(word, most)]
-        name = _misspelt(word, [*own_names[word], *like], most)
-        if name:
+        pairs = [(key, name) for key, name in listed_names if key[0] == word[0]]
+        pairs += [pair for reader in readers for pair in reader.names_like(word, most)]
+        if name := _misspelt(word, pairs, most):
             names[word] = name
     if not names:
         return query
@@ -95,7 +86,7 @@ def edits(one: str, other: str, most: int) -> int:
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
-    """Return the one of these names (key, name) that is near to a word; '' for none or several."""
+    """Return the only one of these (key, name) pairs near to a word; '' for none or several."""
     letters = set(word)
     near: dict[str, int] = {}
     for key, name in names:

@@ -1,6 +1,6 @@
 """Conversion of candidates to hits in normal form (BR-2), most relevant first.
 
-`metadata["coverage"]` is the share of the question's weight that the text holds (see `relevance`).
+`metadata["coverage"]` is the share of the question's weight in the text (see `relevance`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,11 @@ def normalize(
 ) -> list[Hit]:
     """Return hits in normal form, most relevant first.
 
-    Candidates that miss an exact phrase or hold an excluded word are left out. `now` (ISO 8601)
+    Candidates without an exact phrase or with an excluded word are left out. `now` (ISO 8601)
     resolves times such as "last week". With `wide` synonyms of the question's words count; with
-    `explain` the metadata holds the `parts` of each relevance. `sessions` are scores of sessions
-    that the question carries on (0-1). With `most`, only that many memories of each source are
-    returned (`best_of_each_source`), and all hits of each: to make all into hits would take longer
-    than to measure them.
+    `explain` the metadata has the `parts` of each relevance. `sessions` are scores (0-1) of
+    sessions that the question continues. With `most`, only that many memories of each source are
+    returned (`best_of_each_source`), with all their hits: making hits takes longer than measuring.
     """
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
@@ -51,8 +50,7 @@ def normalize(
         # Several candidates may be of one memory: a record and its observations.
         same: dict[str, list[Measured]] = {}
         measured.sort(key=lambda one: one.candidate.id)
-        measured.sort(key=lambda one: one.candidate.timestamp, reverse=True)
-        measured.sort(key=_relevance, reverse=True)
+        measured.sort(key=lambda one: (_relevance(one), one.candidate.timestamp), reverse=True)
         for item in measured:
             same.setdefault(item.candidate.id, []).append(item)
         memories = best_of_each_source(same.values(), most, _origin)
@@ -79,7 +77,9 @@ def best_of_each_source(
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
-    """Return the source of a memory, a record before its copies, and True if it is shared."""
+    """Return the source of a memory, "records" if one of its copies is a record, and True if it is
+    shared.
+    """
     told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
     return told.source, told.metadata.get("trust") == FOREIGN
 
@@ -87,8 +87,7 @@ def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
     """Sort the hits by relevance, then newer first, then by id to be deterministic."""
     ordered = sorted(hits, key=lambda hit: hit.id)
-    ordered.sort(key=lambda hit: hit.timestamp, reverse=True)
-    ordered.sort(key=lambda hit: hit.relevance, reverse=True)
+    ordered.sort(key=lambda hit: (hit.relevance, hit.timestamp), reverse=True)
     return ordered
 
 
@@ -164,7 +163,7 @@ FILLERS = frozenset(
     just my now our please really simply so surely that the then this was we were will would you
     your""".split()
 )
-# One word for a duty stands for another.
+# All words for a duty count as one.
 _DUTY = "must"
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
@@ -180,8 +179,19 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
     """
     by_id: dict[str, Hit] = {}
     for hit in hits:
-        copy = by_id.get(hit.id)
-        by_id[hit.id] = hit if copy is None else _copies_joined(copy, hit)
+        first = by_id.setdefault(hit.id, hit)
+        if first is hit:
+            continue
+        spoken = hit if hit.source == "records" and first.source != "records" else first
+        by_id[hit.id] = spoken._replace(
+            relevance=max(first.relevance, hit.relevance),
+            entities=tuple(dict.fromkeys(spoken.entities + first.entities + hit.entities)),
+            metadata={
+                **spoken.metadata,
+                "coverage": max(coverage(first), coverage(hit)),
+                "matched": list(dict.fromkeys((*matched(first), *matched(hit)))),
+            },
+        )
     return list(by_id.values())
 
 
@@ -194,9 +204,7 @@ def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
         if by_entity.setdefault(id_, hit) is not hit and hit.text != by_entity[id_].text:
             other_texts.setdefault(id_, []).append(hit.text)
     return [
-        hit._replace(metadata={**hit.metadata, "also_observed": other_texts[id_]})
-        if id_ in other_texts
-        else hit
+        hit.marked({"also_observed": other_texts[id_]}) if id_ in other_texts else hit
         for id_, hit in by_entity.items()
     ]
 
@@ -234,9 +242,9 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits of nearly the same words are one statement; one may add a little. A
-    different word, a denial, a number, a single letter or a name makes them two; `loosely` only a
-    denial, a number or a single letter.
+    """Return True if two hits of nearly the same words are one statement; one may have more words.
+    A difference in a word of both, a denial, a number, a letter or a name makes them two;
+    `loosely` only in a denial, a number or a letter.
     """
     if is_superseded(a) != is_superseded(b):
         return False
@@ -250,7 +258,7 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
 
 
 def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Return True for a word that makes two statements of two texts if only one has it."""
+    """Return True for a word that makes two texts different statements if only one has it."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -271,26 +279,13 @@ def public_id(hit: Hit) -> str:
     return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
 
-def _copies_joined(first: Hit, other: Hit) -> Hit:
-    spoken = other if other.source == "records" and first.source != "records" else first
-    return spoken._replace(
-        relevance=max(first.relevance, other.relevance),
-        entities=tuple(dict.fromkeys(spoken.entities + first.entities + other.entities)),
-        metadata={
-            **spoken.metadata,
-            "coverage": max(coverage(first), coverage(other)),
-            "matched": list(dict.fromkeys((*matched(first), *matched(other)))),
-        },
-    )
-
-
 def coverage(hit: Hit) -> float:
-    """Return the share of the question's weight that a hit holds."""
+    """Return the share of the question's weight in a hit."""
     return float(hit.metadata.get("coverage", 0.0))
 
 
 def matched(hit: Hit) -> Sequence[str]:
-    """Return the words of the question that a hit holds."""
+    """Return the words of the question in a hit."""
     return tuple(hit.metadata.get("matched") or ())
 
 
@@ -314,9 +309,7 @@ def _merged(kept: Hit, other: Hit) -> Hit:
     metadata |= {prefix + "id": other.id, prefix + "timestamp": other.timestamp}
     is_own_turn = (kept.source == "episodes") != (other.source == "episodes")
     is_same_source = is_own_turn and kept.metadata.get("session") == other.metadata.get("session")
-    unsure = (
-        is_of_others(kept) or is_of_others(other) or is_superseded(kept) or is_superseded(other)
-    )
+    unsure = any(is_of_others(hit) or is_superseded(hit) for hit in (kept, other))
     if not (unsure or is_same_source):
         metadata["cross_validated"] = True
     return kept._replace(

@@ -1,8 +1,7 @@
-"""Old work: the earlier task that a new one is nearly, in one line.
+"""Old work: the task of an earlier session that is similar to a new one, in one line.
 
-A task is found by the words that hardly any other session has: a description of the same work in
-other words keeps its names and its subject. All the words of its session count, since the answer
-names files and causes.
+Such a task is found by words of hardly any other session: another description of the same work has
+the same names and subject. All words of its session count, since the answer names files and causes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,21 +18,21 @@ from memory_fabric.store.conversations import sessions as conversations
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
-# The name of a told task in the ledger, and the share of the sessions that hold a rare word.
+# The prefix of a task's name in the ledger, and the largest share of sessions with a rare word.
 TASK, RARE_SHARE = "task:", 0.2
 # A prompt and an earlier task share at least this many rare words, and this share of the prompt's
 # topics; an ordinary word counts for less than a name.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# The share of the prompt's weight that a session holds; more where few sessions tell what is rare.
+# The least share of the prompt's weight in a session; more if there are few sessions to compare.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-# The next session holds at most this share of the rare words' weight.
+# The second best session has at most this share of the rare words' weight.
 NEXT = 0.6
-# In a search of so many turns the sessions are compared; it is made for a prompt with two words
-# that at most so many turns hold.
+# The turns of the search by which sessions are compared. It needs RARE words of the prompt, each in
+# at most FEW_TURNS turns.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
-# The types of records that tell how a task ended.
+# The types of records that state the end of a task.
 ENDS = ("solution", "decision")
 MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
 
@@ -54,12 +53,12 @@ def told(
     told_hits: Sequence[Hit],
     is_known: Callable[[str], bool],
 ) -> Hit | None:
-    """Return the earlier task that the prompt almost repeats, in one line: what it was, how it
-    ended, its files. Return None if no task matches for certain, or if the session already knows
-    the record of its end.
+    """Return the earlier task that the prompt almost repeats, in one line: its request, its end,
+    its files. Return None if no task matches for certain, or if the session knows the record of its
+    end.
 
-    `turns_of` finds past turns for a query; `told_hits` are shown beside the task and not repeated
-    in it.
+    `turns_of` finds past turns for a query; `told_hits` are shown with the task, which does not
+    repeat them.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -88,7 +87,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # It would bring back what was replaced, or it was no task, but what a record says.
+    # It would bring back a replaced record, or its request is only the statement of a record.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):
@@ -99,8 +98,8 @@ def told(
 
 
 def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
-    """Return the task of another session that the prompt is nearly; None if it is none for certain.
-    `hits` are turns of other sessions, best first; there are so many `sessions` in all.
+    """Return the task of another session that the prompt almost repeats; None if that is uncertain.
+    `hits` are turns of other sessions, best first; `sessions` is the number of all sessions.
     """
     topics = {c.text for c in concepts.concepts(query) if c.strength >= SPECIFIC}
     turns: dict[str, list[Hit]] = {}
@@ -136,7 +135,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
 
 
 def line(asked: str, ended: str, files: Sequence[str]) -> str:
-    """Return what an old task was, how it ended, and its files."""
+    """Return the line about an old task: its request, its end and its files."""
     text = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
     text += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
     names = [path.replace("\\", "/") for path in dict.fromkeys(files)]
@@ -154,11 +153,11 @@ def closing(answer: str, rare: Sequence[str]) -> str:
 
 
 def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
-    """Return the topics that turns hold."""
+    """Return the topics in turns."""
     return {term for hit in turns for term in hit.metadata.get("matched", ())}.intersection(topics)
 
 
 def _whole(words: Iterable[str]) -> tuple[str, ...]:
-    """Return words without those that are parts of others: a name counts once."""
+    """Return the words that are no parts of others, so that a name counts once."""
     ordered = sorted(set(words))
     return tuple(w for w in ordered if not any(w != other and w in other for other in ordered))

@@ -32,7 +32,7 @@ from memory_fabric.text import (
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
-# Of so many words the store says which are rare (retrieve.with_rarest_terms).
+# The most words, of which the store finds the rare ones (retrieve.with_rarest_terms).
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 # A longer name is pasted data.
 MAX_NAME_CHARS = 80
@@ -105,7 +105,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     phrases = excluded = unasked = unread = tuple[str, ...]()
     if not plain:
         if ":" in text or "@global" in text:
-            from memory_fabric.recall.filters import in_text  # late: few texts hold any
+            from memory_fabric.recall.filters import in_text  # late: few texts have any
 
             question, filters, depth, global_only, unread = in_text(text, now)
         question, phrases = _phrases(question)
@@ -164,8 +164,8 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the content words in order, without those of agents' names and those that are parts
-    of names that are known as a whole: JavaScript is not Java.
+    """Return the content words in order, without agents' names and parts of known names: JavaScript
+    is not Java.
     """
     for agent in agents:
         text = re.sub(re.escape(agent), " ", text, flags=re.IGNORECASE)
@@ -198,8 +198,8 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
 def _name_at(
     tokens: Sequence[str], keys: Sequence[str], at: int, *, first: bool
 ) -> tuple[str, int]:
-    """Return the name that begins at this token, or '', and the number of tokens to advance. `keys`
-    are those of the tokens; `first` means that a sentence begins here.
+    """Return the name that begins at this token, or '', and the number of tokens to skip. `keys`
+    are the `name_key`s of the tokens; `first` means that a sentence begins here.
     """
     for count in (3, 2):
         if at + count <= len(tokens):
@@ -312,7 +312,7 @@ def _unasked(tokens: list[str], at: int) -> int:
 # A paste is recognised by its shape: this many lines, most of them not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 PASTED_LINES = 7
-# A sentence of fewer content words is read with the one before it.
+# A sentence of fewer content words is joined with the previous one.
 SENTENCE_TERMS = 3
 # More content words are hardly about one thing.
 WINDOW_TERMS = 32
@@ -320,7 +320,7 @@ _ENDS = ".;!?\n。！？；"
 
 
 def may_hold_a_log(text: str) -> bool:
-    """Return True if a prompt has so many lines that it may show what has failed."""
+    """Return True if a prompt has enough lines to contain a log of a failure."""
     return text.count("\n") >= PASTED_LINES
 
 
@@ -333,7 +333,7 @@ def is_paste(text: str) -> bool:
 
 
 def written(text: str) -> str:
-    """Return the lines of a prompt that a person wrote; of a paste, the paragraphs beside it."""
+    """Return the lines of a prompt that a person wrote; of a paste, its paragraphs of prose."""
     if not may_hold_a_log(text):
         return text
     if not is_paste(text):
@@ -360,7 +360,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
     yield text[start:], "."
 
 
-@lru_cache(4)  # relevance and the floor ask for those of the same message
+@lru_cache(4)  # relevance and the floor need those of the same message
 def split(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the sentences of a text, and True if it has more content words than WINDOW_TERMS."""
     found: list[str] = []

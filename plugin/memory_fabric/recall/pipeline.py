@@ -67,7 +67,7 @@ GUESSED = "read as a question about the domain"
 TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
 NOTHING_UNDER = "nothing was found under the filter"
 EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
-# The key of a hit's metadata: ids of older ones that it is told instead of.
+# The key of a hit's metadata: ids of older hits that it is shown instead of.
 STANDS_FOR = "stands_for"
 
 
@@ -107,11 +107,11 @@ class Fabric(RequestContext):
     ) -> Answer:
         """Return the best memories for a question, at most `limit`; the newest for an empty one.
 
-        `filters` and those in the text must both match; `as_of` (ISO 8601) overrides the one in the
-        text. With a `depth` (1 to 3) the graph is walked that far from the names in the question,
-        even if it does not ask for relations. With `explain` each hit's metadata holds the `parts`
-        of its relevance and of its score. A domain that the question names explicitly limits it,
-        too. Raises DeadlinePassed.
+        `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides the time in
+        the text. With a `depth` (1 to 3) the graph is walked that far from the names in the
+        question, even if it does not ask for relations. With `explain` each hit's metadata has the
+        `parts` of its relevance and of its score. A domain that the question names explicitly also
+        limits it. Raises DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: no prompt has any
 
@@ -141,16 +141,18 @@ class Fabric(RequestContext):
         shown_query = answer.query._replace(filters=query.filters)
         from memory_fabric.recall.answering import with_times  # late: no prompt shows any
 
-        hits = tuple(mark_hits(with_times(answer.hits, inner.memory), self.memory))
-        return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
+        marked = mark_hits(with_times(answer.hits, inner.memory), self.memory)
+        # By the current rules: a row may be older than a rule.
+        hits = tuple(map(_without_secrets, marked))
+        return answer._replace(query=shown_query, notes=notes, hits=hits)
 
     def _asked(
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-        """Return the question with the filters in it and those given separately (`beside`), those
-        that exclude each other, and notes on its reading. Without a filter of domains it is limited
-        to a domain that it names explicitly, and to those that can be read here, if these are not
-        all.
+        """Return the question with its own filters and the separate ones (`beside`), the filters
+        that exclude each other, and notes on its reading. Without a filter of domains, a domain
+        that it names explicitly is the filter, else the domains that can be read here if that is
+        not all.
         """
         # late: no prompt has any
         from memory_fabric.recall.agent_domains import named
@@ -177,8 +179,8 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Return the hits to inject for a prompt, best first (inject.choose), but for those that
-        are `known`. Raises DeadlinePassed.
+        """Return the hits to inject for a prompt, best first (inject.choose), without the `known`
+        memories. Raises DeadlinePassed.
         """
         query = self.query_of_prompt(text)
         if inject.is_silent(query):
@@ -204,7 +206,7 @@ class Fabric(RequestContext):
                 is_said = is_own and fix.created_at > known.get("since", "")
                 return not is_said and not _is_known(fix.id, known)
 
-            # late: few prompts hold a log
+            # late: few prompts have a log
             from memory_fabric.recall import known_fixes
             from memory_fabric.recall.for_agents import hit_of
 
@@ -212,10 +214,7 @@ class Fabric(RequestContext):
             fixes = [hit_of(record) for record in records]
             fix_ids = {hit.id for hit in fixes}
             candidates = [
-                *(
-                    hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True})
-                    for hit in fixes
-                ),
+                *(hit._replace(relevance=1.0).marked({"symptom": True}) for hit in fixes),
                 *(hit for hit in candidates if hit.id not in fix_ids),
             ]
         hits = inject.above_floor(candidates, query, **known)
@@ -226,7 +225,7 @@ class Fabric(RequestContext):
         if query.past:
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
-        # What was told before stands for what it contradicts, unless that has more trust.
+        # A newer record replaces the hits that it contradicts, unless they have more trust.
         chosen_ids = {hit.id for hit in chosen}
         added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
         shown_hits: list[Hit] = []
@@ -235,16 +234,14 @@ class Fabric(RequestContext):
             if any(_trust(one) >= _trust(hit) for one in newer):
                 at = next(place for place, one in enumerate(shown_hits) if one.id == newer[0].id)
                 ids = (*shown_hits[at].metadata.get(STANDS_FOR, ()), hit.id)
-                shown_hits[at] = shown_hits[at]._replace(
-                    metadata={**shown_hits[at].metadata, STANDS_FOR: ids}
-                )
+                shown_hits[at] = shown_hits[at].marked({STANDS_FOR: ids})
             else:
                 shown_hits.append(hit)
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, the older ones of a subject behind what contradicts them since, which is
-        added where it is not among them.
+        """Return the hits with each one after the newer records that contradict it; missing ones
+        are added.
         """
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
@@ -266,15 +263,15 @@ class Fabric(RequestContext):
             hit = hit._replace(metadata={**about, **hit.metadata})
             newer.append(hit._replace(relevance=old.relevance, score=old.score))
         ordered = newer_first([*hits, *newer])
-        # Those that turn out to be the older ones were not asked for.
+        # Added records that are older than another one are not needed.
         hit_ids, before = {hit.id for hit in hits}, SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def _old_task(
         self, text: str, session: str, told: Sequence[Hit], known: inject.Known
     ) -> list[Hit]:
-        """Return the old task that a prompt is nearly (old_tasks.told); empty if there is none for
-        certain, if it is known, or past turns are told anyway.
+        """Return the similar task of an earlier session (old_tasks.told); empty if there is none
+        for certain, if the session knows it, or if past turns are shown anyway.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
@@ -292,7 +289,7 @@ class Fabric(RequestContext):
         return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
 
     def in_named_domain(self, text: str) -> "Fabric":
-        """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
+        """Return a pipeline scoped to the domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self
         from memory_fabric.recall.agent_domains import named  # late: few prompts have the word
@@ -306,8 +303,8 @@ class Fabric(RequestContext):
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return the query of a prompt with the words that the memory knows best, and the names
-        that these mean; unchanged if it is silent (inject.is_silent). Raises DeadlinePassed.
+        """Return the query of a prompt with its rarest words, and the names that they mean;
+        unchanged if it is silent (inject.is_silent). Raises DeadlinePassed.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
@@ -323,11 +320,11 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # There may be more of them.
+        # There may be more memories with these words.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= terms_of_few_records(query, self.memory.readers())
         marked = [
-            hit._replace(metadata={**hit.metadata, RARE: rare & {*hit.metadata["matched"]}})
+            hit.marked({RARE: rare & {*hit.metadata["matched"]}})
             for hit in mark_stale(candidates, self.now)
         ]
         return inject.with_conflicts(marked, query)
@@ -337,8 +334,9 @@ class Fabric(RequestContext):
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
-        If the prompt names a domain explicitly, only memories of that, under its label. One that
-        `begins` the work of its session is also told the old task that it is nearly.
+        If the prompt names a domain explicitly, it has only memories of that domain, with a label.
+        A prompt that `begins` the work of its session also gets a similar task of an earlier
+        session.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
@@ -384,7 +382,7 @@ class Fabric(RequestContext):
             notes = (f"nothing holds {quoted}: searched for the words instead",)
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
-        from memory_fabric.recall import answering  # late: prompts are given no turns and no rest
+        from memory_fabric.recall import answering  # late: not for prompts
 
         found = one_of_each_entity(found)
         worth = answering.worth_ranking(found, limit + REFERENCED_EXTRA)
@@ -480,13 +478,8 @@ def _trust(hit: Hit) -> int:
 # The factor by which more candidates are read, since some may be left out.
 SPARE = 10
 
-# The metadata of a hit that people or tools have written.
+# The metadata of hits that people or tools have written.
 SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")
-
-
-def without_secrets(answer: Answer) -> Answer:
-    """Redact the answer by the current rules, since a row may be older than a rule."""
-    return answer._replace(hits=tuple(map(_without_secrets, answer.hits)))
 
 
 def _without_secrets(hit: Hit) -> Hit:

@@ -30,7 +30,7 @@ CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
 MOST_AUTHORITY = CROSS_VALIDATED
 # The factor of a replaced memory, which ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
-# A turn ranks below a record that is about as relevant: the record says what it came to.
+# A turn ranks below a record of similar relevance: the record states the result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 # The types that a question's intent asks for (parse.INTENTS). They count as more relevant by
@@ -48,14 +48,13 @@ ASKED_TYPES = {
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
     """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
 
-    If the question asks for the `past`, replaced memories count as much as current ones; those of
-    the kind that its `intent` asks for count a little more.
+    If the question asks for the `past`, replaced memories count as much as current ones. Memories
+    of the kind that its `intent` asks for count a little more.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
     scored.sort(key=lambda hit: hit.id)
-    scored.sort(key=lambda hit: hit.timestamp, reverse=True)
-    scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
+    scored.sort(key=lambda hit: (hit.score, hit.relevance, hit.timestamp), reverse=True)
     return scored
 
 
@@ -74,7 +73,7 @@ def with_score_parts(
         values = (*_summands(hit, now, most, intent), _factor(hit, now, past))
         named_values = zip(("recency", "relevance", "authority", "times"), values, strict=True)
         parts = {name: round(value, 4) for name, value in named_values}
-        scored.append(hit._replace(metadata={**hit.metadata, "score_parts": parts}))
+        scored.append(hit.marked({"score_parts": parts}))
     return scored
 
 
@@ -124,11 +123,11 @@ def boost(
 ) -> list[Hit]:
     """Raise the relevance of every hit that names an entity known from elsewhere, up to 1.0.
 
-    A record names those of its text and its list, if the graph relates them by more than its own
-    relations; an observation those of its text beside its own entity. A raised hit carries
-    `cross_referenced` and the relations of the named entities; every hit carries those of its own
-    entities. An entity without relations raises no hit (measured: names that occur everywhere cost
-    2 points of recall). Order and length are kept; the next stage ranks.
+    A record names the entities in its text and its list, if the graph has relations of them beyond
+    the record's own; an observation names the entities in its text except its own. A raised hit
+    gets the mark `cross_referenced` and the relations of the named entities; every hit gets the
+    relations of its own entities. An entity without relations raises no hit (measured: names that
+    occur everywhere cost 2 points of recall). Order and length stay; the next stage ranks.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
@@ -183,12 +182,12 @@ class Similarity(Protocol):
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return the similarity of hits, −1 to 1, by id, as far as it is known."""
+        """Return the similarity of hits by id, −1 to 1; unknown ones are missing."""
 
 
 # Measured on development conversations; half or double of it is still a gain.
 WEIGHT = 1.5
-# Turns say less of what they mean than what was written down.
+# The words of turns express their meaning less than those of records.
 TURN_WEIGHT = 1.0
 # The candidates of one source; later hits would not move to the top.
 MEASURED = 200
@@ -224,15 +223,15 @@ def _moved(hit: Hit, similarity: float | None) -> Hit:
 
 # Candidates of each table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-# So many times more are looked for where filters or domains leave some out.
+# The factor for the number of candidates if filters or domains leave some out.
 SPARE = 10
 
 
 def near(
     query: Query, memory: Memory, known: Sequence[Candidate], session: str, similarity: Similarity
 ) -> list[Candidate]:
-    """Return candidates whose meaning is near to the question, without those that are known. Their
-    bm25 is 0. A question for an exact phrase has none. Raises DeadlinePassed.
+    """Return candidates whose meaning is near to the question, except `known` ones, with bm25 0;
+    none for a question with an exact phrase. Raises DeadlinePassed.
     """
     if query.phrases:
         return []

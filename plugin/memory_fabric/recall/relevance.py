@@ -1,11 +1,11 @@
 """The relevance of a candidate, as a sum of parts measured on long conversations.
 
 Relevance = 1 − e^(−1.3 · raw). Raw adds the match of the question's words (bm25, and the share of
-the question that the text holds), the context of the text (neighbouring turns, the best of its
-session or entity), and the match of the request (a name, a time, a kind of answer).
+the question in the text), the context of the text (neighbouring turns, the best of its session or
+entity), and the match of the request (a name, a time, a kind of answer).
 
-`covered` is the absolute part alone: the share of the question's weight that the text holds. It
-does not depend on bm25, which is about 0 in stores of a few rows, so floors use it.
+`covered` is the absolute part alone: the share of the question's weight in the text. It does not
+depend on bm25, which is about 0 in stores of a few rows, so floors use it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory_fabric.text import mask_reader, name_key, stem, words
 # Tuned on development conversations; halving or doubling one of them costs a point or less.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
-# The share of a word that a synonym of it counts.
+# The weight of a synonym, relative to the word.
 NEAR_SHARE = 0.6
 # The neighbouring turns share this weight: an answer belongs to the question before it.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
@@ -39,7 +39,7 @@ UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
 # A long turn counts as its best passage.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
-# The share of a turn's own relevance if its session is what is asked for.
+# The weight of a turn's own relevance if the question continues a session.
 TURN_SHARE = 0.05
 NO_SESSIONS: Mapping[str, float] = {}
 # Smooths the rarity of words where a store has only a handful of candidates.
@@ -55,12 +55,13 @@ _NUMBER_WORDS = frozenset(
 
 
 class Measured:
-    """A candidate with its concepts and those of its neighbours (as bits), and the parts of its
-    relevance.
+    """A candidate with the parts of its relevance. `mask` are its concepts as bits, `before` and
+    `after` those of the neighbouring turns, `passages` those of its passages.
+
+    The words of the predecessor that it `replaces` count as its own. `is_exact` is True for a row
+    of the entity if the question is just its name.
     """
 
-    # Concepts of the turns beside it, and those of its passages; the predecessor whose words count
-    # as its own; True for a row of the entity that the question just names.
     before = after = 0
     passages: tuple[int, ...] = ()
     replaces, is_exact = "", False
@@ -112,8 +113,8 @@ def measure(
     """Measure all parts of every candidate's relevance; the order is kept.
 
     `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
-    words count. `sessions` are scores of sessions that the question carries on; with them a turn
-    weighs little beside its session.
+    words count. `sessions` are scores of sessions that the question continues; with them the
+    session of a turn outweighs the turn.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -159,7 +160,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # A prompt is not given turns, and does not wait for their passages.
+            # Prompts get no turns, and need not wait for their passages.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -179,8 +180,8 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to its concepts as bits. Bit i means that the text holds
-    concept i, bit n + i that it holds a synonym of it.
+    """Return a function from a text to its concepts as bits: bit i for concept i, bit n + i for a
+    synonym of it.
     """
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
@@ -193,8 +194,8 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return the weight of each concept: its strength times its rarity among the candidates whose
-    concepts these bits are; sum 1.
+    """Return the weight of each concept, sum 1: its strength times its rarity among the candidates
+    with these `masks` of concepts.
     """
     count = len(masks) + PRIOR_CANDIDATES
     holding = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
@@ -212,7 +213,7 @@ def _add_words(
     places: Sequence[Sequence[int]],
 ) -> None:
     """Score the words of each candidate, of its predecessors, and of the neighbouring turns.
-    `places` are the sentences of a long message that hold each concept: a memory is about one.
+    `places` are the sentences of a long message with each concept: a memory is about one of them.
     """
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0

@@ -78,7 +78,7 @@ def hit_line(hit: models.Hit) -> str:
     limit = MAX_EPISODE_CHARS if is_turn else MAX_TEXT_CHARS
     why, words = str(about.get("why") or ""), words_of(hit)
     if words:
-        # They are whole or not told: a cut could turn them.
+        # The user's words are shown whole: a cut could change their sense.
         limit = max(limit, len(words) + 2)
         text = models.words_first(words, one_line(hit.text), why, limit)
         return memory_line(marks, text, "", own_names, (limit, 0), about=about)
@@ -86,7 +86,7 @@ def hit_line(hit: models.Hit) -> str:
 
 
 def words_of(hit: models.Hit) -> str:
-    """Return the user's words that are on record for a note; '' where none are."""
+    """Return the user's words on record for a note; '' if there are none."""
     is_users = hit.metadata.get("trust") == "user"
     return one_line(str(hit.metadata.get(models.QUOTATION) or "")) if is_users else ""
 
@@ -172,9 +172,8 @@ def memory_line(
 ) -> str:
     """Return `- [mark · mark] text — because why (names)`.
 
-    `limits` are those of the text and of its reason, in characters. A reason that the text says,
-    names without a word of their own, and paths are left out. `about` may tell files that have
-    changed since.
+    `limits` are the most characters of the text and of its reason. A reason that repeats the text,
+    names without a word of their own, and paths are left out. `about` may name changed files.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
@@ -222,9 +221,9 @@ NOT_YET = {"superseded_by": "", "valid_to": ""}
 def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
     """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
 
-    An unknown time gives None days, and is not stale; neither are pinned records, nor those that
-    the user confirmed since. `over` means
-    replaced, or past its validity. A later replacement is not linked.
+    A memory of an unknown time has None days and is not stale, nor is a pinned record, or one that
+    the user confirmed since. `over` means replaced, or past its validity. A replacement after `now`
+    is not linked.
     """
     marked = []
     for hit in hits:
@@ -242,13 +241,13 @@ def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
 
 
 def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
-    """Return True if this type is stale after this number of days, or after its own limit."""
+    """Return True if a memory of this type is stale after `days`, by its or the own limit."""
     limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
 
 
 def limit_days(kind: str, own_limit: int | None = None) -> int | None:
-    """Return the days after which this type is stale; None if it never is, whatever the limit."""
+    """Return the days after which this type is stale; None if it never is."""
     limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
     return limit if limit is None or own_limit is None else own_limit
 
@@ -267,26 +266,20 @@ def kind_of(hit: models.Hit) -> str:
 def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
     """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
-    from memory_fabric.store.projects import file_states  # late: not where nothing is told
+    from memory_fabric.store.projects import file_states  # late: most prompts show nothing
 
     changes = file_states.changed(memory, ids) if ids else {}
-    if not changes:
-        return list(hits)
     return [
-        hit._replace(metadata={**hit.metadata, models.CHANGED_FILES: changes[id_]})
-        if id_ in changes
-        else hit
+        hit.marked({models.CHANGED_FILES: changes[id_]}) if id_ in changes else hit
         for hit, id_ in zip(hits, ids, strict=True)
     ]
 
 
 def mark_records(records: Sequence[models.Record], memory: Memory) -> list[models.Record]:
-    """Return the records, to be told and not stored, with their changed files in the evidence."""
-    from memory_fabric.store.projects import file_states  # late: not where nothing is told
+    """Return the records with their changed files in the evidence, to show but not to store."""
+    from memory_fabric.store.projects import file_states  # late: most prompts show nothing
 
     changes = file_states.changed(memory, [record.id for record in records])
-    if not changes:
-        return list(records)
     return [
         record._replace(evidence={**record.evidence, models.CHANGED_FILES: changes[record.id]})
         if record.id in changes
@@ -296,7 +289,7 @@ def mark_records(records: Sequence[models.Record], memory: Memory) -> list[model
 
 
 def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
-    """Return the hits with each one behind the newer ones that contradict it, and marked so."""
+    """Return the hits, each after the newer ones that contradict it, with a mark."""
     by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
     newer = models.newer_than(
         {
@@ -317,7 +310,7 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
             placed.setdefault(by_record[id_].id, by_record[id_])
         placed.setdefault(hit.id, hit)
     return [
-        hit._replace(metadata={**hit.metadata, models.SAID_BEFORE: newer[id_]})
+        hit.marked({models.SAID_BEFORE: newer[id_]})
         if hit.source == "records" and (id_ := str(hit.metadata.get("record"))) in newer
         else hit
         for hit in placed.values()
@@ -332,16 +325,15 @@ def said_before(about: Mapping[str, object]) -> str:
 
 Claim = TypeVar("Claim")
 
-# The shares of the places, of all others together and of one author, beside one's own memories.
-TOGETHER, EACH = 1 / 3, 1 / 5
-# The share of one author where nothing of one's own is told.
-EACH_ALONE = 1 / 2
+# The shares of all others together and of one author, if own memories are shown, too, and the share
+# of one author if not.
+TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return the first claims of others that fit in their share of the places, in order."""
+    """Return the first claims of others within their share of all `places`, in order."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The request context, which every handler is given: memory, time and agent."""
+"""The request context of handlers: memory, time and agent."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:  # isolation is rare
 class RequestContext:
     """One memory at one time; `now` is ISO 8601 in UTC. `pipeline.Fabric` adds recall to it.
 
-    `agent_type` is that of the agent that speaks and reads here; empty for a session without one.
-    If config.toml isolates it, `memory` is limited to what it may see (`visible_to`). `launched`
-    are the settings with which its session was started, if in another folder. `is_past` means that
-    an old session is read: its records have its times, and the folder as it is now proves nothing.
+    `agent_type` is the type of the speaking and reading agent; empty for a session without one. If
+    config.toml isolates it, `memory` is limited to its view (`visible_to`). `launched` are the
+    settings with which its session was started, if in another folder. `is_past` means that an old
+    session is read: its records get its times, and the present folder proves nothing.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RequestContext:
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of what a session of this agent says."""
+        """Return the provenance of statements in a session of this agent."""
         return Provenance(
             source, trust=trust, session=session, agent=self.agent_type, domain=self.domain.name
         )

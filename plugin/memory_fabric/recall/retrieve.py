@@ -28,18 +28,19 @@ Row = TypeVar("Row")
 EVERYTHING = search.EVERYTHING
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
-# Of more words in a message those are searched for that the fewest rows hold; for a prompt, which
-# waits, fewer.
+# The most words of a message that are searched for, those in the fewest rows; fewer for a prompt,
+# which waits.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
-# The sources of a question, and those of a prompt: records, and what tools wrote of what it names.
+# The sources of a question, and of a prompt: records, and observations of the entities that it
+# names.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
 # The number of paths whose edges are hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
-# The most paths that a prompt is told whole.
+# The most paths that a prompt gets whole.
 MAX_PATHS_TOLD = 2
 # The most entities from which relations are followed for one question.
 MAX_STARTS = 4
@@ -108,8 +109,8 @@ def retrieve(
 def with_rarest_terms(
     query: Query, readers: Sequence[Reader], sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
-    """Return the query with at most so many terms: the rarest that the sources hold, then, if there
-    is room, those that they do not hold. A failing store counts nothing.
+    """Return the query with at most `most` terms: the rarest in the sources, then, if there is
+    room, terms that are in none. A failing store counts nothing.
     """
     if len(query.terms) <= most:
         return query
@@ -125,7 +126,7 @@ def with_rarest_terms(
 
 
 def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
-    """Return the terms of a query that few records hold, in any of their spellings."""
+    """Return the terms of a query that are in few records, in any of their spellings."""
     wanted = concepts.concepts(query)
     spellings = [spelling for concept in wanted for spelling in concept.spellings]
     counts = [reader.rows_with(spellings, ("records",)) for reader in readers]
@@ -198,7 +199,7 @@ def _near(
     session: str,
     failures: list[str],
 ) -> list[Candidate]:
-    """Return texts with only synonyms of the words; their bm25 counts 0, as it is about others."""
+    """Return texts with only synonyms of the words, with bm25 0, which is about other words."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -326,7 +327,7 @@ def valid_at(query: Query) -> str:
 
 
 def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> list[str]:
-    """Return the entities that the question names, else those with the closest names."""
+    """Return the entities that the question names, else the entities with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
@@ -388,7 +389,7 @@ def walk(
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return at most twenty paths: those that name most of the question first, then longer ones."""
+    """Return at most twenty paths, first by the words of the question in them, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -400,8 +401,8 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
     """Return the paths of several relations that a question asks for: it names each relation, or
-    two things on the way, or asks what a change of the first one affects. Those that name the most
-    things leave the others out.
+    two entities on the way, or asks for the effects of a change. Only the paths with the most named
+    entities are returned.
 
     `names` are the keys of all possible names in the question.
     """

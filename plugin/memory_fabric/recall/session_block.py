@@ -47,14 +47,15 @@ BY_NOTE = "noted by the assistant"
 # Words that were typed say little without the sentence that was noted of them.
 MAX_CAPTION_CHARS = 320
 # The shares of the characters that open questions, rules, decisions, and facts with fixes have in
-# any case; what they leave goes to the first of them that needs it. Others' records get the rest.
+# any case; unused ones go to the first of them that needs it. Others' records get the rest.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records are about the same if they share so many content words, and so much of the shorter.
+# Two records are about the same if they share this number of content words, and share of the
+# shorter.
 SAME_WORDS, SAME_SHARE = 2, 0.6
-# Of two facts or fixes of one session with so many shared words the later one knows more.
+# Of two facts or fixes of one session with these shared words the later one replaces the earlier.
 LATER_WORDS, LATER_SHARE = 4, 0.45
 TRUSTED = ("user", models.AGREED)
-# Words that turn what a sentence says, in some languages; content words leave them out.
+# Denials in some languages; they are no content words.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
@@ -149,8 +150,8 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines of the records that fit, by their places, and the characters left. Each kind
-    has its share; the reasons of the lines fill the rest, the first ones first.
+    """Return the lines of the records that fit, by their places, and the remaining characters. Each
+    kind has its share; the reasons of the first lines fill the rest.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
@@ -171,7 +172,7 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for place_id, other in above.items():  # the words of a folded line are in the one above
+    for place_id, other in above.items():  # a folded line refers to the words in the one above
         if id(other) not in lines and ABOVE in lines.get(place_id, ""):
             del lines[place_id]
     placed = {place.record.id for place in by_key.values()}
@@ -187,7 +188,7 @@ def _fitted(
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
     """Return the lines that fit into `chars_left` characters, in the order of the parts. Every part
-    is given its share first, then the parts get the rest by their rank.
+    gets its share first; then the parts get the rest by their rank.
     """
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
@@ -219,7 +220,7 @@ def record_line(
     first = [models.shown_type(record.type)]
     first += [models.stated_at(record)[:10] or "undated"] if dated else []
     first += [render.low_trust_of(record), *marks, short_id(record.id)]
-    # The name of the project and of a file tell nothing.
+    # The names of the project and of files say nothing.
     own = name_key(record.project)
     names = [
         entity.name
@@ -228,7 +229,7 @@ def record_line(
     ]
     words = models.users_words(record)
     if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
-        # A request or an error that was pasted does not say what was found.
+        # The user's request or pasted error does not state the fact or the fix.
         first.insert(-1, BY_NOTE)
         words = ""
     # Of the assistant's sentence about the user's words there are whole sentences.
@@ -243,11 +244,8 @@ def trust_of(record: models.Record) -> str:
     """
     if record.pinned:
         return "user"
-    return (
-        models.AGREED
-        if record.trust == "assistant" and record.evidence.get(models.AGREED)
-        else record.trust
-    )
+    is_agreed = record.trust == "assistant" and record.evidence.get(models.AGREED)
+    return models.AGREED if is_agreed else record.trust
 
 
 def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> list[models.Record]:
@@ -267,7 +265,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     ordered = sorted(current.values(), key=rank, reverse=True)
-    # Each one behind the newer ones that contradict it, and marked so.
+    # Each one comes after the newer ones that contradict it, and gets a mark.
     newer = models.newer_records(ordered)
     by_id = {record.id: record for record in ordered}
     placed: dict[str, models.Record] = {}
@@ -279,10 +277,9 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return the first records, at most so many, of which none says less than another one.
-
-    A record says less if all its content words, with the same denials, are in one that has at
-    least its trust and says as much of the reason.
+    """Return at most `most` records, without those that say less than another one: all their
+    content words, with the same denials, are in a record of at least the same trust, with a reason
+    if they have one.
     """
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     kept = [
@@ -300,7 +297,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
-    """Return the records without those on whose subject the same session stated another later."""
+    """Return the records except earlier ones of the same session on the same subject."""
     stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: models.Record, record: models.Record) -> bool:
@@ -323,8 +320,8 @@ def _says_all(record: models.Record, other: models.Record) -> bool:
 
 
 def still_new(records: Iterable[models.Record], known: Collection[str]) -> list[models.Record]:
-    """Return the records that are not known, without older ones of a subject whose newer one is:
-    to tell them alone would take it back.
+    """Return the records that are not known, except those that a known newer one contradicts: shown
+    alone they would take it back.
     """
     return [
         record
@@ -352,9 +349,9 @@ class _Place(NamedTuple):
 
 
 def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
-    """Return the records in the order in which they are told. Records about the same subject are
-    together, the newer one first, with their dates; one that a newer one contradicts names it. One
-    that is old for its type says so, and when it was stated.
+    """Return the records in the order of the block. Records about the same subject are together,
+    the newer one first, with dates; a contradicted record names the newer one. A record that is old
+    for its type is marked as stale, with its date.
     """
     places = []
     stems = {record.id: content_stems(record.what) for record in records}
@@ -384,8 +381,8 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
-    """Return the records under a heading, in groups with headings of their own or '': those that
-    the user stands behind, then the others; only rules and decisions are told apart so.
+    """Return the records under a heading, in groups with headings of their own or '': first the
+    user's, then the others. Only rules and decisions are grouped.
     """
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []

@@ -1,1 +1,1 @@
-"""Notes: the lines in which the assistant writes down what was settled."""
+"""Notes: lines in which the assistant writes down decisions, rules, facts and fixes."""

@@ -1,6 +1,6 @@
 """Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`.
 
-The prompt hook does them itself, without the assistant, and its notice names what was done.
+The prompt hook runs them itself, without the assistant, and its notice states the outcome.
 """
 
 from memory_fabric.capture import edit
@@ -26,15 +26,15 @@ MAX_SHOWN_CHARS = 160
 MAX_MEANT = 3
 # An argument with fewer characters and without a digit may be a word: `keep face`.
 SURE_CHARS = 8
-# The sources of notes: one and the statement whose place it took are one change.
+# The sources of notes: a note and its deletion of the statement that it replaced are one change.
 NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command; return what was done, or why not, as one sentence for the user.
+    """Run a command; return its outcome, or the reason against it, as one sentence for the user.
 
-    `refused` says why it must not be done. Returns '' for words that mean nothing in memory, or
-    may mean something else: they are for the assistant.
+    `refused` is a reason not to run it. Return '' for words that mean nothing in memory, or may
+    mean something else: they are for the assistant.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -63,8 +63,8 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records that a command means: by an id, by the words of one, or without either
-    the only one that is open in a session, if the assistant has not just asked something.
+    """Return the records that a command means: by an id or the words of a record; without either,
+    the only open record of the session, unless the assistant has just asked something.
     """
     if argument:
         is_words = " " in argument
@@ -81,7 +81,7 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
     """Return, for the assistant, the records that words to memory may mean; '' if none fits.
-    Without content: this session's newest to `forget`, what is open to `keep` or `replace`.
+    Without content: to `forget` this session's newest, to `keep` or `replace` the open ones.
     """
     if content_stems(argument):
         records = matching(memory, argument)
@@ -108,7 +108,7 @@ def _switch_notes(memory: Memory, on: bool) -> str:
 
 
 def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
-    """Set what a bound rule does, or lift it."""
+    """Set the effect of a bound rule, or lift it."""
     old = edit.editable(memory, record.id)
     new = effects.set_by_user(old.record, verb, by.at or timestamp())
     if new != old.record:

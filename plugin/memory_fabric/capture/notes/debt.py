@@ -1,5 +1,5 @@
-"""Review debt: what was heard and nobody noted, for the next sessions' assistant; contradictions
-of the user's records, for the user; and what other sessions' notes closed, for both.
+"""Review debt: statements without a note, for the assistant of the next sessions; contradictions of
+the user's records, for the user; and records that other sessions' notes closed, for both.
 """
 
 import time
@@ -13,7 +13,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # At most this many candidates are shown in one session, and each this many times, plus once for
-# each further session in which it is said.
+# each further session that repeats it.
 MAX_SHOWN, MAX_TIMES = 3, 2
 # The starts of a session at which they are shown.
 SOURCES = ("startup", "clear")
@@ -33,7 +33,7 @@ _CONTRADICTORY = (
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )
-# What this session said or was shown, and is open.
+# Open records that this session stated or was shown.
 _OPEN_HERE = (
     f"{CURRENT} AND scope <> 'local' AND (session = ? OR EXISTS (SELECT 1 FROM injections AS i "
     f"WHERE i.session = ? AND i.memory = '{ID}' || records.id)) AND (status = 'candidate' "
@@ -42,10 +42,10 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """Candidates to note or drop, and records of which each contradicts older ones: those of the
-    assistant, and those (`asked`) of which the user decides.
+    """Candidates to note or drop, and records that contradict older ones: of the assistant, and
+    (`asked`) those on which the user decides.
 
-    `closed` are records that other sessions' notes closed, with what replaced them and the time.
+    `closed` are records that other sessions' notes closed, with their replacements and the time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -55,7 +55,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ledger's names for what is shown."""
+        """The ledger's names for the shown debt."""
         pairs = (*self.contradictory, *self.asked)
         records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)
@@ -73,8 +73,9 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return what to show: candidates said again in other sessions first, then the newest.
-    Contradictory records come before candidates; at most three of both together.
+    """Return the debt to show: at most three contradictory records and candidates together.
+
+    Contradictory records come first, then candidates that other sessions repeated, then the newest.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
@@ -93,8 +94,8 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
-    """Return the candidates that a session said or was shown, and its contradictory records, each
-    with the older one that it contradicts.
+    """Return the candidates that a session stated or was shown, and its contradictory records, each
+    with the older one.
     """
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]
@@ -102,8 +103,8 @@ def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]
 
 
 def text(debt: Debt) -> str:
-    """Return the review debt as lines for the assistant: what was closed, contradictions, and
-    candidates to note or drop. '' if there is none.
+    """Return the review debt as lines for the assistant: closed records, contradictions, and
+    candidates to note or drop; '' if there is none.
     """
     lines = [f"{line}." for line in debt.closed_lines]
     lines += [

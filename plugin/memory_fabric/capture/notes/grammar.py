@@ -1,13 +1,13 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`.
 
-A note is one whole line outside code fences. A wrapped line is joined with the next one only if
-that begins with a field's name, closes the quotation of `From:`, or is indented deeper while the
-note so far does not end a sentence. Nothing is joined across an empty line, another note, a list
-item, a heading or a fence, so that no prose gets into a note.
+A note is one whole line outside code blocks. The next line continues it only if that line begins
+with a field's name, closes the quotation of `From:`, or is indented deeper while the note so far
+does not end a sentence. Nothing is joined across an empty line, another note, a list item, a
+heading or a code block, so that no prose gets into a note.
 
-A note without its markdown has at most 600 characters, its fields included, and with the quotation
-1,000; a longer one is not shortened, since a cut may change its sense. Longer texts are not
-searched for fields, so that the time is linear in the text.
+A note has at most 600 characters without markdown and quotation, and 1,000 with the quotation. A
+longer note is not shortened, since a cut may change its sense. Longer texts are not searched for
+fields, so that the time is linear in the text.
 """
 
 import re
@@ -74,11 +74,11 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
 class Note(NamedTuple):
-    """One note, its markdown removed.
+    """One note without its markdown.
 
     `text` is the sentence without the fields, `instead_of` an id or words, `quotation` the words
     of `From:` without the outer quotation marks. `From: [id]` names a candidate instead. `when`
-    holds what `First:` says, too; that is a field only behind `When:`.
+    also holds the value of `First:`, which is a field only after `When:`.
     """
 
     kind: str
@@ -93,8 +93,8 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Notes of a text, ids or words of `Dropped:`, the sentences of notes that are too long, and
-    the number of lines that do not parse.
+    """The notes in a text, the ids or words after `Dropped:`, the sentences of notes that are too
+    long, and the number of lines that look like notes and cannot be read.
     """
 
     notes: tuple[Note, ...] = ()
@@ -151,10 +151,11 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of the text; empty ones for those in fences and in injected blocks. A fence
-    with a language inside another one is nested, although CommonMark does not nest them: models
-    write it so, and a line too many in a fence is safer than one too few. A fence that is not
-    closed ends with its blockquote or with the text.
+    """Return the lines of the text, with empty lines for code blocks and injected blocks.
+
+    A code block with a language inside another one is nested. CommonMark does not nest them, but
+    models write them so, and to skip a line too many is safer than one too few. A code block that
+    is not closed ends with its blockquote or with the text.
     """
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
@@ -178,7 +179,9 @@ def _shown(text: str) -> list[str]:
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
-    """Open or close a fence if the line is one; `fences` has marks and depth of the open fences."""
+    """Return True if the line opens or closes a code block; update `fences`, the markers and
+    quotation depths of the open blocks.
+    """
     if fences and depth != fences[-1][1]:
         return False
     item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
@@ -194,8 +197,8 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield kind ("" for `Dropped:`) and text of each note; the text of an unread note is empty.
-    Joined lines keep their breaks, since a field may begin after one.
+    """Yield the kind ("" for `Dropped:`) and the text of each note; an unreadable note has no text.
+    Joined lines keep their line breaks, since a field may begin after one.
     """
     at = 0
     while at < len(lines):
@@ -222,7 +225,7 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _body(line: str, label: re.Match[str]) -> str:
-    """Return the text behind the label, without the emphasis around it or around the line."""
+    """Return the text after the label, without emphasis marks around it or around the line."""
     lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
     text = after + line[label.end() :].strip()
@@ -309,7 +312,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins at the end of a sentence; behind a field a quotation after it is enough.
+        # A field begins at the end of a sentence; after a field, a quotation is enough.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -323,8 +326,8 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the place of the mark that closes a quotation which begins the value, or 0. It is the
-    first one before the end or a further field; if there is none, the last one.
+    """Return the index of the mark that closes the quotation at the start of the value, or 0: the
+    first such mark before the end or before another field, else the last one.
     """
     closing = _CLOSINGS[value[0]]
     last = 0
@@ -363,7 +366,7 @@ def _value(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return a value without the quotation marks or code marks around the whole of it."""
+    """Return a value without quotation or code marks around it."""
     text = _value(text)
     if len(text) > 1 and text[0] in _CLOSINGS and text[-1] in _CLOSINGS[text[0]]:
         inner = text[1:-1]

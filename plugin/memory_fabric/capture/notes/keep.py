@@ -1,4 +1,4 @@
-"""Notes of a turn stored as records: trust by their quotation, and what they replace."""
+"""Notes of a turn as records: their trust by quotations, and the records that they replace."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from memory_fabric.store.operations import tombstones
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
-# At most this many notes of one turn are kept, since a pasted specification may hold many.
+# At most this many notes of one turn are kept, since a pasted specification may have many.
 MAX_NOTES = 20
 # A summary repeats a note if at least this share of their words is common.
 SAME_FROM = 0.8
@@ -36,13 +36,13 @@ NOTED = "noted"
 
 
 class Said(NamedTuple):
-    """The prompts that the session's user typed, newest first, and what the assistant said `before`
-    the newest.
+    """The user's typed prompts of a session, newest first, and the assistant's message `before` the
+    newest.
 
-    `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
+    `checked` is False where no quotation earns the user's trust: in an unattended or SDK session.
     `at` is the time at which the notes were written, if that was earlier than now. `is_past` means
     that an old session is read: its notes have their own time, and close nothing that was stated
-    after it.
+    later.
     """
 
     prompts: tuple[Prompt, ...] = ()
@@ -57,10 +57,11 @@ class Said(NamedTuple):
 
 
 class Earned(NamedTuple):
-    """The trust of a note by the user's words, these words, and the sentences `quoted` of them.
+    """The trust that a note earns by the user's words, these words with their context, and the
+    `quoted` sentences alone.
 
-    `agreed` is the assistant's proposal with the user's answer, where they only agreed to it; `at`
-    is the time of the words. `candidate` is the one that the note names. `is_staged` means that no
+    `agreed` is the assistant's proposal with the user's answer, if they only agreed to it; `at` is
+    the time of the words. `candidate` is the record that the note names. `is_staged` means that no
     entry of the transcript has shown yet that a person typed the words.
     """
 
@@ -73,8 +74,10 @@ class Earned(NamedTuple):
     is_staged: bool = False
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return the evidence of a note: kind, words, and its fields, with what nobody typed."""
-        # Of those without an entry only the quoted one, with which the record is raised.
+        """Return the evidence of a note: its kind, its fields, the user's words, and the parts of
+        `When:` that nobody typed.
+        """
+        # Of the prompts without an entry only the quoted one, with which the record is raised.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -106,12 +109,12 @@ def keep(
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of one turn; return what became of each.
 
-    The results are added to `into` one by one, so that it has them, too, if the time of the event
-    is over before the last note: then DeadlinePassed is raised.
+    The results are added to `into` one by one, so that they are there even if DeadlinePassed is
+    raised before the last note.
 
-    Identical lines count once. A note that holds only a secret, is too long or was forgotten, and
-    those beyond the limit, are lost, and named. One that repeats what is known, or that does not
-    parse, makes nothing. Raises StoreUnavailable if a note could not even be queued.
+    Identical lines count once. A note that contains only a secret, is too long or was forgotten,
+    and those beyond the limit, are reported as lost. A note that repeats a known record, or cannot
+    be read, adds nothing. Raises StoreUnavailable if a note could not even be queued.
     """
     notes: dict[tuple[str, str], Note] = {}
     dropped: dict[str, None] = {}
@@ -145,12 +148,12 @@ def keep(
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept | None:
-    behind = earned(memory, note, said)
-    candidate = behind.candidate
-    by = by._replace(trust=behind.trust if by.trust == "user" else by.trust)
+    from_user = earned(memory, note, said)
+    candidate = from_user.candidate
+    by = by._replace(trust=from_user.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
-    everywhere = note.everywhere and by.trust == "user" and says_everywhere(behind.quoted)
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(from_user.quoted)
     record = statement(
         text,
         type=note.kind,
@@ -164,20 +167,22 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         id=ids.new_id(),
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
-        evidence=behind.evidence(note, said),
-        valid_from=behind.at,
+        evidence=from_user.evidence(note, said),
+        valid_from=from_user.at,
     )
     targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    if _was_undone(memory, new, said):
+    # The note was undone since: its turn is read again, late.
+    key = remembering.key_sum(new)
+    if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
-    reasons = [(old, replaced.refusal(memory, new, behind.quoted, old)) for old in targets]
+    reasons = [(old, replaced.refusal(memory, new, from_user.quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
-        for stated in replaced.said_again(memory, behind.words, by, record):
+        for stated in replaced.said_again(memory, from_user.words, by, record):
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
@@ -187,30 +192,30 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         for old in contrary
         if old.session == by.session
         and not said.precedes(old)
-        and not replaced.refusal(memory, new, behind.quoted, old)
+        and not replaced.refusal(memory, new, from_user.quoted, old)
     ]
     closing += refuted
     against += [old for old in contrary if old not in refuted]
-    if by.source == "compaction" and _was_noted(memory, record, behind.words, by.session):
+    if by.source == "compaction" and _was_noted(memory, record, from_user.words, by.session):
         return None
     if _is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
     if candidate is not None:
         _take_place_of(memory, candidate, by)
-    # Words that the user typed in this session count, whatever the assistant was told.
-    echo = (candidate is not None or not behind.words) and _was_told(memory, record, by)
+    # The user's own words in this session count, whatever the assistant was shown.
+    echo = (candidate is not None or not from_user.words) and _was_told(memory, record, by)
     past = said.at if said.is_past else ""
     ids_closed = [old.id for old in closing]
     stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
     if stored is None:
         return Kept(lost=text)
-    is_said = behind.words or behind.agreed or not said.checked
+    is_said = from_user.words or from_user.agreed or not said.checked
     unsaid = "" if is_said else without_secrets(note.quotation)
     refused = [(replaced.line(old), reason) for old, reason in reasons if reason]
     unknown = "" if meant_records else replaced.id_in(note.instead_of)
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
-    is_read = same_form(behind.words) == same_form(note.quotation)
+    is_read = same_form(from_user.words) == same_form(note.quotation)
     return Kept(
         stored,
         is_new,
@@ -218,10 +223,10 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         tuple(against),
         tuple(refused),
         unsaid,
-        quoted=behind.quoted,
-        unread=without_secrets("" if is_read else behind.words or behind.agreed),
+        quoted=from_user.quoted,
+        unread=without_secrets("" if is_read else from_user.words or from_user.agreed),
         only_here=note.everywhere and not everywhere,
-        earlier=replaced.earlier(memory, stored, [*meant_records, *contrary], behind.quoted)
+        earlier=replaced.earlier(memory, stored, [*meant_records, *contrary], from_user.quoted)
         if is_new
         else (),
     )
@@ -254,7 +259,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
         agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
     is_staged = place.prompt.origin == prompts.STAGED
-    # Who only asks has settled nothing.
+    # A question settles nothing.
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
@@ -264,20 +269,18 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop; other ends, as "...", stay. It is
-    shown in lists, and before its reason.
+    """Return the sentence as one line without a final full stop, as lists show it and as its reason
+    follows it; other endings such as "..." stay.
     """
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
-    if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS:
-        return line
-    return shorter
+    return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
 
 
 def _was_noted(memory: Memory, record: models.Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, though it may have been replaced or undone
-    since. A summary words it anew: the quotation is the same, or nearly all words and all numbers
-    are.
+    """Return True if the session noted this before, even if the note was replaced or undone since.
+
+    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
     """
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
@@ -299,14 +302,6 @@ def _was_noted(memory: Memory, record: models.Record, quotation: str, session: s
     return False
 
 
-def _was_undone(memory: Memory, new: models.Record, said: Said) -> bool:
-    """Return True if the words of a note that was written earlier were forgotten since, as by its
-    undo: its turn is read again, late.
-    """
-    key = remembering.key_sum(new)
-    return bool(said.at) and tombstones.were_forgotten(memory.databases(), key, said.at)
-
-
 def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:
     """Return True if this session was given the record: repeating the record is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
@@ -317,8 +312,8 @@ def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> b
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept | None:
-    """Close the record that a `Dropped:` line names. One with the user's trust is closed only
-    beside notes that quote (`quoted`) what the user said on the same subject.
+    """Close the record that a `Dropped:` line names. A record with the user's trust is closed only
+    if notes of the turn quote (`quoted`) the user on the same subject.
     """
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
@@ -348,9 +343,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
 
 
 def _is_queued(memory: Memory, record: models.Record, session: str) -> bool:
-    """Return True if this session has queued a record with the same words. Notes wait while the
-    graph cannot be written. The place that was read in the transcript cannot be saved then, so each
-    Stop reads them again.
+    """Return True if this session has queued a record with the same words. While the graph cannot
+    be written, the position in the transcript cannot be saved either, so that each Stop reads the
+    same notes again.
     """
     if not session:
         return False

@@ -1,8 +1,8 @@
-"""The texts that ask the assistant for notes, the sessions in which they are told, and the feedback
-to the writer of a turn's notes: one line beside the next prompt.
+"""The texts that ask the assistant for notes, the sessions that get them, and the feedback to the
+writer of a turn's notes: one line with the next prompt.
 
-A part of it is `[key, heading, text, told]`; a key is told once in a session, since a turn may be
-read twice: in its last message, and later in the transcript.
+A part of the feedback is `[key, heading, text, told]`. Each key is shown once in a session, since a
+turn may be read twice: in its last message, and later in the transcript.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from memory_fabric.text import cut, first_of, neutralised, one_line
 
 Part = list[str]
 
-# The same bytes in every session, so that the client's prompt cache holds them.
+# The same bytes in every session, for the client's prompt cache.
 PROTOCOL = f"""\
 Memory notes. End messages with a line per point later sessions need and code does not show \
 (mostly none), in the user's language: what they decided, ruled, corrected; what was set up or \
@@ -44,12 +44,12 @@ ONLY_HERE = "for this project only: no words of the user say everywhere"
 class Kept(NamedTuple):
     """The result for one note or `Dropped:` line.
 
-    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
-    `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
-    that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
-    the user that it quotes, `unread` those of the kept words if they say more than its line, or
-    what they agreed to. `only_here` means that `For: everywhere` was not granted. `earlier` are
-    records of other sessions on the same subject, which the note leaves as they are.
+    `record` is None for a dropped record. `replaced` records were closed, `contradicted` ones stay;
+    `refused` are the named records that were not closed, with reasons. `unsaid` is a quotation that
+    the user did not type, `lost` a line that was not kept. `quoted` are the quoted sentences of the
+    user, `unread` the stored words if they say more than the line, or the proposal that the user
+    agreed to. `only_here` means that `For: everywhere` was not granted. `earlier` are records of
+    other sessions on the same subject, which the note does not change.
     """
 
     record: Record | None = None
@@ -66,8 +66,8 @@ class Kept(NamedTuple):
 
 
 def is_told(settings: Settings) -> bool:
-    """Return True if this session is asked for notes: if a person reads the answers. The setting
-    `notes` decides otherwise: `on` asks always, `off` never.
+    """Return True if this session is asked for notes: if a person reads the answers, unless the
+    setting `notes` is `on` (always) or `off` (never).
     """
     if settings.notes != "auto":
         return settings.notes == "on" and settings.writes
@@ -85,7 +85,7 @@ def for_agent(settings: Settings, tasks: Sequence[str]) -> str:
 
 
 def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
-    """Return what a session is to be told of these notes; nothing of what it repeats of others."""
+    """Return the feedback to a session on these notes, without records of other sessions."""
     parts = []
     for result in kept:
         record, is_dropped = result.record, result.record is None

@@ -1,9 +1,9 @@
-"""The user's words behind a note: found in what they typed, and widened to all that turns them; and
-the one proposal of the assistant to which a short answer of the user agrees.
+"""The user's words behind a note: found in the prompts, and widened by the context that may change
+their sense; and the proposal of the assistant to which a short answer of the user agrees.
 
-Nothing here decides if the words say the note's sentence. They are kept and shown before it, with
-the paragraph in which they stand, so that a reader sees what was said. Only prompts are searched,
-never the transcript, without the parts that were marked as not typed.
+Nothing here decides if the words mean the note's sentence. They are stored and shown before it,
+with their paragraph, so that a reader can judge. Only prompts are searched, never the transcript,
+and without parts that were not typed.
 """
 
 from bisect import bisect_right
@@ -34,11 +34,11 @@ MIN_PART_WORDS, MAX_PARTS = 2, 4
 MAX_TYPED_CHARS = 256 << 10
 # A prompt up to this length is kept whole; of a longer prompt the paragraph, up to this length.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# The sentences before and behind a paragraph: whole ones of so many characters, at least one.
+# The characters of whole sentences before and after a paragraph, at least one sentence.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
 # A sentence of more characters is not kept, since it would have to be cut.
 MAX_SENTENCE_CHARS = 1000
-# Words found in more places than this are not kept: any place may add words that reverse them.
+# Words with more occurrences are not stored: any context of them may reverse the sense.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
 # Also between quotations: `"use pnpm" and "never npm"`.
@@ -69,11 +69,10 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation, widened, and their prompt; or why there are none.
+    """The user's words around a quotation, and their prompt; or the reason why there are none.
 
-    `quoted` are the sentences in which the quotation stands, without those around them.
-    An `answer` is words that only answer what the assistant proposed, or are too few to say
-    anything: they are no statement of the user's.
+    `quoted` are the sentences with the quotation, without their context. An `answer` only replies
+    to the assistant, or is too short: it is no statement of the user's.
     """
 
     words: str = ""
@@ -89,7 +88,7 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, an item of a list or a heading: its first sentence, and the one after its last.
+    """A paragraph, list item or heading, as the range of its sentences: `first` up to `end`.
     `level` is the indent of an item, or the number of signs of a heading.
     """
 
@@ -100,10 +99,10 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """A prompt as it is searched: its sentences, and all tokens joined.
+    """A prompt in the form in which it is searched: its sentences, and its tokens in one string.
 
-    `borders` are the places of the tokens' ends, `starts` those of the sentences. Joined, words are
-    found however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
+    `borders` are the offsets of token ends in `joined`, `starts` those of the sentences. The joined
+    form finds words however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
     """
 
     sentences: tuple[_Sentence, ...]
@@ -114,10 +113,11 @@ class _Said(NamedTuple):
 
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
-    """Return the user's words around a quotation in the newest of the prompts that has it.
+    """Return the user's words around a quotation, from the newest prompt that contains it.
 
-    `prompts` are those of the session, newest first. A whole prompt of fewer words counts if one of
-    them is in the note's `sentence`: else it only answers something.
+    `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
+    it is a whole prompt that shares a word with the note's `sentence`: other short prompts are mere
+    answers.
     """
     parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
     if not parts:
@@ -159,7 +159,7 @@ def around(sentence: str, prompt: str) -> str:
 
 
 def says_everywhere(words: str) -> bool:
-    """Return True if the words say that they hold in every project: "always", "immer", "总是"."""
+    """Return True if the words claim to apply to every project: "always", "immer", "总是"."""
     text = " ".join(plain(words).split())
     return any(
         negations.ALL.isdisjoint(tokens_of(text[: place.start()])[-1:])
@@ -172,7 +172,9 @@ def _joined(text: str) -> str:
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if the beginning of a word, or a pair of letters without spaces, is in both."""
+    """Return True if both texts have the beginning of a word, or two letters of a script without
+    spaces, in common.
+    """
     tokens, joined = tokens_of(quotation), _joined(sentence)
     parts = [a + b for a, b in pairwise(tokens) if is_spaceless(a[0]) and is_spaceless(b[0])]
     parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
@@ -238,7 +240,9 @@ def _sentences(line: str) -> Iterator[str]:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last sentence of each place of each part, the parts in order."""
+    """Yield the first and last sentence of each occurrence of each part; nothing unless all parts
+    occur in this order.
+    """
     at = 0
     for part in parts:
         at = _find(part, said, at)
@@ -266,7 +270,7 @@ def _sentence_at(place: int, said: _Said) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the words with the text around them; '' if one of the sentences is too long."""
+    """Return the sentences at these places with their context; '' if one of them is too long."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -281,12 +285,14 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
             _grow(said, around, block.first, block.end)
             wanted.update(_first_of(said, block), _last_of(said, block))
         wanted |= around
-        wanted.update(_before(said, inside[0]), _behind(said, inside[-1]))
+        wanted.update(_before(said, inside[0]), _after(said, inside[-1]))
     return _text(said, sorted(wanted))
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences of a block on both sides in turn, up to MAX_BLOCK_CHARS; at least one each."""
+    """Add sentences of the block before and after in turn, up to MAX_BLOCK_CHARS; at least one on
+    each side.
+    """
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -330,8 +336,8 @@ def _before(said: _Said, number: int) -> Iterator[int]:
             is_led = True
 
 
-def _behind(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences behind a block, those under an item, and those behind its list."""
+def _after(said: _Said, number: int) -> Iterator[int]:
+    """Yield the sentences after a block, those under an item, and those after its list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -361,7 +367,7 @@ def _some_of(said: _Said, numbers: range) -> Iterator[int]:
 
 
 def _text(said: _Said, numbers: Sequence[int]) -> str:
-    """Return the sentences as one line, with an ellipsis for what is left out."""
+    """Return the sentences as one line, with an ellipsis for each gap."""
     text, before = "", -1
     for number in numbers:
         sentence = said.sentences[number]
@@ -377,7 +383,7 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 def agreement(said: str, answer: str) -> str:
     """Return "proposal — “answer”" if the answer is to one proposal of the assistant's; else ''.
 
-    `said` is the end of the assistant's message before the answer. Where it has several options or
+    `said` is the end of the assistant's message before the answer. If it has several options or
     questions, the answer must name one of them.
     """
     proposal = _proposal(one_line(said), answer)
@@ -408,8 +414,8 @@ def _proposal(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer names: "B", "3.", "the second", "option a please". An answer
-    with other words than these may reject it: "not B", "B is wrong".
+    """Return the label that an answer names: "B", "3.", "the second", "option a please"; '' if the
+    answer has other words, which may reject it: "not B", "B is wrong".
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()

@@ -1,5 +1,5 @@
-"""The records that a note replaces: named by an id or in their own words, and closed only if the
-words that the user typed are about their subject.
+"""The records that a note replaces. A note names a record by its id or in words, and closes a
+record of the user only if words that the user typed are about its subject.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,10 @@ MIN_ID_CHARS = 6
 MAX_LOOKED_AT = 8
 # The share of a stated record's words that a quotation of the same prompt has.
 MOSTLY = 0.8
-# The share of the weight of a record's words that its name in words holds, and that of the name
-# which the record holds. A sentence on its subject holds SAME or HELD of it, and the record so much
-# of the sentence: if two of the words are rare, if one value stands in the place of another, else.
+# A name in words has at least SAME of the weight of the record's words, and the record NAME_HELD of
+# the name's. A sentence on a record's subject has SAME or HELD of the record's weight; the record
+# has BESIDE_TWO of the sentence's if two of the words are rare, BESIDE_VALUE if they differ in one
+# value, else BESIDE_ONE.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
 # Sentences that share at least this many words, even weak ones, and differ in at most one word are
@@ -49,7 +50,7 @@ FRAME = 3
 # Sentences that begin with at least this many words of their subject, two of them rare, are about
 # one subject, whatever the rest says.
 LEADING = 3
-# A word is common if it stands in more of the texts than this share, and this number.
+# A word is common if it is in more of the texts than this share, and than this number.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
 # Verbs that only say that something is settled.
@@ -57,7 +58,7 @@ _STATING = frozenset(
     map(stem, "decide decided agree agreed settle settled choose chose chosen pick picked".split())
 )
 _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
-# Words of a sentence that only says again what is on record: "yes, we still use it".
+# Words of a sentence that only repeats a record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
 _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
@@ -83,12 +84,11 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return the current record that `name` means; empty if that is uncertain.
+    """Return the current record that `name` means, as a list of one; empty if that is uncertain.
 
-    `surely`: all words are the record's, with its denials.
-
-    Words mean the record that says just this, else the one of which they, with those of the note
-    `text`, hold most of the rare words: "npm" alone does not mean every record about npm.
+    Words mean the record with exactly these words, else the record most of whose rare words are in
+    them or in the note's `text`: "npm" alone does not mean every record about npm. With `surely`
+    all words of `name` must be the record's, with the same denials.
     """
     id_ = id_in(name)
     if id_:
@@ -97,7 +97,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # It is shown in the user's words.
+        # The record was shown in the user's words.
         what = users_words(record) if surely and _is_all_in(name, users_words(record)) else ""
         what = what or record.what
         if same_form(what) == same_form(name):
@@ -119,9 +119,9 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """How much of one text another one holds, as recall weighs words: by strength and rarity.
+    """A measure of the share of one text in another, by the weights of recall: strength and rarity.
 
-    A word is rare if few records and turns of the memory hold it. The project's own name says
+    A word is rare if few records and turns of the memory contain it. The project's own name says
     nothing about a subject.
     """
 
@@ -133,9 +133,11 @@ class Shared:
         self._holding = lru_cache(MAX_COUNTED)(self._number_holding)
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return the share of the weight of a text's words that the other one holds, the numbers of
-        these words and of those that are neither common nor weak, and of the rest without the weak
-        and with them.
+        """Compare the words of a text with those of another one.
+
+        Return the share of the weight of the text's words that the other one contains; the number
+        of shared words, and of those that are neither common nor weak; the number of missing words
+        that are not weak, and of all missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
         # Not the runs of scripts without spaces, whose pairs are terms, too.
@@ -155,8 +157,8 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a sentence that the user typed says something on a record's subject. A
-        question does not, nor does one that only says again what is on record.
+        """Return True if a sentence that the user typed states something new on a record's
+        subject: no question, and no repetition of the record.
         """
         texts = {old.what, str(old.evidence.get(QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
@@ -186,7 +188,7 @@ class Shared:
 
 
 def _confirms(sentence: str, text: str) -> bool:
-    """Return True if a sentence has no word that a text has not, and denies if that denies."""
+    """Return True if a sentence only repeats a text: all its words, and its denials, are there."""
     tokens = tokens_of(sentence)
     stems, on_record = list(map(stem, tokens)), list(map(stem, tokens_of(text)))
     if set(stems) - set(on_record) - _UNSAID or is_left(sentence) != is_left(text):
@@ -198,8 +200,8 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return why a note may not close a record unless the user says so; '' if it may. `said` are
-    the sentences of the user that the note quotes, without those around them.
+    """Return the reason why a note may not close a record unless the user says so; '' if it may.
+    `said` are the sentences of the user that the note quotes, without their context.
     """
     if PASTED in old.evidence:
         return "waits for the user's yes"
@@ -218,8 +220,8 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return the record of another session, at most one, that is about a note's subject, that the
-    writer may close, and that is not among those that the note was `compared` with.
+    """Return at most one record of another session on a note's subject, which the writer may close
+    and which is not among the records that the note was `compared` with.
     """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
@@ -234,8 +236,8 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records that this session's prompts stated with the words that a note quotes, and
-    that the note says, too: a widened quotation holds what stands beside them.
+    """Return the records that prompts of this session stated in words that a note quotes and
+    repeats; a quotation with its context also contains other sentences.
     """
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
@@ -264,8 +266,8 @@ def candidate(memory: Memory, id_: str) -> Record | None:
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a candidate that was dropped or, without `bury`, what a note says in its place: its
-    words may come again.
+    """Delete a dropped candidate or, without `bury`, one that a note replaces: then the same words
+    may be stored again.
     """
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 

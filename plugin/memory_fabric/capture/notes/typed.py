@@ -45,11 +45,11 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 
 def typed_words(prompt: str) -> str:
-    """Return the prompt without what was not typed as words.
+    """Return the words that the user typed in a prompt.
 
-    That is: marked pastes, messages and reminders of the client, this plugin's block, the name of a
-    typed command. From the first opening tag to the last closing one of its kind all is removed,
-    since a paste may hold such tags; to the end, if none closes.
+    Marked pastes, messages and reminders of the client, this plugin's block and the name of a typed
+    command are removed: from the first opening tag to the last closing one of its kind, since a
+    paste may contain such tags, or to the end if none closes.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     if "<" in text or "&lt;" in text:

@@ -22,8 +22,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a turn ends.
 
     Reads the transcript's new part and the last message; stores notes, solved problems and
-    episodes. Replies with a notice of what was kept or is wrong, never with context, which would
-    continue the turn.
+    episodes. Replies with a notice of stored notes and of problems, never with context, which
+    would continue the turn.
     """
     memory = context.memory
     results: list[Kept] = []

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: keep the prompt for quotations, and notice what sounds worth noting."""
+"""UserPromptSubmit: keep the prompt for quotations, and ask for notes where one may be due."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from memory_fabric.store.memory import Memory
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires on each prompt.
 
-    Keeps what the user typed, with which the quotations of notes are compared. Stores what is
-    stated in so many words ("remember that …"), and replies with a cue beside a prompt that sounds
-    like a rule, a correction or a choice, and with what became of the last turns' notes. A prompt
-    that is only a command to memory, as `undo ID`, is done here. Machine turns, also those that
-    only the transcript shows, and typed commands are not the user's words.
+    Keeps the user's words, with which the quotations of notes are compared. Stores explicit
+    statements ("remember that …"). Replies with a cue if the prompt sounds like a rule, a
+    correction or a choice, and with the outcome of the last turns' notes. A prompt that is only a
+    command to memory, such as `undo ID`, is carried out here. Machine turns, also those that only
+    the transcript shows, and typed commands are not the user's words.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -44,7 +44,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # What is undone or forgotten now comes back with the trust that its prompt has earned.
+            # First settle the trust of earlier prompts: what is undone now may be restored later.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
@@ -56,11 +56,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     problems = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text, spoken = "", spoken_to_memory(prompt)
-    # Of a client whose transcripts are not read, the event is all that there is.
+    # If the client's transcripts are not read, the event is the only evidence.
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
-        keep()  # a hook that is killed after its reply has told what it stored
+        keep()  # before the reply, which may be the last thing that this process does
         # late: most prompts say nothing lasting
         from memory_fabric.capture.notes.typed import typed_words
         from memory_fabric.hooks.session.heard import listen
@@ -77,7 +77,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         parts = sessions.feedback(memory.session_database(), event.session)
         parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
-        pass  # the next prompt tells it
+        pass  # the next prompt shows it
     if parts:
         from memory_fabric.capture.notes.protocol import text_of  # late: most turns noted nothing
 
@@ -95,7 +95,7 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
-        return  # words that no note may quote
+        return  # no note may quote these words
     text = without_secrets(typed_words(events.prompt(event)))
     if not text:
         return
@@ -114,7 +114,7 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False for a part of the feedback that an undo, `forget` or `keep` has made untrue."""
+    """Return False for a part of the feedback that is untrue since an undo, `forget` or `keep`."""
     from memory_fabric.capture.notes import protocol, replaced  # late: most turns noted nothing
 
     key, heading, *_ = part
@@ -130,7 +130,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 
 
 def _count(event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]) -> None:
-    """Count the cue and the feedback among what the session was told."""
+    """Record the cue and the feedback in the session's ledger."""
     from memory_fabric.store.conversations import worth  # late: after the reply is out
 
     database = context.memory.session_database()

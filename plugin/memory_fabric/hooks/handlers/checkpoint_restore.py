@@ -15,7 +15,7 @@ from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
-# Records that bind the rest of the work come before what was learnt on the way.
+# Types of records that bind the rest of the work: they come first.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 
@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
     text, records = block(saved, *parts, max_chars=max_chars)
-    # Only files of what is told are looked at: they are few, and a changed file is read.
+    # Only the files of shown records are compared: there are few, and a changed file is read.
     chosen = [record for part in parts for record in part if record.id in records]
     marked = mark_records(chosen, context.memory)
     if marked != chosen:

@@ -1,4 +1,4 @@
-"""SessionStart: tell what holds in the project, once a session, and do maintenance."""
+"""SessionStart: show the current records of the project, once a session, and do maintenance."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import own_lines, registry_file
 from memory_fabric.store.queries import counts
+from memory_fabric.store.queries.conditions import marks
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
-# The prefix of the ledger's names for fixes: one that was told here is told again where its command
-# fails or a prompt is about it.
+# The prefix of the ledger's names for fixes: a fix that a start has shown is shown again when its
+# command fails or a prompt is about it.
 FIX = "fix:"
-# Of what sharing brought, the newest are compared with the user's own, until so much CPU time went.
+# The newest records from sharing are compared with the user's own, within this CPU time.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
@@ -45,8 +46,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     with notices of problems.
 
     It also installs packages in the background, applies queued changes, catches up sessions that
-    ended without Stop, and tells the user once what is stored where, and each week what became of
-    it.
+    ended without Stop, tells the user once where memory is stored, and sums up each week.
     """
     if events.source(event) == "compact":
         return None
@@ -80,11 +80,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return what the session has not been given yet, with the receipt that records it, and the
-    ledger's names of the records in it.
+    """Return the records that are new to the session, with the receipt for the ledger, and the
+    ledger's names of these records.
 
-    Memories, review debt and protocol together have at most 3,000 characters. A resumed session is
-    told only what is new.
+    Memories, review debt and protocol together have at most 3,000 characters. A resumed session
+    gets only what is new.
     """
     memory = context.memory
     ledger = Ledger(event, context)
@@ -114,8 +114,8 @@ def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[s
 def _notes(
     event: Event, context: RequestContext, seen: Set[str]
 ) -> tuple[str, str, tuple[str, ...], str]:
-    """Return the review debt, the protocol of notes, the ledger's names for both, and what the user
-    is asked. A resumed or forked session has the protocol already.
+    """Return the review debt, the protocol of notes, the ledger's names for both, and the question
+    to the user. A resumed or forked session has the protocol already.
     """
     settings = context.memory.settings
     from memory_fabric.capture.notes import debt, protocol  # late: not in a resumed session
@@ -149,7 +149,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         from memory_fabric.sharing.git import shared_journal  # late: few projects share one
 
-        try:  # Stop reads what is too much for a start
+        try:  # Stop reads the rest
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
         except (FabricError, OSError) as error:
             memory.fail(f"shared journal: {error}")
@@ -164,7 +164,9 @@ def _maintain(event: Event, context: RequestContext) -> None:
 
 
 def _report_missing(memory: Memory) -> None:
-    """Report once a project's missing folder in home, and a journal that has more than memory."""
+    """Report once that a project's folder in home is missing, or that the journal has records that
+    memory lacks.
+    """
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
@@ -198,12 +200,12 @@ def _notices(memory: Memory) -> list[str]:
 
 
 def _week(event: Event, memory: Memory) -> str:
-    """Return what became of the week without counts of 0, at most once in seven days."""
+    """Return the sums of the week without those of 0, at most once in seven days."""
     try:
         week = counts.week_due(memory, events.source(event), event.agent_type)
     except DeadlinePassed:
         raise
-    except FabricError as error:  # the next start tells it
+    except FabricError as error:  # the next start shows it
         memory.fail(f"week: {error}")
         return ""
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
@@ -213,7 +215,7 @@ def _week(event: Event, memory: Memory) -> str:
 
 
 def _arrived(event: Event, memory: Memory) -> str:
-    """Return how much sharing brought since the last such line, at most once a day."""
+    """Return the number of records from sharing since the last such line, at most once a day."""
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):
@@ -226,11 +228,10 @@ def _arrived(event: Event, memory: Memory) -> str:
         from memory_fabric.capture.contradiction import contradicting
 
         newest = [one.id for one in came[:MAX_COMPARED]]
-        marks = ", ".join("?" * len(newest))
         until_s = time.thread_time() + MAX_COMPARING_S
         opposed = [
             any(old.source != OTHERS for old in contradicting(memory, new))
-            for new in memory.find_records(f"id IN ({marks})", tuple(newest))
+            for new in memory.find_records(f"id IN ({marks(newest)})", tuple(newest))
             if time.thread_time() < until_s
         ]
     except DeadlinePassed:
@@ -242,7 +243,7 @@ def _arrived(event: Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the session of which a transcript is a fork, as only its copied answers name it."""
+    """Return the session of which a transcript is a fork; only its copied answers name it."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

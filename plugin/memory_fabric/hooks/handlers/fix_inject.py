@@ -1,4 +1,4 @@
-"""PostToolUse and PostToolUseFailure of Bash: tell the fix on record of a command that failed."""
+"""PostToolUse and PostToolUseFailure of Bash: show the fix on record for a failed command."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires after a command, if memory holds fixes.
 
     Reads the command's output, the fixes and the ledger; replies with at most two fixes whose
-    symptom is in the output of a command that failed, each once a session. Of the session's own
-    fixes only those from before its last compaction count.
+    symptom is in the output of a failed command, each once a session. The session's own fixes count
+    only if they are older than its last compaction.
     """
     output = failed_output(event)
     if not output:
@@ -53,8 +53,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def failed_output(event: Event) -> str:
     """Return the output of a command that failed; '' for any other.
 
-    A pipe hides the exit status: behind one, a line that states an error counts, and a report of
-    failures always does. What the client itself refused or interrupted is no failure.
+    A report of failures always counts. After a pipe, which hides the exit status, a line that
+    states an error counts, too. A call that the client itself refused or interrupted is no failure.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")

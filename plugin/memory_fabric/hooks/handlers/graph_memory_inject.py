@@ -18,8 +18,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     Reads the tasks noted for its type that are not known to be another agent's; replies with
     memories for all of them within one budget, since the event does not say which one is its own.
 
-    Records that MEMORY.md shows are given only to agents that start without that file. An agent
-    whose type has a domain in config.toml is given the memory of that domain, labelled as such.
+    Records in MEMORY.md are only for agents that start without that file. An agent whose type has a
+    domain in config.toml gets the memory of that domain, labelled as such.
     """
     if not event.agent_type:
         return None

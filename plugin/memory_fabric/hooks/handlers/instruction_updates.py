@@ -7,14 +7,14 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import instruction_files
 
-# Bytes that a start reads of changed files and of those that they import; the next Stop reads more.
+# The most bytes that a start and a Stop read of changed files and of the files that they import.
 MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10
 # New records of one event; the next ones store the rest.
 MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
-    """Read changed files unless they are large: the session is told what they say now."""
+    """Read changed files unless they are large, so that the session gets their new contents."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
         _update(memory, names, MAX_BYTES, is_last=False)

@@ -1,4 +1,4 @@
-"""PostToolUse of other servers' memory tools: save what they create, too."""
+"""PostToolUse of other servers' memory tools: also save the rows that they create."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def handle(event: Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if all of it is stored already: a repetition would only lengthen the history."""
+    """Return True if memory has all of it: a repetition would only lengthen the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))

@@ -14,9 +14,9 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     """Fires on each prompt.
 
     Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
-    this session. Of the session's own statements only those before its last compaction count. The
-    first prompt also gets the old task that it is nearly, and the session block if SessionStart did
-    not run. A prompt that asks where the last session ended is told its end.
+    this session. The session's own statements count only if they are older than its last
+    compaction. The first prompt also gets a similar task of an earlier session, and the session
+    block if SessionStart did not run. A prompt that asks where the last session ended gets its end.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

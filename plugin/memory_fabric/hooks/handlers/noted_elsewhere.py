@@ -1,4 +1,4 @@
-"""SubagentStop and PostCompact: save the notes of a subagent, and those in a summary."""
+"""SubagentStop and PostCompact: save the notes of a subagent, and the notes in a summary."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def summary_store(event: Event, context: RequestContext) -> None:
     """Store the notes in the client's summary of the session after a compaction.
 
     Reads the summary without its analysis; its notes may quote any prompt of the session. The next
-    Stop or prompt tells what became of them. Prints nothing, since the output of this event reaches
-    the model as raw text.
+    Stop or prompt shows the outcome. Prints nothing, since the output of this event reaches the
+    model as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

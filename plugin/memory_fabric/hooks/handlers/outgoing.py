@@ -28,6 +28,6 @@ def team_exchange(event: Event, context: RequestContext) -> Reply | None:
     """
     from memory_fabric.sharing.team import ties  # late: not for a home without a tie
 
-    memory = context.memory.whole  # what is exchanged is not limited to the session's domain
+    memory = context.memory.whole  # the exchange is not limited to the session's domain
     receipts = ties.receipts(memory, event.name)
     return Reply(receipts=receipts) if receipts else None

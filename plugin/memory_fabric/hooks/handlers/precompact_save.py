@@ -28,9 +28,9 @@ TAIL_BYTES = 2 << 20
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires before a compaction.
 
-    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks;
-    replies with one sentence that asks the summariser for notes, where the assistant is asked for
-    them. A compaction of a subagent's own context saves nothing.
+    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks.
+    Replies with one sentence that asks the summariser for notes, if the session is asked for notes.
+    For a compaction of a subagent's own context there is no checkpoint.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)

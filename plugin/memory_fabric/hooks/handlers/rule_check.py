@@ -18,18 +18,19 @@ from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 
 CHANNEL = "rule"
-# So much of the transcript's end is searched for calls that the user declined.
+# The bytes at the transcript's end that are searched for calls that the user declined.
 MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires before a command or a change of a file, if memory holds bound rules.
 
-    Reads the rules; replies with a refusal, a question or context if one of them is about the call.
-    A rule is told or asks once per session and agent; it asks again about a call that cannot be
-    taken back, and after the user declined such a call. It is recorded before the refusal: where
-    nothing can be recorded, it would refuse for ever, so it is only added as context. One with
-    something to pass first is silent where that has passed, and held back anew after each pass.
+    Reads the rules; replies with a refusal, a question or context if a rule is about the call.
+
+    A rule is shown, or asks, once per session and agent. It asks again about a call that cannot be
+    undone, and after the user declined such a call. Refusals are recorded first: if that fails, the
+    rule is only added as context, since it would refuse for ever. A rule with `First:` is silent if
+    that command has passed, and holds a call back once after each pass that no longer counts.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -61,7 +62,7 @@ def _reply_once(
     applied: Sequence[Applied],
     folder: str,
 ) -> Reply:
-    """Return the reply, and record the rules that it tells this agent the first time."""
+    """Return the reply, and record the rules that this agent is shown for the first time."""
     # late: most calls have no rule
     from memory_fabric.rules import effects
     from memory_fabric.store.conversations import worth
@@ -122,8 +123,8 @@ def _declined(
 
 
 def _note_unbound(memory: Memory) -> None:
-    """Spare the next calls a start of Python, if no rule of the whole memory names a call. The
-    marks are for all sessions and agents.
+    """Leave marks by which hooks/launch skips the next calls, if no rule of the whole memory names
+    a call. The marks are for all sessions and agents.
     """
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
@@ -146,8 +147,8 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the rules that apply; the agent was not told the `new` ones, and the
-    user is asked about those that are `asking`.
+    """Return the reply for the rules that apply. The `new` ones were not yet shown to the agent;
+    the user is asked about the `asking` ones.
     """
     # late: most calls have no rule
     from memory_fabric.rules import effects
@@ -174,7 +175,7 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger's names of a rule, other than that of its record, which a block may tell,
-    and of the pass after which it was told.
+    """Return the ledger's names of a rule and of the pass after which it was shown. The name of its
+    record is another one, since a session block may show the record.
     """
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

@@ -19,8 +19,8 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a session ends. Does not reply. Reads what no Stop has read, forgets the session's
-    local records, and writes the other tiers. A backup that is due is made by a detached process.
+    """Fires when a session ends. Does not reply. Reads the rest of the transcript, forgets the
+    session's local records, and writes the other tiers. A detached process makes a due backup.
     """
     memory = context.memory
     limit = deadline.current()

@@ -60,10 +60,10 @@ def caller_note(event: Event, context: RequestContext) -> None:
 
 
 def answer_note(event: Event, context: RequestContext) -> None:
-    """Keep what the user answered, for quotations, after the assistant asked.
+    """Keep the user's answers to the assistant's questions, for quotations.
 
-    Fires after a tool, as PostToolUse. Does not reply. What was typed is the user's words, as a
-    prompt is; the questions and the labels of options are the assistant's.
+    Fires after a tool, as PostToolUse. Does not reply. Typed answers are the user's words, as
+    prompts are; the questions and the labels of options are the assistant's.
     """
     if events.tool_name(event) != QUESTION_TOOL or event.agent_id:
         return

@@ -23,8 +23,8 @@ REVIVED_UNSEEN_FOR_S = 24 * 3600
 def catch_up(context: RequestContext, event: Event) -> None:
     """Read the rest of unfinished sessions; one that is read to its end is marked as ended.
 
-    A session whose transcript grows is running. One that was marked this way and continues later is
-    running again, and its transcript is read from the last position.
+    A session whose transcript grows is running. If a session that was marked continues, its
+    transcript is read from the last position.
     """
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
@@ -43,7 +43,7 @@ def catch_up(context: RequestContext, event: Event) -> None:
 
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of one session; False if this session may not save its messages."""
+    """Read more of one session; return False if this session may not save its messages."""
     # Late: the imports take as long as a bare start, and most unfinished sessions are running.
     from memory_fabric.config import trust_for
     from memory_fabric.hooks.session import follow_transcript as transcript

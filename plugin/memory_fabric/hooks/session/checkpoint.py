@@ -41,7 +41,7 @@ MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
 # The guaranteed characters of each part; together with the frame at most 3,000.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
-# A prompt with fewer content words follows up on the one before it.
+# A prompt with fewer content words belongs to the prompt before it.
 FOLLOW_UP_WORDS = 4
 # Words of agreement that are no content words, in addition to the stopwords.
 NODS = frozenset(
@@ -64,8 +64,8 @@ def checkpoint(
 ) -> dict[str, Any]:
     """Make the checkpoint of a session from its prompts, its answers and the files in work.
 
-    Files are those changed last, else the few that were read last. Missing parts are taken from the
-    checkpoint `before`, since a session may work for long on one prompt.
+    Its files are the last changed ones, else the last few that were read. Missing parts come from
+    the checkpoint `before`, since a session may work for long on one prompt.
     """
     task, follow_up = open_task(prompts)
     texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -87,8 +87,8 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt that states a task, and the last shorter one that follows it up. Nods,
-    typed commands and messages of the client are neither.
+    """Return the last prompt that states a task, and the last shorter prompt after it. Assents,
+    typed commands and messages of the client count as neither.
     """
     requests = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
     requests = [
@@ -202,10 +202,10 @@ def failed_calls(turns: Sequence[Turn]) -> set[str]:
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """Return the open items of the to-do list, those in progress first; None without a list. A
-    finished list is empty.
+    """Return the open items of the to-do list, first those in progress; None without a list, and
+    an empty list if all is done.
     """
-    # The list, as number to subject and status.
+    # Subject and status of each item, by its number.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
@@ -243,16 +243,12 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that these tools wrote or read, the last one at the end. `tools` has the
-    field of each with the file, as CHANGING_TOOLS and READING_TOOLS.
+    """Return the files that these tools wrote or read, the last one at the end. `tools` names the
+    input field of each tool with the file, as CHANGING_TOOLS and READING_TOOLS do.
     """
-    paths: dict[str, None] = {}
-    for tool in _that_worked(turns):
-        path = _text(tool.input, tools[tool.name]) if tool.name in tools else ""
-        if path:
-            paths.pop(path, None)
-            paths[path] = None
-    return list(paths)
+    used = [tool for tool in _that_worked(turns) if tool.name in tools]
+    paths = [_text(tool.input, tools[tool.name]) for tool in used]
+    return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
 
 
 def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
@@ -266,7 +262,7 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The prefix of the ledger's names for ends that were told.
+# The prefix of the ledger's names for ends of sessions.
 NAME = "end of session:"
 # The turns at the end of a session in which its last task is looked for.
 MAX_TURNS = 60
@@ -277,8 +273,8 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return the end of the last session before this one, and its name in the ledger; '' without
-    one, or if it has no word of what the prompt goes on with.
+    """Return the end of the session before this one, and its name in the ledger; '' if there is
+    none, or if it shares no word with the subject `about`.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
@@ -305,8 +301,8 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
-    """Return the closing words of an answer, in one line: without code, notes and marks of
-    headings, of a long one the first paragraph and the last ones.
+    """Return the closing words of an answer in one line, without code, notes and heading marks; of
+    a long answer the first paragraph and the last ones.
     """
     lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
     parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]

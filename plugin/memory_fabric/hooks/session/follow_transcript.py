@@ -40,13 +40,13 @@ from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
 
-# The limit of one event; later hooks read the rest. What is read in one step is stored before the
-# next one; where not even the first step of an event had time enough, the next event's are half as
-# long, and so on.
+# The limits of one event; later hooks read the rest. Each step is stored before the next one. If
+# not even the first step of an event has enough time, the steps of the next event are half as long,
+# and so on.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# The share of an event's time that is left to its step, and the field of a session's notes with
-# the number of times that the steps were halved.
+# The share of the remaining time for a step, the field of a session's notes with the number of
+# times that the steps were halved, and its limit.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
 # The end of a transcript in which the entry of a late prompt is looked for.
 LATE_BYTES = 2 << 20
@@ -54,7 +54,7 @@ LATE_BYTES = 2 << 20
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# What a session's notes hold of its work; the end of a long answer is its account.
+# Limits of a session's notes on its work; the account is at the end of a long answer.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
 # Notices for the user, once a session.
 COMPLAINTS = {
@@ -66,8 +66,8 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Settle a prompt that was staged after its entry had been read. An entry that another prompt
-    has settled counts no more.
+    """Settle a prompt that was staged after its entry had been read. Each entry settles only one
+    prompt.
     """
     if not is_clients_own(context.memory.settings, path):
         return
@@ -92,18 +92,18 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Save the new part of the transcript; return what became of the notes in it.
+    """Save the new part of the transcript; return the results of the notes in it.
 
-    First the prompts of which it shows an entry are settled. Then the notes in `last` are stored,
-    the last message by the event, since the transcript may lag behind or be missing. `into` is
-    given the results, also if the time is over before the last.
+    First settles the prompts whose entries it shows. Then stores the notes in `last`, the last
+    message in the event, since the transcript may lag or be missing. The results are also added to
+    `into`, even if the time ends before the last note.
 
     Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer,
-    in steps. The offset moves only after everything read in a step was stored or queued. `is_here`
-    means that the session itself calls, so it is running; otherwise another session catches up on
-    it. For another session, or one of whose agents calls, pass the context of `context_of`. `read`
-    reads the transcript, if it is not read as its session's client writes it. Raises DeadlinePassed
-    if the time was over before the last step.
+    in steps. The offset moves only after everything in a step was stored or queued. `is_here` means
+    that the session itself calls, so it is running; otherwise another session catches up on it. For
+    another session, or for a call by an agent of the session, pass the context of `context_of`.
+    `read` replaces the reader of the client's transcripts. Raises DeadlinePassed if the time ended
+    before the last step.
     """
     database = context.memory.session_database()
     if is_here:
@@ -141,8 +141,8 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Save the next part of the transcript; return the bytes and the characters of messages in it,
-    and whether there is more.
+    """Save the next part of the transcript; return its bytes, the characters of messages in it, and
+    True if there is more.
     """
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
@@ -188,7 +188,7 @@ def _step(
 
 
 def reader_of(client: Client) -> Read:
-    """Return the function that reads a client's transcripts on, like `read_on`."""
+    """Return the function that reads the new part of a client's transcripts, like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
     from memory_fabric.clients.transcripts import read_running  # late: for other clients only
@@ -205,7 +205,7 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
-    """Return the context of a session: for the agent type and folder in its notes."""
+    """Return the context for the agent type and folder in a session's notes."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
@@ -234,9 +234,9 @@ def read_to(memory: Memory, session: str) -> int:
 def _remember(
     context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Kept], dict[str, Any]]:
-    """Return what became of the notes in these turns, and the session's notes after them."""
+    """Return the results of the notes in these turns, and the session's notes after them."""
     memory = context.memory
-    # It may have run in another domain before.
+    # The session may have run in another domain before.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
@@ -263,8 +263,8 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the notes with the files that were changed last, inside the project by their relative
-    paths, and the end of the last answer; '' while the last prompt has none.
+    """Return the notes with the last changed files, as relative paths inside the project, and the
+    end of the last answer; '' while the last prompt has none.
     """
     # late: only if something was said
     from memory_fabric.capture.stated_causes import account
@@ -288,8 +288,8 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
 
 
 def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> list[Kept]:
-    """Store the notes in the assistant's new turns, those of one turn of the user together. What
-    was written while the user had switched notes off is never kept.
+    """Store the notes in the assistant's new turns, grouped by the user's turns. Notes that were
+    written while the user had switched notes off are never stored.
     """
     results: list[Kept] = []
     texts: list[str] = []
@@ -337,7 +337,7 @@ def _complain(
     memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
 ) -> None:
     """Log problems of the transcript and leave the user a notice, each once a session."""
-    # One that is missing from the start is not written yet, or by a client that keeps none.
+    # A transcript that never existed is not written yet, or its client keeps none.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     wrong = [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad)
     for kind in wrong:

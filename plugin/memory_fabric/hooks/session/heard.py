@@ -32,13 +32,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The shares of the record's words in the sentence and of the sentence's in the record, together,
-# from which the record may be what the sentence changes.
+# The least sum of two shares, of the record's words in the sentence and of the sentence's words in
+# the record, from which the sentence may change the record.
 MEANT = 0.6
 # A longer text may be pasted.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
-# The cue beside a prompt by its kind, each at most MAX_CUE_CHARS.
+# The cue after a prompt by its kind, each at most MAX_CUE_CHARS.
 CUES = {
     "rule": "Sounds like a standing rule: note it if it is one.",
     "correction": "Sounds like a correction: note it if it holds.",
@@ -46,9 +46,9 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# Sessions in whose transcripts a running tool is looked for, if they changed in so many seconds.
+# Other sessions that are searched for a running tool, if their transcripts changed so lately.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
-# Why a command is not done, as the user is told.
+# Reasons for not doing a command, as the user reads them.
 WHY = {
     events.RUNNING: "while the assistant runs a tool; type it again when the tool has finished",
     "elsewhere": "while a tool runs in another session of this project; type it again after this "
@@ -62,8 +62,8 @@ WHY = {
 
 
 def doubt(event: Event, memory: Memory, prompt: str) -> str:
-    """Return SCHEDULED if the assistant scheduled this prompt, else the key in WHY of what speaks
-    against a command in it; '' if nothing does.
+    """Return SCHEDULED if the assistant scheduled this prompt, else the key in WHY of the reason
+    for not doing a command in it; '' if there is none.
     """
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
@@ -99,10 +99,10 @@ def doubt(event: Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store what the prompt states on purpose; return the cue for the assistant, and new records.
+    """Store the explicit statements of a prompt; return the cue for the assistant, and new records.
 
-    The cue is empty where the assistant is not asked for notes, or something was stored already.
-    `staged` is the time of a prompt whose entry in the transcript is not seen yet.
+    The cue is empty if the assistant is not asked for notes. `staged` is the time of a prompt whose
+    entry in the transcript was not seen yet.
     """
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
@@ -126,8 +126,8 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the record that recall puts first for a sentence of the user, if the two are surely on
-    one subject; none that a note does not close: a pinned one, or one that binds.
+    """Return the record that recall ranks first for a sentence of the user, if both are surely on
+    one subject, and a note may close it: it is not pinned and binds no calls.
     """
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
@@ -146,20 +146,17 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
         return None
     if share + shared(sentence, first.text)[0] < MEANT:
         return None
-    for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
-        if not (record.pinned or binds(record)):
-            return first
-    return None
+    records = context.memory.find_records("id = ?", (first.metadata["record"],), 1)
+    return first if records and not (records[0].pinned or binds(records[0])) else None
 
 
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
-    """Store what the prompt states on purpose, with the words around it; return the new records.
-    `at` is its time, if that was earlier than now: what was undone since stays so.
+    """Store the explicit statements of a prompt with their context; return the new records.
 
-    None while notes are off. In a long text it is a candidate: the text may be somebody's that was
-    pasted.
+    `at` is the time of an earlier prompt: its forgotten records are not restored. Stores nothing
+    while notes are off. From a long text, which may be pasted, it makes candidates.
     """
     if context.memory.settings.notes == "off":
         return []

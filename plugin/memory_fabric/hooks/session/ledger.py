@@ -1,7 +1,7 @@
-"""The injection ledger: memories that a session was given already, and the receipt for new ones.
+"""The injection ledger: the memories in the context of a session, and the receipt for new ones.
 
-A ledger that cannot be read counts as empty; one that cannot be written is reported as a failure.
-Recall works in both cases.
+A ledger that cannot be read counts as empty; if it cannot be written, that is reported as a
+failure. Recall works in both cases.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MIN_TASK_CHARS = 30
 class Ledger:
     """The ledger of one session.
 
-    `started_at` is the time of its first event, `prompts` the number of those before this one.
+    `started_at` is the time of its first event, `prompts` the number of prompts before this one.
     `loaded` means that the session block was delivered, `has_begun` that an earlier prompt stated a
-    task. The model may have lost what was said before `compacted_at`.
+    task. The model may have lost everything from before `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -98,8 +98,8 @@ class Ledger:
     ) -> tuple[Callable[[], None], ...]:
         """Return the tasks to run after the output was written; none without a ledger.
 
-        `text` is the context that tells the memories, `own_words` the program's own; both count
-        in what memory costs (`worth`). `offered` are noted tasks of which one is the agent's.
+        `text` is the context with the memories, `own_words` the program's own text; both count as
+        costs of memory (`worth`). `offered` are noted tasks, one of which is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

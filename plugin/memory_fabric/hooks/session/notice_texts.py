@@ -29,9 +29,9 @@ MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
 # A note beyond the first MAX_SHOWN is named by the beginning of its words.
 MAX_SHORT_CHARS = 120
-# One of several notes in lines above is told apart by its first words.
+# The first words that identify one of several notes in the message above.
 MAX_FIRST_CHARS = 30
-# What may bind or be told as the user's is shown with what could turn it.
+# A text that may bind, or count as the user's, is shown with its context.
 MAX_NOTED_CHARS = 400
 
 
@@ -52,11 +52,11 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: Sequence[Kept], settings: Settings) -> str:
-    """Return the notice of what became of notes; '' if nothing is new or such notices are off.
+    """Return the notice of the results of notes; '' if nothing is new or such notices are off.
 
-    The assistant's line is read just above: of it there are only the first words where several were
-    noted, but the user's words if they say more. What a summary noted is shown whole.
-    What was not dropped and not kept is said in any case, unless notices are off.
+    The assistant's line stands just above: the notice has only its first words if there are several
+    notes, and the user's words if they say more. Notes of a summary are shown whole. Lines that
+    were not kept, and records that were not dropped, are named unless notices are off.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -93,13 +93,13 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
 
 
 def settles(new: str, old: str) -> str:
-    """Return the words that settle which of two contradictory records (ids) holds."""
+    """Return the commands that settle which of two contradictory records (ids) is in force."""
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
 def waiting(due: Debt, settings: Settings) -> str:
-    """Return what the user is asked and told at a session's start: contradictions, and what other
-    sessions' notes closed.
+    """Return the notice at a session's start: contradictions to settle, and records that notes of
+    other sessions closed.
     """
     parts = [
         f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
@@ -117,13 +117,13 @@ def _notice(
 
 
 def _is_quoted(record: Record) -> bool:
-    """Return True for a record with the user's trust, or that may have it with the next event."""
+    """Return True for a record that has the user's trust, or may get it with the next event."""
     return record.trust == "user" or bool(record.evidence.get(QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`, the user's words whole before its sentence; in a
-    later place only the beginning of the words.
+    """Return a record with its reason and `When:`, after the user's whole words; from MAX_SHOWN on
+    only the beginning of the words.
     """
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
@@ -136,8 +136,8 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the line of a note does not say: id, what it binds, and the user's words, unless
-    they are `shown` for the note before.
+    """Return the parts that the line of a note lacks: its id, the calls that it binds, and the
+    user's words unless they were `shown` for the note before.
     """
     from memory_fabric.rules.effects import binds  # late: most events have no note
 
@@ -166,7 +166,7 @@ def problem(text: str, settings: Settings) -> str:
 
 def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
     """Return the notice of the very first run, at most three lines of a terminal: what is stored,
-    how to stop it, and by client's name how many `earlier` sessions can be read in.
+    how to stop it, and the number of `earlier` sessions of each client that can be imported.
     """
     if settings.notices == "off":
         return ""

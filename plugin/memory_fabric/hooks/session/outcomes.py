@@ -1,7 +1,7 @@
-"""Outcomes of what a session was told: of rules that held a call back, fixes and decisions.
+"""Outcomes of memories that a session was shown: of rules that held a call back, fixes, decisions.
 
-It is judged at the end of a turn by the new part of the transcript. docs/worth.md says how each is
-counted, what that misses and what it counts too often.
+They are judged at the end of a turn by the new part of the transcript. docs/worth.md describes how
+each is counted, and the errors of these counts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +27,11 @@ from memory_fabric.text import STOPWORDS, stem, words
 
 # The most that is read of an input of a tool, of an output, and of the answers of a turn.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# A sentence names a decision if it has this share of its content words, and so many of them were
-# not in the prompt.
+# A sentence names a decision if it has this share of its content words, and at least this number of
+# them were not in the prompt.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
-# A call applies a fix if its input has so many content words of it that the failure has not.
+# A call applies a fix if its input has this number of the fix's content words that the failure
+# lacks.
 APPLIED_WORDS = 2
 
 
@@ -41,8 +42,8 @@ def judge(
     notes: Mapping[str, Any],
     now: str,
 ) -> None:
-    """Save what these turns, the new part of a session's transcript, made of what it was told.
-    `rows` are those of `worth.to_judge`, `notes` those of the session from before these turns.
+    """Save the outcomes that these turns, the new part of a session's transcript, show. `rows` come
+    from `worth.to_judge`; `notes` are the session's notes from before these turns.
     """
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
@@ -81,8 +82,8 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first of these sentences, each with its stems, that has a decision's id or most of
-    its words; '' if none has. `asked` are the stems of the prompt, which prove nothing.
+    """Return the first of these sentences (each with its stems) that has a decision's id or most of
+    its words; '' if there is none. `asked` are the stems of the prompt, which prove nothing.
     """
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
@@ -94,10 +95,8 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a command failed with the symptom of a fix, a later call has words of the fix
-    that the failure has not, and then the command passed.
-
-    `failing` are failures from before these turns.
+    """Return True if a command failed with the symptom of a fix, a later call had words of the fix
+    that the failure lacks, and then the command passed. `failing` are earlier failures.
     """
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
@@ -134,7 +133,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
-    """Yield calls of tools, each with its folder, that were neither held back nor refused."""
+    """Yield the tool calls that were neither held back nor refused, each with its folder."""
     results = {result.tool_use_id: result for turn in turns for result in turn.results}
     for turn in turns:
         for tool in turn.tools:
@@ -149,7 +148,7 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in the input of a tool, the beginning of long ones."""
+    """Yield the texts in the input of a tool, cut to MAX_INPUT_CHARS."""
     if isinstance(value, str):
         yield value[:MAX_INPUT_CHARS]
     elif isinstance(value, dict | list):

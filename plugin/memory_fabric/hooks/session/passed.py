@@ -1,7 +1,7 @@
-"""The rules about a call before which something has to pass that has not, by the transcripts.
+"""Rules with `First:` about a call: those whose command has not passed before, by the transcripts.
 
-They are read only for a call that such a rule is about: the session's own and those of its
-subagents. A change of a file by anything but a tool call is not seen.
+The transcripts of the session and its subagents are read only for calls with such a rule. File
+changes outside of tool calls are not seen.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ class Made(NamedTuple):
 def unmet(
     event: Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call without those whose `first` has passed before it, in the same
-    line or in the session; the others say what is missing.
+    """Return the rules about a call, except those whose `first` commands have passed before, in the
+    same line or in the session. The returned rules name the missing commands.
     """
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", events.tool_name(event), events.tool_input(event)), folder)
@@ -77,7 +77,9 @@ def unmet(
             id_, before = _last_pass(binding, earlier() or (), roots)
             undone = undone or before
             if undone or not id_:
-                missing.append(_missing(binding, undone if id_ or is_met else ""))
+                name = f"“{name_of(binding)}”" if binding.kind == ACTIVITY else name_of(binding)
+                reason = (undone if id_ or is_met else "") or "has not passed yet"
+                missing.append(f"{name} comes first, and {reason}")
                 passed = max(passed, id_)
         if missing or not rule.first:
             is_unseen = bool(missing) and earlier() is None
@@ -86,13 +88,10 @@ def unmet(
     return kept
 
 
-def _missing(binding: Binding, undone: str) -> str:
-    name = f"“{name_of(binding)}”" if binding.kind == ACTIVITY else name_of(binding)
-    return f"{name} comes first, and {undone or 'has not passed yet'}"
-
-
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the last call in which a command passed, and what has undone that since."""
+    """Return the id of the last call in which a command passed, and the reason why that no longer
+    counts, or ''.
+    """
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -107,8 +106,8 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if a command has passed in a call before the part `end` of its line, and what has
-    undone a pass after that: a change of a file if it is a check, or its failure.
+    """Return True if a command has passed in a call before the part `end` of its line, and the
+    reason why a pass no longer counts: a later failure or, for a check, a change of a file.
     """
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
@@ -127,8 +126,8 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if a command of a line has passed: by the status of the line if that is its own,
-    else unless the output shows that it failed; None if that is not known.
+    """Return True if a command of a line has passed, by the status of the line if it is that of the
+    command, else by the absence of failures in the output; None if unknown.
     """
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
@@ -139,7 +138,7 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     report = outcome(text)
     if made.result.is_error and is_no_failure(text):
         return None
-    if made.result.is_error:  # it may be that of a command behind this one
+    if made.result.is_error:  # possibly the failure of a command after this one
         goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
         return goes_on and report is True
     if is_gate or report is not None:

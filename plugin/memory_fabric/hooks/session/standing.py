@@ -1,4 +1,4 @@
-"""The records that a session block tells, read from the memory and ranked."""
+"""The records of a session block, read from the memory and ranked."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _FACTS = (
 _TYPES = ", ".join("?" * len(STANDING_TYPES))
 _OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source <> ?)"
 _OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
-# A fix is told at the start for so many days: its error may come again.
+# The days for which starts show a fix: its error may come again.
 FIX_DAYS = 7
-# Open points that the assistant noted, and that nobody confirmed or stated again, are told for so
-# many later sessions that changed files. Decisions become candidates (store.history.candidates).
+# The later sessions with file changes that are shown an open point of the assistant which nobody
+# confirmed or stated again. Such decisions become candidates (store.history.candidates).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
 
 class Standing:
-    """Records of a memory that hold at a time (ISO 8601), each kind best first, without those that
-    are `left_out`.
+    """Records of a memory in force at a time (ISO 8601), each kind best first, without the
+    `left_out` ids.
 
-    `rules` are also pinned records of other types; `known` are facts of the user's, and fixes of
-    the last week; `others` are records of a shared journal, as many as their share. `more` is the
-    number of further rules and decisions.
+    `rules` include pinned records of other types. `known` are the user's facts, and fixes of the
+    last week; `others` are the share of a shared journal. `more` is the number of further rules and
+    decisions.
     """
 
     def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
@@ -50,8 +50,8 @@ class Standing:
         current = [r for r in records_read if not self._is_passed_over(r, sightings)]
         newer = _newer(memory, current)
         current += newer
-        # A record that contradicts another one is ranked as being of that one's type, so that it
-        # comes before it.
+        # A record that contradicts an older one is ranked by the older one's type, to come before
+        # it.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
         best = session_block.ranked(current, sightings)
@@ -80,7 +80,7 @@ class Standing:
         open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
         open_records += _open(memory, "=")
         self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
-        # More than are told: the newest may all be of one author.
+        # More than are shown: the newest may all be of one author.
         shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
         other_records = [r for r in shared if r.id not in left_out]
         self.others = within_share(
@@ -89,11 +89,11 @@ class Standing:
 
     @property
     def records(self) -> list[Record]:
-        """Rules, then decisions, then those that others shared."""
+        """Rules, then decisions, then shared records."""
         return [*self.rules, *self.decisions, *self.others]
 
     def contents(self, seen: Collection[str] = ()) -> session_block.Contents:
-        """Return the contents of a block, without records that were given already."""
+        """Return the contents of a block, without the records that the session has `seen`."""
 
         def new(records: Iterable[Record]) -> tuple[Record, ...]:
             return tuple(session_block.still_new(records, seen))
@@ -108,7 +108,7 @@ class Standing:
         )
 
     def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
-        """Return True for an open point of the assistant that later sessions left as it is."""
+        """Return True for an open point of the assistant that later sessions left open."""
         is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
         is_open = record.type in OPEN_TYPES
         if not (is_open and is_noted and sightings.get(record.id, 1) < 2):
@@ -120,19 +120,17 @@ class Standing:
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest unanswered questions and current blockers, own (<>) or shared ones (=).
-    Pinned records are left out, since they are listed anyway.
+    """Return the newest open questions and blockers, own (<>) or shared ones (=), without pinned
+    ones, which are listed anyway.
     """
-    # As the index of open points has it; a `+` keeps that of others' records from being chosen.
+    # The condition of the index of open points; the `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
 
 
 def _own(memory: Memory) -> list[Record]:
-    """Return the newest standing records and facts and, if there are more, the pinned and the
-    user's.
-    """
+    """Return the newest standing records and facts; if not all, also pinned and the user's own."""
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     if len(records_read) == MAX_READ:
@@ -142,7 +140,7 @@ def _own(memory: Memory) -> list[Record]:
 
 
 def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
-    """Return further records that contradict one of these: an older one is not told alone."""
+    """Return further records that contradict one of these: no older one is shown alone."""
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
@@ -155,7 +153,7 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
     """Return the newest own fixes of the last days."""
-    # By the index of times; a `+` keeps that of all fixes from being chosen.
+    # By the index of times; the `+` avoids the index of fixes.
     recent = (
         f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
         "AND source NOT IN (?, 'import') AND created_at > ?"

@@ -1,7 +1,7 @@
-"""The line for the client's status bar: what memory knows here, told this session, and waits.
+"""The line for the client's status bar: numbers of memories, of those shown, and of candidates.
 
-The client runs it again and again, so it neither writes nor waits: a database is read as it is,
-without locks, and after MAX_S the line is empty.
+The client runs it again and again, so it neither writes nor waits: databases are read without
+locks, and after MAX_S the line is empty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     line = ""
     try:
         _exit_after(MAX_S)
-        # A person who types the command is told of this folder.
+        # For a person who types the command, the line is about this folder.
         here = json.dumps({"cwd": os.getcwd()}).encode() if os.isatty(0) else b""
         line = status_line(here or read_input(), os.environ)
     except Exception:  # noqa: BLE001 - the client would show an error in place of the line
@@ -73,14 +73,14 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
 
 
 def _exit_after(seconds: float) -> None:
-    """Exit with an empty line after so many seconds, also while input or a disk is waited for."""
+    """Exit with an empty line after some seconds, even while waiting for input or a disk."""
+
+    def give_up(*_signal_and_frame: object) -> None:
+        os.write(1, b"\n")
+        os._exit(0)
+
     try:
-        signal.signal(signal.SIGALRM, _give_up)
+        signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     except (AttributeError, ValueError):
         return  # Windows has no such timer; there the client itself gives up
-
-
-def _give_up(*_signal_and_frame: object) -> None:
-    os.write(1, b"\n")
-    os._exit(0)

@@ -1,4 +1,4 @@
-"""Store fixes: commands that failed and then passed, with what the assistant said it was."""
+"""Store fixes: commands that failed and then passed, with the cause that the assistant stated."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SHELL = "Bash"
 # Commands whose results were missing when the transcript was read.
 MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
-# A note is about a failure if it shares so many content words with its evidence.
+# The least number of content words that a note shares with the evidence of its failure.
 MIN_SHARED_TERMS = 2
-# The status of a fix until its command has passed: it is told to nobody.
+# The status of a fix until its command has passed: nobody is shown it.
 UNCONFIRMED = "candidate"
 
 
@@ -36,11 +36,11 @@ def keep_incidents(
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
-    """Store the fixes in these turns; return the notes with what still fails after them.
+    """Store the fixes in these turns; return the notes with the commands that still fail.
 
-    `noted` are fixes that the assistant noted in these turns: they are given the evidence of their
-    failure, which then makes no record of its own. One whose command has not passed since, and one
-    of the session whose failure is back, waits as a candidate until it passes.
+    `noted` are fixes that the assistant noted in these turns: they get the evidence of their
+    failure, which then makes no record of its own. A fix whose command has not passed since, and a
+    fix of the session whose failure is back, is a candidate until the command passes.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -88,8 +88,8 @@ def steps_in(
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
     """Return commands with their outcomes, changed files and messages, in order.
 
-    `calls` are earlier commands without a result, as id to command and folder; those that still
-    have none are returned.
+    `calls` are earlier commands without a result: command and folder by id. Those that still have
+    none are returned.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -123,7 +123,7 @@ def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
     """Return the noted fix of a failure: with `is_only` the only one, otherwise the one that shares
-    most words with the failure's cause and evidence. None if too few are shared.
+    most words with the failure's cause and evidence; None if it shares too few.
     """
     if is_only:
         return noted[0] if noted else None
@@ -137,8 +137,9 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Make candidates of the fixes of a failure that has not passed: of those `noted` in these
-    turns, which it is taken from, and of the session's own of the same error. The user's stay.
+    """Make candidates of the fixes of a failure whose command has not passed: of the one `noted` in
+    these turns, which is removed there, and of the session's fixes of the same error. The user's
+    own fixes stay.
     """
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
@@ -153,7 +154,7 @@ def _doubt(
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
-    """Return the session's fixes of a command, but the user's own."""
+    """Return the session's fixes of a command, except the user's own."""
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)
@@ -166,7 +167,7 @@ def _put(context: RequestContext, record: Record, by: Provenance) -> None:
 
 
 def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
-    """Return the user's report of what a noted fix is about: error line, symptom, changed files."""
+    """Return the user's report of a noted fix's failure: error line, symptom, changed files."""
     about = set(terms(note.what))
     for step in reversed(steps):
         if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
@@ -181,7 +182,7 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
 def _add_evidence(
     context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
 ) -> None:
-    """Add what is known of the failure to the record of a note, whose own evidence stays."""
+    """Add `known` facts of the failure to the record of a note, whose own evidence stays."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if not evidence or evidence == dict(note.evidence):
         return

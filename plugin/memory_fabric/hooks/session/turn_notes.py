@@ -1,4 +1,4 @@
-"""The end of a turn: its notes become records, what was heard and not noted becomes a candidate."""
+"""The end of a turn: its notes become records, statements without a note become candidates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -52,9 +52,9 @@ def take(
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
-    They were written at `at`, if that was earlier than now; `before` is what the assistant had said
-    before the turn's prompt. `into` is given the results, also if the time is over before the last.
-    What the session's assistant is not told yet of them waits for its next prompt.
+    They were written at `at`, if that was earlier than now; `before` is the assistant's message
+    before the turn's prompt. The results are also added to `into`, even if the time ends before the
+    last one. The session's next prompt shows the assistant the results that are new to it.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -69,8 +69,8 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # The session's assistant, and later sessions, are told of them; only what is new to this
-        # session is returned.
+        # The session's assistant, and later sessions, are shown them; only results that are new to
+        # this session are returned.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -84,7 +84,7 @@ def take(
 
 
 def may_hold(text: str) -> bool:
-    """Return True if a text may hold a note; costs almost nothing."""
+    """Return True if a text may contain a note; takes almost no time."""
     folded = text.casefold()
     return "noted" in folded or "dropped" in folded
 
@@ -99,8 +99,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Give each staged prompt the origin that its entry shows, and what was stored by a typed one
-    the user's trust. `again`: some of the entries may have settled other prompts before.
+    """Give each staged prompt the origin that its entry shows, and the records of a typed prompt
+    the user's trust. With `again`, some of the entries may have settled other prompts before.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -125,7 +125,7 @@ def stored_prompt(entry: Turn) -> str:
 
 
 def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
-    """Take the mark from the records of a staged prompt; give them the user's trust if typed."""
+    """Remove the mark from records of a staged prompt; give them the user's trust if typed."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -143,15 +143,15 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
         # late: most prompts state nothing
         from memory_fabric.hooks.session.heard import store_stated
 
-        # While it was staged, it brought back nothing forgotten and raised no known record.
+        # While it was staged, it restored nothing forgotten and raised no known record.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[Kept], before: str = ""
 ) -> list[models.Record]:
-    """Store as candidates what the user said in this turn, unless the assistant noted anything.
-    `before` is what the assistant had said last before the prompt. Returns the new candidates.
+    """Store the user's statements of this turn as candidates, unless the assistant noted anything.
+    `before` is the assistant's last message before the prompt. Returns the new candidates.
     """
     memory, database = context.memory, context.memory.session_database()
     waiting = prompts.unanswered(database, session)
@@ -169,7 +169,7 @@ def end_turn(
         is_staged = prompt.origin == prompts.STAGED
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
         if cue is None or stated(prompt.text):
-            continue  # what it states was stored with the prompt
+            continue  # the statement was stored with the prompt
         earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
             models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
@@ -238,8 +238,8 @@ class OwnedTurn(NamedTuple):
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in their order, each with its session.
 
-    A fork's copies come first: all turns up to the last one that names another session, or that was
-    saved for another one, found by its uuid or by its time, role and text.
+    A fork begins with copies: all turns up to the last one that names another session, or that was
+    saved for another session, as its uuid shows, or its time, role and text.
     """
     keepers = _keepers(db, turns)
     # The session of each turn. A prompt that was copied into a fork does not name its own: it
@@ -264,7 +264,7 @@ def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[Owned
 
 
 def episode_text(said: str) -> str:
-    """Return the part of a turn that an episode holds, redacted before it is cut."""
+    """Return the text of a turn as its episode stores it: redacted, then cut."""
     return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
@@ -282,7 +282,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         stored_turns = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if stored_turns:
             text = cleaned({"text": episode_text(turn.text)})["text"]
-            # A copy of a turn still has what was erased from the original.
+            # A copy of a turn still contains the words that were erased from the original.
             same = (
                 one
                 for one, stored_text in stored_turns
