@@ -1,4 +1,4 @@
-"""Secrets known by what stands around them: names, URLs, headers, command lines, places in code."""
+"""Secrets known by their context: names, URLs, headers, command lines, positions in code."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from memory_fabric.text import runs
 
 MARK = "[redacted: secret]"
 MIN_CHARS = 4
-# One command puts so many values, which share its beginning.
+# The most values of one command, which share its beginning.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
-# What follows a value is looked at to tell code and prose from a secret.
+# The characters after a value that distinguish code and prose from a secret.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
@@ -63,7 +63,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """The text without the values of places where only a secret stands, however weak it looks."""
+    """Return the text without values in positions of secrets, however weak they look."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -110,7 +110,7 @@ def without_headers(text: str) -> str:
 
 
 def without_arguments(text: str) -> str:
-    """The text without secrets that programs are given on their command line, or in .pgpass."""
+    """Return the text without secrets in command lines of programs, or in .pgpass."""
     folded = text.casefold()
     for rule in _commands_in(text, folded):
         text = _replaced(rule.expression, _hide_argument, text, MAX_ARGUMENTS)
@@ -137,7 +137,7 @@ def _commands_in(text: str, folded: str) -> list[Rule]:
 
 @cache
 def _commands_by_word() -> dict[str, set[int]]:
-    """Return the places of the commands by the first word of a program's name."""
+    """Return the indexes of the command rules by the first word of a program's name."""
     places: dict[str, set[int]] = {}
     for place, rule in enumerate(table("commands").rules):
         for name in rule.keywords:
@@ -166,7 +166,7 @@ def _is_content(value: str) -> bool:
 
 
 def _without_cells_of_html(text: str) -> str:
-    """The text without the cells of tables of HTML whose head names a secret."""
+    """Return the text without the cells of HTML tables whose head names a secret."""
     columns: set[int] = set()
     parts: list[str] = []
     at = 0
@@ -245,7 +245,7 @@ def _hide_flag(match: re.Match[str]) -> str:
     if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
-        return match.group()  # what the help calls it, or a field
+        return match.group()  # a placeholder of the help, or a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group()
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -301,7 +301,7 @@ def _without_named(line: str) -> str:
 
 
 def _without_values(line: str, folded: str) -> str:
-    """The line without values that stand behind a name and a sign."""
+    """Return the line without values after a name and a sign."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
     # As `sub` does, but only where one of the names begins.

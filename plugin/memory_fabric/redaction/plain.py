@@ -32,7 +32,7 @@ _PLACES = ("http://", "https://", "./", "../", "~/")
 _OBJECTS = frozenset(words("objects"))
 _OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
 MIN_SECRET_CHARS = 6
-# A password may be shorter where a digit or a symbol tells it from a word.
+# A password may be shorter if a digit or a symbol distinguishes it from a word.
 MIN_PASSWORD_CHARS = 4
 # A secret in prose or a table has at least this many characters.
 MIN_STRONG_CHARS = 8
@@ -43,14 +43,15 @@ MIN_HEX_CHARS = 32
 # Letters of either case and digits follow one another at random in a key, in runs in a name:
 # 62 of 100 neighbours differ in kind there, fewer than 30 in CamelCase.
 MIN_CHANGES = 0.35
-# Of a key a tenth stands in runs of four small letters or more, of names in CamelCase most.
+# A tenth of a key is in runs of four or more small letters, but most of a name in CamelCase.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Return whether the value after `lead` (name and sign) is prose, code or a placeholder.
-    `follower` is what comes next in the text, a few dozen characters of it.
+    """Return True if the value after `lead` (name and sign) is prose, code or a placeholder.
+
+    `follower` are the next few dozen characters of the text.
     """
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
@@ -84,7 +85,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """True for a variable of psql, a cmdlet, or the name of an object that holds the secret."""
+    """Return True for a psql variable, a cmdlet, or the name of an object with the secret."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -158,7 +159,7 @@ def is_definition(line: str) -> bool:
 
 
 def _may_define(line: str) -> bool:
-    """Return False if a line certainly holds no definition, as most prose."""
+    """Return False if a line certainly has no definition, as most prose."""
     if not line.isascii():
         return True  # expressions ignore the case of more letters than str.lower does
     folded = line.lower()
@@ -221,7 +222,7 @@ def looks_random(value: str) -> bool:
 
 
 def _kinds(text: str) -> list[str]:
-    """The class of each character: digit, capital, or something else."""
+    """Return the class of each character: digit, capital, or other."""
     return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
 
 
@@ -231,7 +232,7 @@ def _changes(kinds: list[str]) -> int:
 
 
 def parted(lead: str) -> tuple[str, str]:
-    """The name of the secret, in its own case, and the sign behind it."""
+    """Return the name of the secret, in its own case, and the sign after it."""
     bare = lead.rstrip("\"'` \t\\*")
     for sign in ("is", "to"):
         if bare.endswith((" " + sign, "\t" + sign)):
@@ -272,7 +273,7 @@ def is_joined_words(value: str) -> bool:
 
 
 def says_prose(parts: Sequence[str]) -> bool:
-    """Return whether one of the words, in small letters, is one that prose needs."""
+    """Return True if one of the words, in small letters, is a function word of prose."""
     return not _SAYING.isdisjoint(parts)
 
 
@@ -288,7 +289,7 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 
 def _is_code(value: str, follower: str) -> bool:
-    """Return whether the value is an expression of a programming language."""
+    """Return True if the value is an expression of a programming language."""
     value = exact(r"\|\||&&|\?\?").split(value, maxsplit=1)[0]
     if not value:
         return True
@@ -319,7 +320,7 @@ def _names_password(name: str) -> bool:
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:
-    """Return whether the value is itself a name: `token = Whitespace`, `token: "x-token"`."""
+    """Return True if the value is itself a name: `token = Whitespace`, `token: "x-token"`."""
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in words("name parts"))

@@ -1,9 +1,9 @@
 """Secrets out of a text, before any byte of it reaches a disk.
 
 Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Every
-expression is linear in the text. Most texts hold no keyword of any rule, so no expression is
-compiled for them. What is stored was redacted by the rules of its day; what is shown passes
-today's, too.
+expression is linear in the text. Most texts have no keyword of any rule, so that no expression is
+compiled for them. Stored texts were redacted by the rules of their time, and are redacted again by
+today's rules before they are shown.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MAX_PASSES = 12
 # Code marks are looked for at most this far from a marker, on its line.
 MAX_LINE_CHARS = 2_000
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
-# Texts found to hold no secret are remembered, at most this many characters of them in all.
+# The most characters, in all, of texts that are cached as free of secrets.
 MAX_CLEAN_CHARS = 1 << 20
-# The beginning of the marks in the place of secrets.
+# The beginning of the marks that replace secrets.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
 # An item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
@@ -55,8 +55,8 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text as it is. May be True for a harmless text. What
-    is clean is remembered.
+    """Return False if `redact` would leave the text unchanged; may be True for a harmless text.
+    Clean texts are cached.
     """
     if text in _CLEAN:
         return False
@@ -67,7 +67,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text as `redact` leaves it; what is clean is remembered."""
+    """Return the redacted text; clean texts are cached."""
     if not may_hold_secret(text):
         return text
     clean = redact(text)
@@ -76,8 +76,8 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret replaced by `[redacted: kind]`; the rest byte for byte. A
-    text that was redacted stays as it is.
+    """Return the text with every secret replaced by `[redacted: kind]`, the rest byte for byte. A
+    redacted text stays unchanged.
     """
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
@@ -87,11 +87,11 @@ def redact(text: str) -> str:
 
 
 def _redacted_once(text: str) -> str:
-    """Return the text after one pass; another may find what the marks of this one make plain."""
+    """Return the text after one pass; its marks may reveal further secrets to another pass."""
     opened = opened_steps(text)
     if not opened:
         return text
-    # late: few texts hold a keyword, and the rules are slow to import
+    # late: few texts have a keyword, and the rules are slow to import
     from memory_fabric.redaction import named, stated, tokens
 
     steps: dict[str, Callable[[str], str]] = {
@@ -108,7 +108,7 @@ def _redacted_once(text: str) -> str:
     }
     harmless: tokens.HarmlessParts | None = None
     before = text
-    placed = ""  # a text without what only its place tells
+    placed = ""  # the text without secrets that only their position reveals
     for at, name in enumerate(STEPS):
         if text is not before:
             before, opened = text, opened_steps(text)
@@ -138,7 +138,7 @@ def says_only_secrets(text: str) -> bool:
     if around == cleaned:
         return False
     around = around.casefold()
-    for name in EVERY_NAME:  # which stands in one with its particle: "パスワードは…です"
+    for name in EVERY_NAME:  # a name may be joined with its particle: "パスワードは…です"
         around = around if name.isascii() else around.replace(name, " ")
     empty = {*words("saying nothing"), *exact("[ _-]").split(" ".join(EVERY_NAME))}
     return all(
@@ -200,9 +200,9 @@ def _names_secret(key: str) -> bool:
 
 
 def block_without_secrets(block: str) -> str:
-    """Return the block that a model is given as `redact` leaves its texts.
+    """Return a block for the model with its texts redacted.
 
-    An item is one line, and the columns before its text, with ids and dates, are ours: beside them
+    An item is one line. The columns before its text, with ids and dates, are ours: next to them
     many a plain word would look like the name of a secret.
     """
     parts: list[tuple[str, str]] = []  # columns of ours, and a text
@@ -214,7 +214,7 @@ def block_without_secrets(block: str) -> str:
             parts[-1] = ("", parts[-1][1] + "\n" + line)  # the lines of one text stay together
         else:
             parts.append(("", line))
-    # Most blocks hold no sign of a secret, so all their texts are searched at once.
+    # Most blocks have no sign of a secret, so all their texts are searched at once.
     if not may_hold_secret("\n".join([text for _, text in parts])):
         return block
     return "\n".join(columns + without_secrets(text) for columns, text in parts)
@@ -232,7 +232,7 @@ def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
 
 
 def _without_private(text: str) -> str:
-    """The text without what stands between `<private>` and its end; blocks may lie in blocks."""
+    """Return the text without `<private>` blocks, which may be nested."""
     parts: list[str] = []
     depth = kept_from = 0
     tags = [tag for tag in form("private tag").finditer(text) if not _is_mention(text, tag)]
@@ -251,7 +251,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a marker in code marks, unless they hold a pair with text between."""
+    """Return True for a marker in code marks, unless a pair with text is inside them."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -271,7 +271,7 @@ def _without_seeds(text: str) -> str:
 
 
 def _may_hold_seeds(folded: str) -> bool:
-    """Return True if so many words in a row could be those of a wallet."""
+    """Return True if a run of words could be the seed of a wallet."""
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")

@@ -1,8 +1,8 @@
-"""The rules of redaction, and the look for the keywords without which none of them can match.
+"""The rules of redaction, and the search for the keywords that every match of a rule has.
 
-`rules.txt`, `public_rules.txt` and `words.txt` hold every expression and every list of words. Texts
-consist of few different words, so what a word shows is remembered: a text of prose costs a look-up
-for each of its words, and no expression is compiled for it.
+`rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and lists of words. Texts
+have few different words, so the keywords of each word are cached: prose takes one look-up for each
+word, and no expression is compiled for it.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memory_fabric.text import CLOSE_FENCE, runs
 
 FILES = ("rules.txt", "public_rules.txt", "words.txt")
-# Stands for a blank in a keyword or name.
+# The sign for a blank in a keyword or name.
 BLANK = "\u2423"
 # The keyword of a rule that any text may match.
 ANY = "*"
@@ -91,7 +91,7 @@ def _lines(section: str) -> list[str]:
 
 @cache
 def _parts() -> dict[str, str]:
-    """Return the parts that several expressions have, by their marks: <<NAME>>."""
+    """Return the parts that several expressions share, by their marks: <<NAME>>."""
     lines = (line.partition(" = ") for line in _lines("parts"))
     return {f"<<{name}>>": part for name, _, part in lines}
 
@@ -126,7 +126,7 @@ def table(section: str) -> Table:
 
 @cache
 def expression(name: str) -> str:
-    """Return the expression of this name; `<words: x>` in it stands for any of the words."""
+    """Return the expression with this name; `<words: x>` in it matches any word of that list."""
     text = _expressions()[name]
     for section in re.findall(r"<words: ([a-z ]+)>", text):
         text = text.replace(f"<words: {section}>", "|".join(map(re.escape, words(section))))
@@ -151,11 +151,12 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
+# No published token format has fewer characters that mix letters and digits, or longer runs of one
+# kind.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
-# Of long words it is not remembered what they show: together they could be long.
+# The results for longer words are not cached: together they could be large.
 MAX_REMEMBERED_WORDS, MAX_REMEMBERED_CHARS = 1 << 15, 40
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
@@ -166,7 +167,7 @@ MESSAGE_ID = "msg_"
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
 
-# What a word shows; LINES and GAPS are shown by a whole text.
+# Bits for the keywords and forms of a word; LINES and GAPS are those of a whole text.
 (
     PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,
     CURL, DASH_B, OPTION, OPTION_NAME, DASH, DASHES, OPTION_SIGN, COMMAND, PROGRAM,
@@ -176,7 +177,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# Of each step of `redact`, what the words of a text must show together; any of these is enough.
+# The bits that open each step of `redact`: all bits of any of its masks.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -202,7 +203,7 @@ STEPS: dict[str, tuple[int, ...]] = {
     "seeds": (SEED,),
 }  # fmt: skip
 _OF_STEPS = tuple((1 << at, mask) for at, masks in enumerate(STEPS.values()) for mask in masks)
-# Before these it is looked for what only its place tells.
+# These steps follow the search for secrets that only their position reveals.
 PLACED = frozenset(("command", "named", "stated"))
 
 
@@ -248,7 +249,7 @@ class _Keywords:
 
 @cache
 def _issued() -> tuple[str, ...]:
-    """Return the keywords of what issuers publish, without those of one or two characters."""
+    """Return the keywords of published token formats with at least three characters."""
     rules = (*table("issued").rules, *table("public issued").rules)
     return tuple(keyword for rule in rules for keyword in rule.keywords if len(keyword) > 2)
 
@@ -298,7 +299,7 @@ def _keywords() -> _Keywords:
 
 
 def opened_steps(text: str) -> int:
-    """Return the places in STEPS of the steps that may change the text, as bits."""
+    """Return the steps that may change the text, as bits by their index in STEPS."""
     bits = 0
     for shown in set(map(_SHOWN.__getitem__, text.split())):
         bits |= shown
@@ -326,7 +327,7 @@ def _steps_of(bits: int) -> int:
 
 
 def _shown_by(word: str) -> int:
-    """Return what a word shows; `word` has no white space."""
+    """Return the bits of a word, which has no white space."""
     if word == CLOSE_FENCE:
         return 0  # our own mark
     keywords = _keywords()
@@ -352,7 +353,7 @@ def _shown_by(word: str) -> int:
 
 
 def _form_of(word: str, folded: str) -> int:
-    """Return what the characters of a word show: digits, signs, an address, a random value."""
+    """Return the bits of a word's characters: digits, signs, an address, a random value."""
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN
@@ -384,7 +385,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the bits for an account's usual name, by the sign behind it, or for a sign alone."""
+    """Return the bits for a usual account name, by the sign after it, or for a sign alone."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -425,7 +426,7 @@ _SHOWN = _Shown()
 
 
 def places_alone(folded: str, name: str) -> Iterator[int]:
-    """Yield the ends of a name where no Latin letter is beside it."""
+    """Yield the ends of a name with no Latin letter next to it."""
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)

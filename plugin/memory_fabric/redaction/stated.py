@@ -38,7 +38,7 @@ from memory_fabric.redaction.values import (
 LINKS = frozenset(words("links"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# Behind these alone stands the name of an account.
+# Only these come before the name of an account.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -168,7 +168,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in tables.ABOUT and not linked and not words:
             return
         if folded in NAMES and tables.kind_of(folded) == kind:
-            return  # it is looked behind on its own
+            return  # that name is searched on its own
         if not core:
             continue  # a quotation mark alone
         lead = region[: token.start() + begin]

@@ -50,7 +50,7 @@ def kind_of(name: str) -> str:
 
 
 def is_of_issuer(before: str, behind: str) -> bool:
-    """True if a word around `key` says what it opens: "the Stripe key", "key for Scaleway"."""
+    """Return True if a word around `key` names its service: "Stripe key", "key for Scaleway"."""
     if form("whose").search(before) or form("for whom").match(behind):
         return True
     *_, last = ["", *before.casefold().replace("-", " ").replace("_", " ").split()]
@@ -114,7 +114,7 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
 
 
 def _is_in_address(text: str, start: int) -> bool:
-    """True if the word that holds this place is an address."""
+    """Return True if the word at this position is an address."""
     before = text[max(0, start - 200) : start]
     if not before or before[-1].isspace():
         return False
@@ -254,7 +254,7 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if a line with the name of a secret has columns, and lines behind it."""
+    """Return True if a line with the name of a secret has columns, and lines follow."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     return "\n" in folded and any(
         any(name in line for name in names)

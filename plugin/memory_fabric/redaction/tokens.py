@@ -1,8 +1,8 @@
-"""Keys and tokens by their own form: of published shape, in lines, random beside an issuer's name.
+"""Keys and tokens by their own form: published formats, key blocks, random values of issuers.
 
-A random word alone is no secret. With a prefix as issuers give it, or behind the name of an issuer
-or of a secret in its line or the one before, it is one. What looks random and is known to be
-public, encrypted or a reference is set aside before the rules look at a text, and put back later.
+A random word alone is no secret. It is one with an issuer's prefix, or after the name of an issuer
+or of a secret in its line or the line before. Random-looking parts that are public, encrypted or
+references are taken out before the rules see a text, and put back later.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ MAX_RUNS = 400
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
 _PARTED = "_-.:~+"
-# One character of private use holds the place of each harmless part.
+# One character of private use replaces each harmless part.
 _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """Return the text with credentials of known token formats replaced, and with the AWS secret
-    beside a key id.
+    """Return the text without credentials of known token formats, and without AWS secrets next to a
+    key id.
     """
-    # Our own shapes, then those of public rule sets.
+    # Our own formats, then those of public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
     rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in rules:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
-            # The secret half of the pair stands beside its id, often without a name.
+            # The secret half of the pair is next to its id, often without a name.
             hidden = form("aws secret").sub(_hide_if_random, hidden)
         text = hidden
     return text
@@ -71,7 +71,7 @@ def _hide_if_random(match: re.Match[str]) -> str:
 
 
 def without_values_of_issuers(text: str) -> str:
-    """The text without values that stand behind the name of their issuer, in its form."""
+    """Return the text without values in the format of an issuer after its name."""
     folded = text.casefold()
     for section in ("beside", "public beside"):
         for rule in table(section).opened_by(folded):
@@ -86,7 +86,7 @@ def _hide_value(match: re.Match[str]) -> str:
 
 
 def without_random(text: str) -> str:
-    """The text without random values of no known shape, where their place tells."""
+    """Return the text without random values of unknown format in positions of secrets."""
     if "=" in text or ":" in text:
         text = form("assignment").sub(_hide_random, text)
     return without(text, random_words(text), MARK)
@@ -139,7 +139,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """True if a random tail stands behind a prefix, as issuers give it, and no id has it."""
+    """Return True if a random tail follows a prefix of issuers that no id has."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -177,7 +177,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        # No random value joins words and numbers; one of the words may tell of a key.
+        # No random value joins words and numbers; one of the words may name a key.
         is_short_name = len(core) < MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
@@ -243,17 +243,17 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 
 class HarmlessParts:
-    """A text without its harmless parts; one character of private use holds the place of each."""
+    """A text with one character of private use in place of each harmless part."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._waves: list[dict[int, str]] = []
         self._next = _FIRST_PLACE
-        # A text that has such characters of its own is left as it is.
+        # A text that has such characters itself stays unchanged.
         self._is_possible = text.isascii() or ord(max(text)) < _FIRST_PLACE
 
     def hold_always(self) -> str:
-        """The text without what is public or encrypted by its form."""
+        """Return the text without parts that are public or encrypted by their form."""
         folded = self.text.casefold()
         longest = max(map(len, folded.split()), default=0)
         for rule in table("harmless").opened_by(folded):

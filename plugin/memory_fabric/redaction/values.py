@@ -1,4 +1,4 @@
-"""The value next to a secret's name, told apart from prose, code, versions and files."""
+"""The value next to a secret's name, as opposed to prose, code, versions and files."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ _PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
-# More of it in words, and it is a name.
+# The largest share of words in a value that is no name.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Between a name and a plain word, and how participles and adjectives end behind the last of them.
+# Words between a name and a plain word, and endings of participles and adjectives after the last
+# one.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 
 
 def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
-    """The text with the mark in place of each span."""
+    """Return the text with the mark in place of each span."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
@@ -88,7 +89,7 @@ def is_telling(core: str) -> bool:
 
 
 def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
-    """Return True if a word behind the name of a secret is a secret."""
+    """Return True if a word after the name of a secret is a secret."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
@@ -145,13 +146,13 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 
 
 def is_words_of_phrase(phrase: str) -> bool:
-    """True if none of the words of a possible passphrase is one that prose needs."""
+    """Return True if a possible passphrase has no function words of prose."""
     words = exact(r"[ -]").split(phrase)
     return not says_prose(words) and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """True if a plain word is a password, where its name and a link stand before it."""
+    """Return True if a plain word is a password, after its name and a link."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
@@ -177,7 +178,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
-    """True if a word is a key or token: letters and digits, or a long hexadecimal number."""
+    """Return True if a word is a key or token: letters and digits, or a long hex number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
     if not linked and form("revision").fullmatch(core):
@@ -194,7 +195,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """True if letters stand beside digits in one part, or symbols do; no `users_2024`."""
+    """Return True if one part mixes letters and digits, or has symbols; not for `users_2024`."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -221,7 +222,7 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """True if what follows a number says of what: characters, days, attempts."""
+    """Return True if the text after a number names its unit: characters, days, attempts."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)
@@ -264,7 +265,7 @@ def is_known_form(core: str) -> bool:
 
 
 def stripped(token: str, start: int = 0) -> tuple[int, str]:
-    """Return the word without quotes, brackets and punctuation, and before it its place."""
+    """Return the offset and the text of a word without quotes, brackets and punctuation."""
     begin, end = start, len(token)
     while begin < end and token[begin] in "\"'`*„“”«»‘’([{,;:<_":
         begin += 1

@@ -1,1 +1,1 @@
-"""Rules bound to commands, paths and activities, and what they do before such a tool call."""
+"""Rules bound to commands, paths and activities, and their effects before such tool calls."""

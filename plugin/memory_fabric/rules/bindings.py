@@ -1,8 +1,8 @@
 """The commands, paths and activities that the text of `When:` names.
 
 The text is written by people and models: `npm run dev`, "before committing", "src/api/**, docs/".
-A part that is none of these binds nothing; the rule is then told where others are. What has to pass
-before such a call follows `, first `: "commit, first `pytest -q`". An activity has
+A part that is none of these binds nothing; the rule is then shown like unbound ones. A command that
+has to pass before such a call follows `, first `: "commit, first `pytest -q`". An activity has
 names, commands, scripts and files, in `programs.txt`: a command is its first words without options,
 `*` stands for any word; a script is one of package.json, make or a task runner, whose name begins
 with the word (`deploy:prod`, `deploy-web`).
@@ -31,7 +31,7 @@ _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 class Binding(NamedTuple):
     """One thing that a rule is bound to.
 
-    `text` is the command, the glob or the activity as it is shown. `words` are those of a command;
+    `text` is the command, the glob or the activity for people. `words` are the words of a command;
     `folder` limits a command to calls that work in it; `platform` an activity to one program.
     """
 
@@ -43,7 +43,7 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """The names by which `When:` means an activity, and the tool calls that are part of it."""
+    """The names of an activity in `When:`, and the tool calls that belong to it."""
 
     names: frozenset[str]
     commands: tuple[tuple[str, ...], ...]
@@ -100,7 +100,7 @@ def bindings_of(when: str) -> tuple[Binding, ...]:
 
 
 def required_by(when: str) -> tuple[Binding, ...]:
-    """Return the commands and activities that a text of `When:` names behind `, first `."""
+    """Return the commands and activities that a text of `When:` names after `, first `."""
     bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
     return tuple(dict.fromkeys(b for b in bindings if b.kind != PATH))[:MAX_BINDINGS]
 
@@ -154,7 +154,7 @@ def _bound(part: str) -> list[Binding]:
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
         if any(word.lower().strip(".,:()") not in _BEFORE | {""} for word in words):
-            return []  # more than the code is said: it may mean something else
+            return []  # other words than the code: it may mean something else
         return [binding for code in spans[1::2] for binding in _of_code(code.strip(), folder)]
     words = part.strip().rstrip(".:!").strip("\"'“”«» ").split()
     start = 0

@@ -38,7 +38,7 @@ _KINDS = {
 # Programs that run what their arguments name.
 _INTERPRETERS = words_of("interpreters")
 _SILENT_KINDS = frozenset(("build", "lint"))
-# Options that change the output of a runner, not what it checks.
+# Options that change the output of a runner, not its checks.
 _LOUDNESS = words_of("loudness")
 # Some of these options skip what passed before, so that a pass does not cover the whole.
 _PARTIAL = frozenset(("--lf", "--last-failed"))
@@ -47,8 +47,8 @@ _PARTIAL = frozenset(("--lf", "--last-failed"))
 class Command(NamedTuple):
     """A command: `text` for people, `words` and `place` (its folder) to compare it.
 
-    `speaks` means that the reported exit status is its own. `probes` means that it only looks, so
-    that its failure is no problem.
+    `speaks` means that the reported exit status is its own. `probes` means that it only inspects,
+    so that its failure is no problem.
     """
 
     text: str
@@ -84,7 +84,7 @@ def command_in(line: str, place: str = "") -> Command | None:
     if joined and joined[-1] in CONNECTORS:
         joined.pop()
     compared = _quietly(rows[0]) if len(rows) == 1 else tuple(joined)
-    # It is unknown which of several failed: one that only looks makes the result uncertain.
+    # It is unknown which of several failed: a probe makes the result uncertain.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
@@ -156,7 +156,7 @@ def _bare(words: Sequence[str]) -> list[str]:
             calls = programs.run_by(shell.Call(tuple(bare), ""))
             behind = list(next((call.words for call in calls), ()))
         if behind and behind[0].startswith("-"):
-            break  # options of what finds the program may change what is run
+            break  # options of the wrapper may change the program
     return bare
 
 

@@ -1,4 +1,4 @@
-"""The bound rules of a memory, those of them that apply to a tool call, and their texts."""
+"""The bound rules of a memory, the rules that apply to a tool call, and their texts."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
 # The argument of an edit that changes several files at once, such as Codex's patches.
 SEVERAL_FILES = "file_paths"
-# Devices are no files of a project; memory that is mounted there can hold one.
+# Devices are no files of a project, except in a memory disk that is mounted there.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 # Programs whose arguments are targets of which each counts, in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
@@ -54,8 +54,8 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The part of a tool call that rules are compared with: commands, and absolute paths. A path
-    that ends with a slash is a folder that goes away or changes with all that it holds.
+    """The parts of a tool call that rules are compared with: commands, and absolute paths. A path
+    that ends with a slash is a folder that is removed or changed with its contents.
     """
 
     calls: tuple[Call, ...] = ()
@@ -159,8 +159,8 @@ def _is_script(scripts: Sequence[str], call: Call) -> bool:
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
     """Return True if a call is the command `words`, with any further arguments.
 
-    Options of `words` must be among those of the call, in any order and form; other options of the
-    call may stand anywhere.
+    Options of `words` must be among the options of the call, in any order and form; other options
+    of the call may be anywhere.
     """
     script = programs.as_script(words)
     if script is not None and script[2] != "*":
@@ -333,7 +333,7 @@ class Applied(NamedTuple):
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
     """Return the rules with `When:` of this project and its user, newest first, at most MAX_RULES.
-    Local ones are those of this session, or `of_all_sessions`.
+    Local rules are those of this session, or `of_all_sessions`.
     """
     session = () if of_all_sessions else (memory.settings.session,)
     where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
@@ -341,8 +341,8 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings and with what has to pass first. What the user neither
-    typed nor confirmed is not required to pass.
+    """Return a record with its bindings and the commands that have to pass first, except commands
+    that the user neither typed nor confirmed.
     """
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
@@ -376,7 +376,7 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
     """Return the call that runs the bound script by another package manager; '' if none does. A
-    rule that names package managers beside its command is about these, not about the script.
+    rule that also names package managers is about these, not about the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -404,7 +404,7 @@ def reason_once(applied: Sequence[Applied]) -> str:
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
-    """Return the reason of a refusal that holds until the user lifts it."""
+    """Return the reason of a refusal that is in force until the user lifts it."""
     id_, missing = short_id(applied[0].record.id), _missing(applied)
     return "\n".join(
         (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
-# Programs that remove their arguments, those that change them, and those that copy to the last.
+# Programs that remove their arguments, that change them, and that copy to the last one.
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
@@ -38,7 +38,7 @@ _GIT = frozenset("rm mv restore checkout clean".split())
 
 
 def of_call(call: Call) -> Iterator[str]:
-    """Yield the paths as written; one that changes with all that it holds ends with `/`."""
+    """Yield the paths as written; a folder that changes with its contents ends with `/`."""
     yield from call.written
     if not call.words or not _READING.isdisjoint(call.words):
         return
@@ -85,7 +85,7 @@ def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
     yield f"{target}/" if is_mirror else target
     for source in sources:
         name = os.path.basename(source.rstrip("/"))
-        if not is_glob(name) and not target.startswith(source):  # a backup beside it
+        if not is_glob(name) and not target.startswith(source):  # a backup next to it
             yield os.path.join(target, name)
         if words[0] == "mv":
             yield f"{source}/"
@@ -112,7 +112,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
 
 
 def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the names under which `curl -O` and `wget` keep what they get."""
+    """Yield the names of the files that `curl -O` and `wget` download."""
     letters = {word[1:] for word in words if word.startswith("-") and not word.startswith("--")}
     keeps = any("O" in letter and _WITH_VALUE.isdisjoint(letter) for letter in letters)
     if (program == "curl" and (keeps or "--remote-name" in words)) or (
@@ -182,7 +182,7 @@ def is_like(pattern: str, name: str) -> bool:
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
     """Return True if a path of a command, in which the shell expands globs, is the wanted one. If
-    the command acts on the `whole` of it, so are the folders above it, and all that is in it.
+    the command acts on a `whole` folder, its contents and the folders above match, too.
     """
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
@@ -223,7 +223,7 @@ def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return the reached places, and the places behind a `**` that matches no part."""
+    """Return the reached positions, and the positions after a `**` that matches no part."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":

@@ -89,8 +89,8 @@ _OWN_COMMANDS = words_of("own commands")
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the command itself, with its wrappers and without, and those that it runs from its
-    arguments. What a redirection writes is a call of its own, without words.
+    """Yield the command itself, with its wrappers and without, and the commands in its arguments. A
+    redirection to a file is a call of its own, without words.
     """
     if call.written:
         yield Call((), call.folder, call.written)
@@ -209,8 +209,8 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the name of a program in a `bin` folder: `.venv/bin/pytest` is `pytest`. Any other
-    program is returned as it is.
+    """Return the name of a program in a `bin` folder: `.venv/bin/pytest` is `pytest`; any other
+    program unchanged.
     """
     is_installed = "/bin/" in program or "/.bin/" in program
     return os.path.basename(program) if is_installed else program
@@ -272,7 +272,7 @@ def run_by(call: Call) -> Iterator[Call]:
 
 
 def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
-    """Yield the lines for a shell that options of a program hold, or that a shell reads."""
+    """Yield the shell lines in the options of a program, or in the input of a shell."""
     options = LINE_OPTIONS.get((words[0],), frozenset())
     is_shell = words[0] in shell.SHELLS
     if words[0] in ("at", "batch") or (words[0] in ("source", ".") and shell.STDIN in words):

@@ -27,7 +27,7 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 
 def calls_of(line: str, folder: str) -> list[Call]:
-    """Return the commands of a line in order, each behind its wrappers and redirections, which end
+    """Return the commands of a line in order, each after its wrappers and redirections, which end
     with `&&`; a negated one ends with `||`.
     """
     calls: list[Call] = []
@@ -41,8 +41,8 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if the line reaches the command `end` only where the one `at` has passed; of the
-    place behind the last command, if only then it reports success.
+    """Return True if the line reaches the command `end` only if the command `at` has passed; for an
+    `end` after the last command, if only then the line reports success.
     """
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
@@ -57,7 +57,7 @@ def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
 
 
 def runs(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a command is the one that has to pass, or is part of that activity."""
+    """Return True if a command is the required one, or belongs to the required activity."""
     is_read = call.words[:2] in matching.ONLY_READING or not _LISTING.isdisjoint(call.words)
     if not call.words or is_read:
         return False
@@ -79,7 +79,7 @@ def is_check(binding: Binding) -> bool:
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
     """Return a changed file that a check may read, from the project's root; '' if there is none.
-    Prose, what programs write, files elsewhere and what a formatter does undo no pass.
+    Prose, output files of programs, files elsewhere and changes by formatters undo no pass.
     """
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
@@ -90,10 +90,10 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and what it names that no prompt of the user names.
+    """Return the text of `When:`, and the names in it that no prompt of the user has.
 
-    Of a command that has to pass first, and that nobody typed, only the activity stays if that was
-    typed: `test` for `pytest`, if the user wrote "the tests".
+    A required command that nobody typed is replaced by its activity if the user typed that:
+    `pytest` by `test`, for "the tests".
     """
     stated = required_by(when)
     required = [b if is_named(b, typed) else _activity_of(b, typed) for b in stated]
@@ -109,8 +109,8 @@ def _activity_of(binding: Binding, typed: Sequence[str]) -> Binding:
 
 
 def stated_first(when: str | None, first: str) -> str:
-    """Return the text of `When:` with what has to pass first, as options of a command state both;
-    without `when` for the one on record. Raises BadInput.
+    """Return the text of `When:` with the required commands, as options of a command state both;
+    without `when` for the text on record. Raises BadInput.
     """
     if first and not required_by(FIRST + first):
         remedy = "Name a command in code marks, or an activity: '`make lint`', test, lint, build."

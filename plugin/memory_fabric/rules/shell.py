@@ -1,9 +1,9 @@
 """The commands that a line for the shell runs, with their words unquoted and their folders.
 
 Reads lists, pipes, groups, substitutions, redirections and here-documents as a POSIX shell and bash
-do, as far as that is known without running anything. Variables that the line itself sets, `$HOME`,
-`$PWD` and the text that `echo`, `printf` and `cat` print are known; any other variable stays `$`.
-What only stands in quotes, comments and here-documents is no command.
+do, as far as possible without running anything. Variables that the line itself sets, `$HOME`,
+`$PWD` and the output of `echo`, `printf` and `cat` are known; any other variable stays `$`. Text in
+quotes, comments and here-documents is no command.
 """
 
 import os
@@ -27,7 +27,7 @@ _SETTING = frozenset("export local declare readonly typeset".split())
 # Where an unquoted variable is split into words.
 _SPLIT = "\0"
 UNKNOWN = "$"
-# Stands behind a command whose output another one is given, and its status to none.
+# The connector of a command whose output another one gets, while its status is lost.
 SUBSTITUTED = "$("
 # The name of a file whose text a process substitution gives.
 _FILE = "/dev/fd/text-"
@@ -38,9 +38,9 @@ SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 class Call(NamedTuple):
     """One simple command: its words, the folder in which it runs, and files that it redirects to.
 
-    `folder` is '' if it cannot be known. `stdin` is the text that it reads, as far as it is known.
-    `raw` are the words as they are written, with prefixes and input files; `after` is the connector
-    behind the command, or SUBSTITUTED.
+    `folder` is '' if it cannot be known. `stdin` is its input, as far as that is known. `raw` are
+    the words as written, with prefixes and input files; `after` is the connector after the command,
+    or SUBSTITUTED.
     """
 
     words: tuple[str, ...]
@@ -92,7 +92,7 @@ class _Reader:
     ) -> None:
         self.text, self.folder, self.depth, self.place = text, folder, depth, place
         self.found: list[Call | _Pending] = []
-        # Delimiters of here-documents that follow the next line break, and their commands' place.
+        # Delimiters of here-documents after the next line break, and the indexes of their commands.
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
         self.pushed: list[str] = []
@@ -130,7 +130,7 @@ class _Reader:
                 elif words == ["esac"]:
                     self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        # Each command is given the text that the one before pipes into it.
+        # Each command reads the text that the previous one pipes into it.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -259,8 +259,8 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without its quotes; substitutions in it are read as commands. Where an
-        unquoted variable ends a word of the shell, it holds _SPLIT.
+        """Read one word without its quotes; substitutions in it are read as commands. It has _SPLIT
+        where an unquoted variable ends a word of the shell.
         """
         parts: list[str] = []
         braced = False
@@ -356,7 +356,7 @@ class _Reader:
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
     def _substituted(self, close: str) -> str:
-        """Read the commands of a substitution that opens here; return what it prints."""
+        """Read the commands of a substitution that opens here; return its output."""
         self.is_script = True
         self.place += 1
         text, place = self.text, self.place
