@@ -9,7 +9,6 @@ from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, sam
 # Reports the progress of a long task: how much is done, of how much.
 Progress = Callable[[int, int], object]
 
-<<<<<<< HEAD
 
 class RecordType(NamedTuple):
     """The heading of a type of record on memory pages, and its traits.
@@ -50,14 +49,6 @@ NOTE_KINDS = {
 }
 # Other names of record types: those that only notes use.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-=======
-RECORD_TYPES = frozenset(
-    "decision preference constraint pattern antipattern problem solution blocker question note "
-    "session".split()
-)
-# Names of record types in notes.
-TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
->>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 # The words under which people read a type.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # Without `session`: these records are summaries that only hooks write.
@@ -88,13 +79,7 @@ INGEST = "ingest"
 # Sources of a person's own words.
 TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-<<<<<<< HEAD
-# The beginning of a reason that says what to do instead of what failed.
-=======
-# Types of records that describe a practice to follow.
-FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that names the alternative to a failure.
->>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 INSTEAD = "instead: "
 # Beginnings of reasons that need no "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
@@ -118,16 +103,11 @@ UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
-<<<<<<< HEAD
 # Keys of a record's evidence: its quotation may be shared; an owner of the team's space has the
 # rule ask everybody. Of another's record they stand only where the log's server vouches for it.
 RELEASED, FOR_TEAM = "released", "for_team"
-# Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
-# before it, and the number of other sessions in which the user said nearly the same.
-=======
 # Keys of a candidate's evidence: the prompt in which it was heard, the assistant's text before that
 # prompt, and the number of other sessions in which the user said nearly the same.
->>>>>>> 5d1569e3 (Say what the store's functions return in the field's terms)
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a candidate's evidence: only the user may keep or drop it, since it may be pasted.
 PASTED = "pasted"

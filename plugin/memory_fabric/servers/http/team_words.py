@@ -121,7 +121,7 @@ def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, flo
 
 
 def _at_least(needed: int, groups: Sequence[_Group]) -> str:
-    """Return a query for rows with so many of the groups, each of which it names but once or twice."""
+    """Return a query for rows with at least `needed` of the groups."""
     if needed == 1:
         return _any_of(groups)
     if needed == len(groups):
@@ -176,7 +176,8 @@ class Vocabulary:
             if common is None:
                 sql = "SELECT lexeme, share FROM memory_fabric.common_words(%s)"
                 common = self._common[space] = dict(connection.execute(sql, (space,)).fetchall())
-            sql = "SELECT w, tsvector_to_array(memory_fabric.words_of(w)) FROM unnest(%s::text[]) AS w"
+            lexemes_of = "SELECT w, tsvector_to_array(memory_fabric.words_of(w))"
+            sql = f"{lexemes_of} FROM unnest(%s::text[]) AS w"
             for word, lexemes in connection.execute(sql, (missing,)).fetchall():
                 share = min((common.get(lexeme, 0.0) for lexeme in lexemes), default=0.0)
                 entries[word] = self._words[space, word] = Word(tuple(lexemes), share)
