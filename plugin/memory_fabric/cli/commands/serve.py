@@ -42,6 +42,10 @@ def serve(
         "DSN  Serve a team's shared log from this PostgreSQL, without a local memory: "
         "postgresql://ROLE@HOST/DATABASE, without a password."
     ),
+    read: str = option(
+        "DSN  With --team: a replica (hot standby) that answers questions and the page; what it "
+        "does not show yet, or while it is down, the primary answers."
+    ),
     space: str = option("NAME  With --team: the space; by default the only one of the login."),
     workers: int = option(
         "N  So many processes answer questions; by default one for each processor, at most 4. "
@@ -86,10 +90,19 @@ def serve(
         key = (name, member, domain) if new_key else None
         workers = workers or 1
         return _serve_team(
-            settings, team, space, insecure, key, list_keys, drop_key, workers=workers, **place
+            settings,
+            team,
+            read,
+            space,
+            insecure,
+            key,
+            list_keys,
+            drop_key,
+            workers=workers,
+            **place,
         )
-    if space or member or domain or insecure:
-        text = "--space, --member, --domain and --insecure need --team."
+    if read or space or member or domain or insecure:
+        text = "--read, --space, --member, --domain and --insecure need --team."
         raise BadInput("--team", text, remedy="Use serve --team DSN.")
     if new_key or list_keys or drop_key:
         return _keys(settings.home, name, new_key=new_key, drop_key=drop_key)
@@ -160,6 +173,7 @@ def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
 def _serve_team(
     settings: Settings,
     dsn: str,
+    read: str,
     space: str,
     insecure: bool,
     key: tuple[str, str, str] | None,
@@ -177,12 +191,14 @@ def _serve_team(
         driver.install(settings)
     from memory_fabric.servers.http import team_keys  # not needed for --help
     from memory_fabric.servers.http.server import TeamServer
-    from memory_fabric.sharing.server.connect import connect
+    from memory_fabric.sharing.server.connect import checked, connect
 
     if key and not key[1]:
         text = "A key of a shared server acts for a member."
         remedy = f"Name the member: {MAKE_TEAM_KEY}."
         raise BadInput("--member", text, remedy=remedy)
+    if read:
+        checked(read, insecure=insecure)
     space = team_keys.space_of(dsn, space, insecure=insecure)
     if key or list_keys or drop_key:
         with closing(connect(dsn, insecure=insecure)) as connection:
@@ -201,7 +217,7 @@ def _serve_team(
                 if not keys:
                     show.line(f"There is no key. {MAKE_TEAM_KEY} makes one.")
         return 0
-    server = TeamServer(settings, dsn, space, insecure=insecure, **place)
+    server = TeamServer(settings, dsn, space, read, insecure=insecure, **place)
     show.line(f"The memory of the space {space}: {server.address}")
     show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
     _tell_how_to_stop(is_local=server.is_local)

@@ -206,8 +206,8 @@ class Server(Listener):
 class TeamServer(Listener):
     """A server of a team's log; `run` answers until a signal comes.
 
-    `dsn` is a connection string of libpq. The processes of several workers share the socket. Raises
-    BadInput, CannotListen.
+    `dsn` is a connection string of libpq, `read` that of a replica or ''. The processes of several
+    workers share the socket. Raises BadInput, CannotListen.
     """
 
     def __init__(
@@ -215,6 +215,7 @@ class TeamServer(Listener):
         settings: Settings,
         dsn: str,
         space: str,
+        read: str = "",
         *,
         host: str = LOCALHOST,
         port: int = 0,
@@ -227,7 +228,7 @@ class TeamServer(Listener):
         super().__init__(host, port, allowed)
         settings = settings._replace(session="")
         cookie = f"memory-fabric-team-{self.port}"
-        app = partial(_team_app, settings, dsn, space, insecure, self.names, cookie)
+        app = partial(_team_app, settings, dsn, space, read, insecure, self.names, cookie)
         self._config = config_for(app, workers)
 
     def run(self) -> None:
@@ -236,11 +237,11 @@ class TeamServer(Listener):
 
 
 def _team_app(
-    settings: Settings, dsn: str, space: str, insecure: bool, names: Names, cookie: str
+    settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
     from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # needs the driver
 
-    app = application(TeamStore(settings, dsn, space, insecure=insecure))
+    app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
     store_thread.settle()
     return Guard(app, MemberKeys(), names, Rate(settings.serve_rate), cookie)
 

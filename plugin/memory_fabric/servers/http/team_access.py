@@ -1,21 +1,31 @@
 """Work in the name of a key's member: threads with a connection each, and a transaction a request.
 
 Nothing but connections and what was looked up lately is kept, so several processes serve one
-database. A connection that broke is opened anew with the next request. The key is checked by the
-database in the request's own transaction, so a deleted key or a removed member counts at once.
+database. A connection that broke is opened anew with the next request. The database checks the key
+with each request, so a deleted key or a removed member counts at once.
+
+Reads may go to a replica, a hot standby. It answers only once it shows what the primary held when
+the request came; else the primary answers. So a client finds what it has just written, and a
+replica that lags shows nothing that was erased. While the primary is down it answers alone.
+
+An answer is kept for seconds, for the same question in the name of the same member and domain, as
+long as the state of the space is the same: every operation that is added, replaced or erased
+changes it (memory_fabric.changes).
 """
 
 import asyncio
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 import psycopg
 from psycopg.types.json import set_json_loads
 
 from memory_fabric.config import Settings
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.servers.http import team_keys
 from memory_fabric.servers.http.responses import Unauthorized
 from memory_fabric.servers.http.team_memory import TeamMemory
@@ -34,6 +44,12 @@ STATEMENT_LIMIT_MS = 15_000
 # Requests that wait for a thread; a client is better told to come again.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
+# Answers are kept so long, and so many.
+KEPT_S, MAX_KEPT = 5.0, 500
+# How long a replica is waited for, and how often it is looked at meanwhile; one that lags or fails
+# is asked again after a while.
+REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
+BEHIND = "The replica lags behind."
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
     f"set_config('statement_timeout', '{STATEMENT_LIMIT_MS}', true)"
@@ -41,13 +57,21 @@ ENTER = (
 
 
 class Access:
-    """The database of a team: `dsn` is a connection string of libpq, `space` what is served."""
+    """The database of a team: `dsn` is a connection string of libpq, `space` what is served.
 
-    def __init__(self, settings: Settings, dsn: str, space: str, *, insecure: bool = False) -> None:
+    `read` is the connection string of a replica, or ''.
+    """
+
+    def __init__(
+        self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
+    ) -> None:
         self.settings, self.space = settings, space
-        self._dsn, self._insecure = dsn, insecure
+        self._primary = Connections(dsn, insecure=insecure)
+        self._replica = Connections(read, insecure=insecure) if read else None
+        # Why the replica is not asked, and until when.
+        self.without_replica, self._retry_at = "", 0.0
         self._vocabulary = Vocabulary()
-        self._idle: list[Connection] = []
+        self._answers: dict[Hashable, tuple[int, float, Any]] = {}
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
@@ -56,37 +80,129 @@ class Access:
         All that it writes is kept, or nothing. Raises Unauthorized, Forbidden, StoreUnavailable,
         DeadlinePassed, and what the job raises.
         """
+        return await self._queued(lambda: self.with_connection(self._asked(holder, job)))
 
-        def in_name_of_holder(connection: Connection) -> T:
+    async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
+        """Run a job that only reads, on the replica if there is one; else as `ask`.
+
+        The value is kept for a while under the `question`, unless that is None.
+        """
+        return await self._queued(lambda: self._read(holder, job, question))
+
+    def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
+        if self._replica is None or time.monotonic() < self._retry_at:
+            return self.with_connection(self._asked(holder, job, question))
+        alone: FabricError | None = None
+        state = 0
+        try:
+            state = self.with_connection(lambda c: self._admitted(c, holder).state)
+        except StoreUnavailable as error:
+            alone = error
+        try:
+            value = self._replica.run(self._asked(holder, job, question, state))
+            self._tell("")
+            return value
+        except (StoreUnavailable, DeadlinePassed) as error:
+            self._tell(error.message)
+            if alone:
+                raise alone from error
+        return self.with_connection(self._asked(holder, job, question))
+
+    def _tell(self, without_replica: str) -> None:
+        """Note why the replica is not asked, '' if it is; say so once."""
+        if without_replica:
+            self._retry_at = time.monotonic() + RETRY_S
+        if bool(without_replica) != bool(self.without_replica):
+            now = f"is not asked: {without_replica}" if without_replica else "is asked again"
+            print(f"memory-fabric: the replica {now}", file=sys.stderr)  # noqa: T201
+        self.without_replica = without_replica
+
+    def _asked(
+        self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
+    ) -> Callable[[Connection], T]:
+        """Return the whole request as a job of a connection, which must show at least `state`."""
+
+        def asked(connection: Connection) -> T:
+            until = time.monotonic() + REPLAY_S
+            # Each look is a transaction of its own, and sees what was replayed meanwhile.
+            while state and not self._shows(connection, holder, state):
+                if time.monotonic() > until:
+                    raise StoreUnavailable("", BEHIND)
+                time.sleep(LOOK_S)
             with connection.transaction():
-                member = team_keys.holder_of(connection, bytes.fromhex(holder))
-                if member is None or member.space != self.space:
-                    raise Unauthorized(
-                        "The key is missing or not valid.",
-                        remedy="Ask an owner of the space: "
-                        "memory-fabric serve --team DSN --new-key.",
-                    )
+                member = self._admitted(connection, holder)
+                place = (member.member, member.domain, question)
+                kept_state, kept_at, value = self._answers.get(place, (-1, 0.0, None))
+                now = time.monotonic()
+                if question and kept_state == member.state and now - kept_at < KEPT_S:
+                    return value  # type: ignore[no-any-return]
                 memory = self.memory_of(connection, member)
                 value = job(memory)
                 if memory.failed is not None:
                     raise memory.failed
+                if question:
+                    if len(self._answers) >= MAX_KEPT:
+                        self._answers = {}
+                    self._answers[place] = (member.state, now, value)
                 return value
 
-        return await self.in_thread(in_name_of_holder)
+        return asked
+
+    def _shows(self, connection: Connection, holder: str, state: int) -> bool:
+        member = team_keys.holder_of(connection, bytes.fromhex(holder))
+        return member is not None and member.state >= state
+
+    def _admitted(self, connection: Connection, holder: str) -> team_keys.Holder:
+        member = team_keys.holder_of(connection, bytes.fromhex(holder))
+        if member is None or member.space != self.space:
+            raise Unauthorized(
+                "The key is missing or not valid.",
+                remedy="Ask an owner of the space: memory-fabric serve --team DSN --new-key.",
+            )
+        return member
 
     async def in_thread(self, job: Callable[[Connection], T]) -> T:
         """Run `job(connection)` in a thread; errors as in `ask`."""
+        return await self._queued(lambda: self.with_connection(job))
+
+    async def _queued(self, job: Callable[[], T]) -> T:
         if self._waiting >= MAX_WAITING:
             raise StoreUnavailable("", "Too many requests wait for the database.")
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self.with_connection, job)
+            return await loop.run_in_executor(self._threads, job)
         finally:
             self._waiting -= 1
 
     def with_connection(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)` in this thread; errors as in `ask`."""
+        """Run `job(connection)` on the primary in this thread; errors as in `ask`."""
+        return self._primary.run(job)
+
+    def close(self) -> None:
+        """Finish what is under way and close the connections."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for connections in filter(None, (self._primary, self._replica)):
+            connections.close()
+
+    def memory_of(self, connection: Connection, holder: team_keys.Holder) -> TeamMemory:
+        """Return the memory of a key's holder, within the transaction that is under way."""
+        connection.execute(ENTER, (holder.member, holder.domain))
+        domains = (holder.domain,) if holder.domain else None
+        return TeamMemory(
+            self.settings, connection, holder.space, holder.member, self._vocabulary, domains
+        )
+
+
+class Connections:
+    """Connections to one server, each used by one thread at a time."""
+
+    def __init__(self, dsn: str, *, insecure: bool = False) -> None:
+        self._dsn, self._insecure = dsn, insecure
+        self._idle: list[Connection] = []
+
+    def run(self, job: Callable[[Connection], T]) -> T:
+        """Run `job(connection)`; errors as in `Access.ask`."""
         try:
             connection, was_idle = self._idle.pop(), True
         except IndexError:
@@ -104,21 +220,12 @@ class Access:
                 connection.close()
             else:
                 self._idle.append(connection)
-        return self.with_connection(job)
+        return self.run(job)
 
     def close(self) -> None:
-        """Finish what is under way and close the connections."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """Close those that are idle."""
         for connection in self._idle:
             connection.close()
-
-    def memory_of(self, connection: Connection, holder: team_keys.Holder) -> TeamMemory:
-        """Return the memory of a key's holder, within the transaction that is under way."""
-        connection.execute(ENTER, (holder.member, holder.domain))
-        domains = (holder.domain,) if holder.domain else None
-        return TeamMemory(
-            self.settings, connection, holder.space, holder.member, self._vocabulary, domains
-        )
 
     def _connected(self) -> Connection:
         try:

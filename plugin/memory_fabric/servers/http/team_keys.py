@@ -31,12 +31,16 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The member, the space and the domain that a key stands for."""
+    """The member, the space and the domain that a key stands for, and the state of the space.
+
+    The state grows with each change of what can be found there.
+    """
 
     space: str
     member: str
     name: str
     domain: str
+    state: int = 0
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
@@ -88,7 +92,7 @@ def drop(connection: Connection, space: str, name: str) -> None:
 def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
     """Return the holder of the key or cookie with this digest; None if it is not valid."""
     row = connection.execute(
-        "SELECT space, member, name, domain FROM memory_fabric.key_holder(%s)", (hashed,)
+        "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)", (hashed,)
     ).fetchone()
     return Holder(*row) if row else None
 

@@ -27,6 +27,7 @@ from memory_fabric.servers.http import team_keys, team_page
 from memory_fabric.servers.http.guard import HOLDER
 from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.requests import JSON_TYPE
 from memory_fabric.servers.http.responses import Job, PageJobs, answered
 from memory_fabric.servers.http.routes import Store
 from memory_fabric.servers.http.team_access import Access
@@ -50,6 +51,7 @@ UNDO_PATH = "/v1/memory/undo"
 # At the end a request or text under way has at most this long to finish.
 CLOSE_GRACE_S = 2.0
 POLL_S = 1.0
+CHECK_REPLICA = "Look at the server of --read; it is asked again by itself."
 ACCEPT = (
     "INSERT INTO memory_fabric.ingested (id, space, domain, idempotency_key, digest, body, length) "
     "VALUES (%s, %s, %s, %s, %s, %s::jsonb, %s) ON CONFLICT DO NOTHING RETURNING id"
@@ -115,9 +117,12 @@ class TeamStore(Store):
         team_page.projects,
     )
 
-    def __init__(self, settings: Settings, dsn: str, space: str, *, insecure: bool = False) -> None:
-        self._access = Access(settings, dsn, space, insecure=insecure)
+    def __init__(
+        self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
+    ) -> None:
+        self._access = Access(settings, dsn, space, read, insecure=insecure)
         self._worker = Worker(self._access)
+        self.page = self.page._replace(status=self._status)
         self.more_routes = [Route(UNDO_PATH, self._undo, methods=["POST"])]
 
     async def begin(self) -> None:
@@ -129,10 +134,16 @@ class TeamStore(Store):
         await asyncio.to_thread(self._access.close)
 
     async def admit(self, holder: str) -> None:
-        await self._access.ask(holder, lambda _: None)
+        await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        return await self._access.ask(holder, lambda memory: answered(memory, job))
+        """Answer with what a job reads. Of the parameters of a question all but the time count."""
+        question = None
+        if isinstance(job, partial) and job.func != self._status:
+            asked = (item for item in job.keywords.items() if item[0] != "now")
+            question = (job.func, *asked)
+        body = await self._access.read(holder, lambda memory: answered(memory, job).body, question)
+        return Response(body, media_type=JSON_TYPE)
 
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
         outcome = await self._access.ask(holder, partial(accept, ingest=ingest))
@@ -157,13 +168,21 @@ class TeamStore(Store):
 
         return team_tools.manager(self._access, max_bytes)
 
+    def _status(self, memory: Any) -> dict[str, Any]:
+        status = team_page.status(memory)
+        reason = self._access.without_replica
+        if reason:
+            text = f"The replica is not asked, the primary answers: {reason}"
+            status["tiers"][0]["findings"].append({"reason": text, "remedy": CHECK_REPLICA})
+        return status
+
     async def _undo(self, request: Request) -> Response:
         """Take back the member's last change made here."""
 
         def undo(memory: Any) -> dict[str, int]:
             return {"undone": undo_last(memory)}
 
-        return await self.answer(request.scope[HOLDER], undo)
+        return await self._access.ask(request.scope[HOLDER], lambda memory: answered(memory, undo))
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:

@@ -237,8 +237,9 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
                     raise _Failed(outcome)  # nothing of a failed call is kept
                 return outcome
 
+            ask = access.read if name in local_tools.READERS else access.ask
             try:
-                return await access.ask(_holder(context), job)
+                return await ask(_holder(context), job)
             except _Failed as failed:
                 return failed.outcome
 
@@ -248,7 +249,7 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         holder = _holder(context)
-        return await sdk_server.resource_read(params, lambda: access.ask(holder, whole_graph))
+        return await sdk_server.resource_read(params, lambda: access.read(holder, whole_graph))
 
     server: Server[Any] = Server(
         protocol.NAME,

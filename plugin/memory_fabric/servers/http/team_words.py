@@ -176,8 +176,10 @@ class Vocabulary:
             if common is None:
                 sql = "SELECT lexeme, share FROM memory_fabric.common_words(%s)"
                 common = self._common[space] = dict(connection.execute(sql, (space,)).fetchall())
-            lexemes_of = "SELECT w, tsvector_to_array(memory_fabric.words_of(w))"
-            sql = f"{lexemes_of} FROM unnest(%s::text[]) AS w"
+            sql = (
+                "SELECT w, tsvector_to_array(memory_fabric.words_of(w)) "
+                "FROM unnest(%s::text[]) AS w"
+            )
             for word, lexemes in connection.execute(sql, (missing,)).fetchall():
                 share = min((common.get(lexeme, 0.0) for lexeme in lexemes), default=0.0)
                 entries[word] = self._words[space, word] = Word(tuple(lexemes), share)

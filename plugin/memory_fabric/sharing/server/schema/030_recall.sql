@@ -62,14 +62,14 @@ CREATE TRIGGER count_update AFTER UPDATE ON memory_fabric.operations
 REFERENCING NEW TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION memory_fabric.count_change();
 
--- With the state of the space: what was found in it is the same as long as that is.
+-- With the state of the space, which grows: what was found there is the same as long as it is.
 DROP FUNCTION memory_fabric.key_holder(bytea);
 CREATE FUNCTION memory_fabric.key_holder(in_digest bytea)
-RETURNS TABLE (space text, member text, name text, domain text, state text)
+RETURNS TABLE (space text, member text, name text, domain text, state bigint)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
     SELECT k.space, k.member::text, k.name, k.domain, (
-        SELECT s.epoch || ' ' || coalesce(sum(c.number), 0) FROM memory_fabric.spaces s
+        SELECT (s.epoch::bigint << 40) + coalesce(sum(c.number), 0)::bigint FROM memory_fabric.spaces s
         LEFT JOIN memory_fabric.changes c ON c.space = s.space
         WHERE s.space = k.space GROUP BY s.epoch)
     FROM memory_fabric.keys k

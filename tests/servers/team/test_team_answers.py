@@ -1,0 +1,125 @@
+"""Answers that are kept for seconds: never beyond a change of what the space shows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.servers.http import team_keys
+from memory_fabric.servers.http.team_keys import Holder
+from memory_fabric.sharing.server.connect import Connection, connect
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.server.spaces import remove
+from servers.team.serving import Served, command, new_key, serving
+from team.conftest import SPACE, Place
+from team.postgres import ANN, BOB, OWNER, Cluster
+from team.statements import record, withdrawal
+
+ASKED = "v1/memory/recall?q=when+are+deploys"
+TUESDAYS = "Deploys happen on Tuesdays"
+
+
+@pytest.fixture
+def dsn(postgres: Cluster, database: str) -> str:
+    return postgres.dsn(OWNER, database)
+
+
+@pytest.fixture
+def place(database: str) -> Place:
+    return Place(database, SPACE)
+
+
+@pytest.fixture
+def server(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    with serving(tmp_path, dsn, new_key(dsn, SPACE, ANN)) as served:
+        yield served
+
+
+def texts(server: Served, key: str | None = None) -> list[str]:
+    answer = server.get(ASKED, key)
+    assert answer.status == 200, answer.body
+    return [found["text"] for found in answer.body["results"]]
+
+
+def test_a_question_is_answered_again_without_a_search(
+    postgres: Cluster, dsn: str, server: Served, database: str
+) -> None:
+    server.text("remember", text=TUESDAYS)
+    first = texts(server)
+    with closing(postgres.connect("postgres", database)) as connection:
+        connection.execute("ALTER FUNCTION memory_fabric.find_heads RENAME TO find_none")
+        again = texts(server)
+        other = server.get("v1/memory/recall?q=what+are+deploys")
+
+    assert first == again == [TUESDAYS]
+    assert other.status != 200
+
+
+def test_what_is_withdrawn_or_purged_is_gone_from_kept_answers(
+    server: Served, open_log: Callable[[str], SharedLog]
+) -> None:
+    log = open_log(ANN)
+    said, other = record(TUESDAYS), record("Deploys are reviewed on Mondays")
+    log.push([said, other])
+    assert sorted(texts(server)) == sorted([TUESDAYS, "Deploys are reviewed on Mondays"])
+
+    log.push([withdrawal(said)])
+    assert texts(server) == ["Deploys are reviewed on Mondays"]
+
+    log.purge([other.key])
+    assert texts(server) == []
+
+
+def test_a_removed_member_and_a_deleted_key_get_no_kept_answer(
+    dsn: str, server: Served, tmp_path: Path
+) -> None:
+    bob = new_key(dsn, SPACE, BOB)
+    laptop = new_key(dsn, SPACE, BOB, "laptop")
+    server.text("remember", text=TUESDAYS)
+    assert texts(server, bob) == texts(server, laptop) == [TUESDAYS]
+
+    command(tmp_path, "--drop-key", "laptop", "--team", dsn)
+    assert server.get(ASKED, laptop).status == 401
+    with closing(connect(dsn)) as connection:
+        remove(connection, SPACE, BOB)
+    assert server.get(ASKED, bob).status == 401
+
+
+def test_a_key_of_a_domain_gets_no_answer_that_was_kept_for_another(
+    dsn: str, server: Served
+) -> None:
+    legal = new_key(dsn, SPACE, ANN, "legal", "legal")
+    server.text("remember", text=TUESDAYS)
+
+    assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
+
+
+def test_the_state_of_a_space_grows_with_each_change_that_is_committed(
+    dsn: str,
+    open_log: Callable[[str], SharedLog],
+    open_connection: Callable[[str], Connection],
+) -> None:
+    digest = team_keys.digest(new_key(dsn, SPACE, ANN))
+
+    def state() -> int:
+        holder = team_keys.holder_of(open_connection(OWNER), digest)
+        assert isinstance(holder, Holder)
+        return holder.state
+
+    first, second = open_log(ANN), open_log(BOB)
+    states = [state()]
+    with first.connection.transaction():
+        first.push([record(f"One {uuid.uuid4()}")])
+        # Another writer does not wait, and commits before.
+        second.push([record(f"Two {uuid.uuid4()}")])
+        states.append(state())
+    states.append(state())
+    first.purge([record("Nothing").key])
+    unchanged = state()
+
+    assert states == sorted(set(states))
+    assert unchanged == states[-1]
