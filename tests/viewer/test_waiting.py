@@ -293,3 +293,13 @@ def test_when_nothing_is_left_the_heading_has_the_focus(browser: Browser, tmp_pa
         expect(page.locator("#tab-review .count")).to_have_count(0)
         expect_value(page, "memoryFabric.view", "review")
         page.context.close()
+
+
+def test_a_rule_of_the_teams_owner_says_what_it_asks_about(page: Page, shell: Shell) -> None:
+    waits.ask(shell, waits.OF_BOB[0], "git push")
+
+    page.reload()
+    wait(page)
+
+    why = page.locator(".card.due", has_text=waits.OF_BOB[0]).locator(".due-why")
+    expect(why).to_contain_text("bob, who owns the team's space, asks before: git push.")

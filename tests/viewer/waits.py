@@ -11,7 +11,7 @@ from cli.shell import Shell
 from command_line import run_here
 from importing.foreign import ClaudeMem
 from memory_fabric.config import read_settings
-from memory_fabric.models import CONTRADICTS, UNSAID, WHEN, Provenance, Record
+from memory_fabric.models import CONTRADICTS, FOR_TEAM, UNSAID, WHEN, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
 
@@ -95,6 +95,18 @@ def read(shell: Shell, lines: str) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
     done = shell.run("hook", stdin=json.dumps(start | {"cwd": str(shell.project)}))
     assert done.status == 0, done.err
+
+
+def ask(shell: Shell, said: str, when: str) -> None:
+    """Have a colleague's memory ask before calls, as the exchange stores an owner's rule."""
+    memory = memory_of(shell)
+    [record] = memory.find_records("what = ?", (said,))
+    database = memory.database("project", create=False)
+    assert database is not None
+    evidence = {WHEN: when, FOR_TEAM: True}
+    with database.transaction() as c:
+        records.put(c, record._replace(evidence=evidence), [])
+    memory.close()
 
 
 def elsewhere(shell: Shell) -> Path:

@@ -1,0 +1,35 @@
+"""A rule of another person asks at most, and only if an owner of the team's space marked it."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.client import Client
+from memory_fabric.config import read_settings
+from memory_fabric.models import EFFECT, FOR_TEAM, OTHERS, QUOTATION, WHEN, Record
+from memory_fabric.rules import effects
+from memory_fabric.rules.bindings import bindings_of
+
+SETTINGS = read_settings({"HOME": "/home/ann"}, {})._replace(attended=True)
+[PUSH] = bindings_of("git push")
+CLAIMED = {WHEN: "git push", EFFECT: "deny", QUOTATION: "never push"}
+
+
+def rule(**evidence: object) -> Record:
+    return Record("constraint", "Never push", source=OTHERS, evidence={**CLAIMED, **evidence})
+
+
+@pytest.mark.parametrize("trust", ["foreign", "user"])
+def test_it_asks_if_an_owner_marked_it_and_is_context_else(trust: str) -> None:
+    marked = rule(**{FOR_TEAM: True})._replace(trust=trust)
+
+    assert effects.effect_of(marked, PUSH, SETTINGS) == effects.ASK
+    assert effects.effect_of(rule()._replace(trust=trust), PUSH, SETTINGS) == effects.CONTEXT
+
+
+def test_where_nobody_can_be_asked_it_holds_nothing_back() -> None:
+    marked = rule(**{FOR_TEAM: True})
+    cannot_ask = SETTINGS._replace(client=Client("codex", "Codex", asks=False))
+
+    for settings in (cannot_ask, SETTINGS._replace(attended=False)):
+        assert effects.effect_of(marked, PUSH, settings) == effects.CONTEXT
