@@ -108,6 +108,19 @@ def test_a_name_that_two_machines_give_to_different_entities_stays_with_the_late
         assert home.push() == 0
 
 
+def test_what_both_machines_stated_is_equal_on_both(desk: Home, laptop: Home) -> None:
+    for home, by in ((desk, TOOL), (laptop, USER)):
+        stated = {"entities": [entity("Ledger", "is kept by hand")]}
+        home.memory.write("create_entities", stated, by, store="project")
+        outbox.settle(home.memory, home.database)
+    exchanged(desk, laptop)
+
+    query = "SELECT text, trust, source, created_at FROM observations"
+    assert desk.database.rows(query) == laptop.database.rows(query)
+    assert [row[1] for row in desk.database.rows(query)] == ["user"]
+    assert desk.push() == laptop.push() == 0
+
+
 def test_undoing_the_last_change_takes_back_what_this_machine_did(desk: Home, laptop: Home) -> None:
     desk.say("Use UTC")
     exchanged(desk, laptop)

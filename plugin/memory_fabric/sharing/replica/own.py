@@ -354,6 +354,15 @@ class _Stated:
             self._create_entity(name, rows.UNKNOWN_TYPE)
         additions = [{"entityName": name, "contents": [self.value["text"]]}]
         self._apply("add_observations", {"observations": additions})
+        # One that both machines stated is that of the later statement.
+        self.c.execute(
+            "UPDATE observations SET trust = ?, source = ?, domain = ?, created_at = ? "
+            "WHERE entity = ? AND text = ? AND record = '' AND source <> ?",
+            (
+                *(self._by.trust, self._by.source, self._by.domain, self._by.at),
+                *(rows.entity_id(self.c, name), self.value["text"], OTHERS),
+            ),
+        )
 
     def withdraw_observation(self) -> None:
         name = self.value["entity"]
