@@ -28,11 +28,8 @@ class GroupedCommands(TyperGroup):
         """Write the summaries of all commands, each panel as one section."""
         styled = sys.stdout.isatty()
         for panel in dict.fromkeys(command.panel for command in COMMANDS):
-            rows = [
-                (command.name.ljust(NAME_WIDTH), command.says)
-                for command in COMMANDS
-                if command.panel == panel
-            ]
+            listed = [command for command in COMMANDS if command.panel == panel]
+            rows = [(command.name.ljust(NAME_WIDTH), command.says) for command in listed]
             with formatter.section(typer.style(panel, bold=True) if styled else panel):
                 formatter.write_dl(rows)
 
@@ -59,10 +56,8 @@ def build(names: Collection[str] = ()) -> typer.Typer:
 
 def _texts(function: Callable[..., Any], *, rendered: bool) -> dict[str, Any]:
     prose, examples = split_examples(inspect.getdoc(function) or "")
-    return {
-        "help": format_help(prose, rendered=rendered),
-        "epilog": format_help(examples, rendered=rendered),
-    }
+    texts = {"help": prose, "epilog": examples}
+    return {name: format_help(text, rendered=rendered) for name, text in texts.items()}
 
 
 def listing() -> typer.Typer:

@@ -20,11 +20,11 @@ from memory_fabric.store import records
 from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.text import cut, many, one_line
 
-# Where a branch usually begins, the first that there is.
+# The usual bases of a branch; the first that exists counts.
 BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
 GIT_S = 30
 MAX_TEXT_CHARS, MAX_FILES = 300, 3
-# Characters that mean something in Markdown; a name after @ would call somebody.
+# Characters with a meaning in Markdown; a name after @ would notify a person.
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
@@ -84,32 +84,15 @@ def markdown(report: BranchReport) -> Iterator[str]:
     by_id = {record.id: record for record in report.added}
     closed = [(old, new) for old, new in report.changed if new.superseded_by != old.superseded_by]
     replaced = [(old, by_id.get(new.superseded_by)) for old, new in closed]
+    reworded = [pair for pair in report.changed if pair not in closed]
+    stale = [f"{_said(r)}\n  - {', '.join(map(_plain, p[:MAX_FILES]))}" for r, p in report.stale]
     parts: Sequence[tuple[str, Sequence[str]]] = (
         ("Adds", [_said(record) for record in report.added]),
-        (
-            "Contradicts",
-            [f"{_said(new)}\n  - against {_said(old)}" for new, old in report.contradictions],
-        ),
-        (
-            "Replaces",
-            [_said(old) + (f"\n  - by {_said(new)}" if new else "") for old, new in replaced],
-        ),
-        (
-            "Changes",
-            [
-                f"{_said(new)}\n  - before: {_said(old)}"
-                for old, new in report.changed
-                if new.superseded_by == old.superseded_by
-            ],
-        ),
+        ("Contradicts", [f"{_said(n)}\n  - against {_said(o)}" for n, o in report.contradictions]),
+        ("Replaces", [_said(o) + (f"\n  - by {_said(n)}" if n else "") for o, n in replaced]),
+        ("Changes", [f"{_said(new)}\n  - before: {_said(old)}" for old, new in reworded]),
         ("Takes away", [_said(record) for record in report.withdrawn]),
-        (
-            "May make stale, since it changes files that they name",
-            [
-                f"{_said(record)}\n  - {', '.join(map(_plain, paths[:MAX_FILES]))}"
-                for record, paths in report.stale
-            ],
-        ),
+        ("May make stale, since it changes files that they name", stale),
     )
     for title, items in parts:
         if items:
@@ -143,9 +126,8 @@ def _git(project: Project, *words: str) -> bytes:
     if git is None:
         raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
     command = [git, "-c", "core.fsmonitor=false", *words]
-    done = subprocess.run(
-        command, cwd=project.root, capture_output=True, timeout=GIT_S, check=False
-    )
+    root = project.root
+    done = subprocess.run(command, cwd=root, capture_output=True, timeout=GIT_S, check=False)
     return done.stdout if done.returncode == 0 else b""
 
 

@@ -57,7 +57,7 @@ ANSWER = (
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
-# It names what it replaces by the id that the cue told.
+# It names the replaced memory by the id in the cue.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
@@ -78,7 +78,7 @@ BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
 # A detached process makes the backup after a session's end.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
-# Of what `memory-fabric why` shows, these facts.
+# The facts of `memory-fabric why` that are shown.
 SHOWN_FACTS = ("why", "said by", "entities", "stored in")
 
 
@@ -207,9 +207,7 @@ class Demo:
             if facts.get(name):
                 self.terminal.say(f"{name}: {facts[name]}")
         says_why = REASON in facts.get("why", "") and "you" in facts.get("said by", "")
-        self._claim(
-            says_why and bool(origin.injections), "Every memory says why, and who said it when"
-        )
+        self._claim(says_why and bool(origin.injections), "Every memory says why, who and when")
 
     def _take_back(self) -> None:
         self.terminal.heading("$ memory-fabric undo --last")

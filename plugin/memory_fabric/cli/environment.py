@@ -53,9 +53,8 @@ def settings() -> Settings:
 def program(settings: Settings) -> str:
     """Return the name under which a person's shell finds this program: its path, if none does."""
     own = os.path.join(settings.plugin_root, "bin", NAME)
-    is_known = any(
-        os.access(os.path.join(folder, NAME), os.X_OK) for folder in search_path(os.environ)
-    )
+    paths = (os.path.join(folder, NAME) for folder in search_path(os.environ))
+    is_known = any(os.access(path, os.X_OK) for path in paths)
     return NAME if is_known or not os.access(own, os.X_OK) else shlex.quote(own)
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from shlex import quote
 from typing import Any
 
@@ -54,12 +55,7 @@ def show_places(as_json: bool) -> int:
 
 
 def import_from(
-    sources: Sequence[tuple[Source, str]],
-    *,
-    every: bool,
-    dry_run: bool,
-    as_json: bool,
-    yes: bool = False,
+    sources: Sequence[tuple[Source, str]], *, every: bool, dry_run: bool, as_json: bool, yes: bool
 ) -> int:
     """Show what is new in sources and what is left out; store it unless `dry_run`.
 
@@ -100,18 +96,14 @@ def import_from(
                 follow.begin(memory, plan.path)
     if as_json:
         results = [result._asdict() for result in stored]
-        rows = [
-            _plan_as_json(plan) | {"stored": results[number] if results else None}
-            for number, plan in enumerate(plans)
-        ]
+        pairs = zip_longest(plans, results)
+        rows = [_plan_as_json(plan) | {"stored": result} for plan, result in pairs]
         answer = {"imports": rows, "followed": followed._asdict(), "failures": memory.failures}
         return show.json_out({**answer, "same_name": twins})
     if twins and dry_run:
         show.warn(str(_ambiguous(here, twins)))
     if any(followed):
-        show.line(
-            f"Of instruction files that have changed: {followed.new} new, {followed.closed} closed."
-        )
+        show.line(f"Of changed instruction files: {followed.new} new, {followed.closed} closed.")
     show.line(UNCHANGED if dry_run else _outcome(stored, plans))
     show.warn_all(memory.failures)
     return 0
@@ -152,9 +144,8 @@ def _show_plan(plan: Plan) -> None:
 def _show_left(left_out: Iterable[Any]) -> None:
     for cause in left_out:
         examples = "; ".join(f"“{one_line(text)}”" for text in cause.examples[:MAX_EXAMPLES])
-        show.line(
-            f"  left out, {cause.reason}: {cause.number}" + (f" ({examples})" if examples else "")
-        )
+        also = f" ({examples})" if examples else ""
+        show.line(f"  left out, {cause.reason}: {cause.number}{also}")
 
 
 def _outcome(stored: Sequence[Stored], plans: Sequence[Plan]) -> str:
@@ -199,9 +190,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
         raise NotFound("", "Nothing was read in that is not taken back.")
     projects = undo(settings, last, environment.provenance(), file)
     if as_json:
-        return show.json_out(
-            {"run": last.batch, "projects": [project._asdict() for project in projects]}
-        )
+        return show.json_out({"run": last.batch, "projects": [p._asdict() for p in projects]})
     for project in projects:
         stay = f"; {many(project.left, 'change')} could not be" if project.left else ""
         kept = f"; kept, since you accepted or changed them: {project.kept}" if project.kept else ""
@@ -210,23 +199,21 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 
 
 def restore_pages(
-    paths: Sequence[str], *, mine: bool, anyway: bool, dry_run: bool, as_json: bool
+    paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Say what pages bring, and bring it unless `dry_run`; `anyway` takes another project's."""
+    """Say what pages bring, and bring it unless `dry_run`; `here` takes another project's."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []
         for path in paths:
             try:
-                plan = page_restore.plan(memory, path, mine=mine, anyway=anyway)
+                plan = page_restore.plan(memory, path, mine=mine, anyway=here)
             except OSError as error:
                 raise _unreadable(path, error, "size and permissions") from error
             pages.append((path, plan))
         for path, page in () if as_json else pages:
             _show_page(path, page)
-        due = [
-            page for _, page in pages if page.records or page.removed or any(_graph(page).values())
-        ]
+        due = [p for _, p in pages if p.records or p.removed or any(_graph(p).values())]
         if due and not dry_run:
             folder = memory.settings.project_dir
             record = Run(batch, timestamp(), {folder: folder}, state="done")
@@ -234,18 +221,13 @@ def restore_pages(
             for page in due:
                 page_restore.store(memory, page, batch)
     if as_json:
-        rows = [
-            {
-                "path": path,
-                "of": page.name,
-                "own": page.is_own,
-                **show.fields(page, "restored edited added"),
-                "without_trust": page.had_trust,
-                "graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page),
-                "left_out": [omission._asdict() for omission in page.left],
-            }
-            for path, page in pages
-        ]
+        rows = []
+        for path, page in pages:
+            fields = {"path": path, "of": page.name, "own": page.is_own}
+            fields |= show.fields(page, "restored edited added")
+            fields |= {"graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page)}
+            fields |= {"left_out": [omission._asdict() for omission in page.left]}
+            rows.append(fields | {"without_trust": page.had_trust})
         stored = bool(due) and not dry_run
         return show.json_out({"pages": rows, "stored": stored, "failures": memory.failures})
     imported = "Imported. memory-fabric import --undo takes it back."

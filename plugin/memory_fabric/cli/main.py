@@ -22,7 +22,7 @@ CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
 MAX_SAID_CHARS = 200
-# The end of a sentence, also of one that lists choices.
+# Ends of sentences; one that lists choices ends with a bracket.
 ENDS = (".", "?", ")")
 REMEDIES: dict[type[OSError], str] = {
     NotADirectoryError: "A folder is needed, but a file is there: move it away.",
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # not every character can be encoded
                 stream.reconfigure(errors="replace")
-        if not sys.warnoptions:  # those of other packages
+        if not sys.warnoptions:  # hides warnings of other packages
             warnings.simplefilter("ignore")
         code = _run(argv)
         sys.stdout.flush()

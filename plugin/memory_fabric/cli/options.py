@@ -55,9 +55,7 @@ def _completion(choices: Collection[str]) -> dict[str, Any]:
 
 
 AS_JSON = flag("--json  Answer in JSON, for programs.")
-STEP = option(
-    "--step NAME  Make this one step with other changes of the name, for `undo --step NAME`."
-)
+STEP = option("--step NAME  Make this one step with others of the name, for `undo --step NAME`.")
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:

@@ -17,7 +17,7 @@ class Command(NamedTuple):
     says: str
 
 
-# The commands of each module in `commands` that has others than its own.
+# The further commands of modules in `commands`.
 _SHARED_MODULES = {
     "edit": "pin merge alias",
     "history": "why undo",
@@ -33,9 +33,9 @@ _SHARED_MODULES = {
     "upkeep": "check repair backup queue",
 }
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
-# Names that Python keeps for itself.
+# Functions of commands whose names are reserved in Python.
 _FUNCTIONS = {"import": "import_file"}
-# The panels, of which the last two list what few people need, and the first lines of docstrings.
+# The panels with commands and their summaries (the first lines of docstrings).
 _PANELS = {
     "Ask the memory": {
         "recall": "Search memories, best match first, or list the newest.",

@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    Row = Sequence[str | Text]
+
 # The name of standard output, or input, as a file.
 STREAM = "-"
 # The width outside a terminal, so that logs and models get unwrapped lines.
 PLAIN_WIDTH = 200
 # Spaces after a column, and the least width of the last one.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# Cells that say nothing about a single row.
+# Values of an optional column that hide it for a single row.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Shorter work shows no bar, which would only flash; a line of progress replaces it in no terminal.
+# The delay of a progress bar, and without a terminal the interval of lines of progress.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
-# How long a command that asks nothing may be silent in a terminal.
+# The time after which a silent command says in a terminal what it does.
 PATIENCE_S = 2.0
 
 
@@ -83,11 +85,7 @@ def styled(text: str, style: str) -> Text:
 
 
 def table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str | Text]],
-    *,
-    lines: int = 0,
-    optional: Collection[str] = (),
+    columns: Sequence[str], rows: Iterable[Row], *, lines: int = 0, optional: Collection[str] = ()
 ) -> None:
     """Print a table with a header; the last column takes the remaining width.
 
@@ -120,13 +118,11 @@ def _cell(value: str | Text) -> Text:
     return styled(value, "") if isinstance(value, str) else value
 
 
-def _cut_last(
-    columns: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int
-) -> None:
+def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int) -> None:
     """Cut the last cell of each row to `lines` lines of the width that others leave."""
     other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
-        for n, name in enumerate(columns[:-1])
+        for n, name in enumerate(names[:-1])
     )
     room = max(out.width - other_widths - COLUMN_GAP, MIN_LAST_WIDTH)
     for row in cells:
@@ -138,7 +134,7 @@ def _cut_last(
             row[-1] = visible[0].blank_copy("\n").join(visible)
 
 
-def rows(lines: Iterable[Sequence[str | Text]]) -> None:
+def rows(lines: Iterable[Row]) -> None:
     """Print an indented table without a header, as wide as `table`."""
     from rich.padding import Padding
     from rich.table import Table

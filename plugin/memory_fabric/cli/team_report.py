@@ -1,6 +1,4 @@
-"""Exchange from the command line, for team and sync, and the report on it, for status and doctor,
-too: ties, what waits, failures.
-"""
+"""Exchanges with shared logs by commands, and reports of bindings, waiting changes and failures."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,7 +20,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
 WEEK_S = 7 * 24 * 3600.0
-# Longer than a round of another process takes, unless it reads a whole log.
+# Longer than another process usually exchanges; reading a whole log may take longer.
 WAIT_S = 30.0
 
 

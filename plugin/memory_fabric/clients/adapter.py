@@ -55,13 +55,9 @@ def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)
     is_attended = head is None or head.is_attended
-    return settings._replace(
-        client=client,
-        project_dir=folder or event.cwd,
-        session=event.session,
-        attended=is_attended,
-        entrypoint="" if is_attended else SDK,
-    )
+    entrypoint = "" if is_attended else SDK
+    settings = settings._replace(client=client, attended=is_attended, entrypoint=entrypoint)
+    return settings._replace(project_dir=folder or event.cwd, session=event.session)
 
 
 def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
@@ -135,10 +131,9 @@ def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict
     if context:
         own_names = {known: name for name, known in client.events.items()}
         own_names[FAILURE] = own_names[RESULT]
-        output["hookSpecificOutput"] = {
-            "hookEventName": own_names.get(event_name, event_name),
-            "additionalContext": fitted(context),
-        }
+        name = own_names.get(event_name, event_name)
+        added = {"hookEventName": name, "additionalContext": fitted(context)}
+        output["hookSpecificOutput"] = added
     return output
 
 

@@ -206,9 +206,8 @@ def _with_codex_server(home: str, path: str, root: str) -> Change:
     try:
         servers = tomllib.loads(text).get(TABLES, {})
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(
-            path, f"{path}: {error}; it was left as it is.", remedy="Correct it, and try again."
-        ) from error
+        text = f"{path}: {error}; it was left as it is."
+        raise BadInput(path, text, remedy="Correct it, and try again.") from error
     if isinstance(servers, dict) and SERVER in servers:
         text = f"{path} has a server named {SERVER} already; nothing was changed."
         raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")

@@ -18,14 +18,14 @@ HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 STATUS_LINE = "statusLine"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
-# The launcher without a shell, which Windows starts by a Python: an argument, not the command.
+# The launcher on Windows, which has no shell: an argument of Python, not the command.
 LAUNCH_FILE = "/hooks/launch.py"
 # The ends of every command of memory-fabric's status line, the second on Windows.
 STATUS_COMMAND, STATUS_FILE = " statusline", "hooks/statusline.py"
 # Part of the path of every launcher or program of memory-fabric, also of another copy.
 OUR_MARK = "memory-fabric"
 
-# Tells from a command if it is memory-fabric's.
+# Returns True for a command of memory-fabric.
 IsOurs = Callable[[str], bool]
 
 

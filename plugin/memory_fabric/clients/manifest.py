@@ -99,10 +99,8 @@ def remove_empty(folders: tuple[str, ...]) -> None:
 def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
     note = os.path.join(home, NOTE)
     with files.Locked(note + ".lock"):
-        rows = [
-            {**mark._asdict(), "edits": [edit._asdict() for edit in mark.edits]}
-            for mark in (*filter(stays, marks(home)), *new)
-        ]
+        every = (*filter(stays, marks(home)), *new)
+        rows = [{**m._asdict(), "edits": [e._asdict() for e in m.edits]} for m in every]
         files.write_atomic(note, files.pretty_json({"marks": rows}))
 
 

@@ -59,6 +59,5 @@ def _expect_ours(home: str, path: str, remedy: str) -> None:
         root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
         if target.endswith(PROGRAM) and os.path.exists(os.path.join(root, "hooks", "launch")):
             return
-    raise BadInput(
-        "--shell", f"{path} belongs to another program and was left alone.", remedy=remedy
-    )
+    text = f"{path} belongs to another program and was left alone."
+    raise BadInput("--shell", text, remedy=remedy)

@@ -231,7 +231,7 @@ def without_file(home: str, path: str, root: str) -> Change:
     return Change(path, before, None, mark, restores=mark is not None)
 
 
-# --- any entry of any file: added with a mark, taken back by it, written
+# --- changes of any file: adding with a mark, restoring by it, writing
 
 
 def added(

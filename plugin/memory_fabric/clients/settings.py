@@ -149,9 +149,7 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 def is_our_server(name: str, settings: Settings) -> bool:
     """Return True for the name, as in tool names, of a server with memory-fabric's command."""
-    return any(
-        server.ours and _slug(server.name) == _slug(name) for server in servers(settings, [])
-    )
+    return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:

@@ -16,7 +16,7 @@ from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text
 from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
-# The limit of one reading, and of a line; a longer one is passed over as bad.
+# The limits of one reading and of a line; longer lines are skipped as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
 # The first lines hold the client's own state, which may be long.
@@ -41,13 +41,13 @@ MARKS = {
     "wakeupSource": (),
 }
 MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
-# Of a prompt that the model suggested and the user accepted.
+# The mark of a prompt that the model suggested and the user accepted.
 ACCEPTED = "suggestion_accepted"
-# How much of a transcript's end is read to see how a prompt came about.
+# The bytes at a transcript's end that show how a prompt came about.
 BEFORE_PROMPT_BYTES = 128 << 10
-# A session's subagents whose transcripts are read.
+# The most subagents of a session whose transcripts are read.
 MAX_AGENTS = 20
-# The characters by which a fired schedule is known again.
+# The beginning of a prompt that identifies a fired schedule.
 FIRED_CHARS = 100
 
 
@@ -262,9 +262,7 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if (
-                messages and messages[-1][0] == message
-            ):  # a message has one entry for each of its blocks
+            if messages and messages[-1][0] == message:  # an entry for each block of a message
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break

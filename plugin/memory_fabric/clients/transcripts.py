@@ -36,7 +36,7 @@ from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 DAY_S = 24 * 3600
-# Claude Code: subagents of older releases, beside the sessions.
+# Claude Code: the prefix of subagents' transcripts of older releases.
 SUBAGENT = "agent-"
 # The start of an entry that names the session's type of agent.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
@@ -90,10 +90,9 @@ def _claude_kept_days(root: str) -> int:
         settings = files.read_json(os.path.join(os.path.dirname(root), "settings.json"))
     except OSError:
         return DEFAULT_KEPT_DAYS
-    days = settings.get("cleanupPeriodDays")
-    if isinstance(days, int) and not isinstance(days, bool) and days > 0:
-        return days
-    return DEFAULT_KEPT_DAYS
+    days: Any = settings.get("cleanupPeriodDays")
+    is_number = isinstance(days, int) and not isinstance(days, bool)
+    return days if is_number and days > 0 else DEFAULT_KEPT_DAYS
 
 
 def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
@@ -253,7 +252,7 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # They are reported with the run, not by the notices of a session.
+        # Problems are reported with the run, not by the notices of a session.
         return reading._replace(bad=0, trouble="")
 
 

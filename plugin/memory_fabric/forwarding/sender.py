@@ -77,9 +77,8 @@ def main() -> int:
 def may_send(settings: Settings) -> bool:
     """True if a receiver is configured and memory is not switched off."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
-    return bool(
-        settings.forward_url and settings.writes and not settings.ci and everywhere["write"]
-    )
+    may_write = settings.writes and not settings.ci and everywhere["write"]
+    return bool(settings.forward_url and may_write)
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
@@ -188,10 +187,10 @@ def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 
 
-# For a connection and each part of an answer; and for a whole request, however slow.
+# Timeouts of a connection and of each part of an answer, and of a whole request.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# Replaces the key in an answer; statuses after which the same text is never sent again.
+# The replacement of the key in an answer; statuses of texts that are never sent again.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
@@ -223,9 +222,8 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
         }
         if settings.forward_key:
             headers["Authorization"] = f"Bearer {settings.forward_key}"
-        request = urllib.request.Request(
-            settings.forward_url, data=body, headers=headers, method="POST"
-        )
+        url = settings.forward_url
+        request = urllib.request.Request(url, data=body, headers=headers, method="POST")
         try:
             with _time_limit(TOTAL_S), opener.open(request, timeout=TIMEOUT_S) as response:
                 return Answer(response.status)
@@ -256,11 +254,8 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     if url.startswith("https:") and not is_loopback(url):
         proxy = urllib.request.getproxies_environment().get("https", "")
         proxies = {"https": proxy} if proxy else {}
-    return urllib.request.build_opener(
-        urllib.request.ProxyHandler(proxies),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
-        _NoRedirect(),
-    )
+    https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies), https, _NoRedirect())
 
 
 def _time_limit(seconds: float) -> AbstractContextManager[None]:
@@ -279,10 +274,7 @@ MEANINGS = {
             "Set MEMORY_FABRIC_FORWARD_URL to the final address.",
         ),
     ),
-    400: (
-        "The receiver rejects the request as invalid",
-        "See docs/forwarding.md for what is sent.",
-    ),
+    400: ("The receiver rejects the request", "See docs/forwarding.md for what is sent."),
     401: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
     403: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
     404: ("The receiver does not accept texts at this address", "Check MEMORY_FABRIC_FORWARD_URL."),

@@ -63,11 +63,8 @@ def prove(root: str) -> list[Finding]:
 def _served(sandbox: Sandbox, canary: str) -> Finding:
     name = "canary by the server"
     entity = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
-    hello = {
-        "protocolVersion": PROTOCOL,
-        "capabilities": {},
-        "clientInfo": {"name": "memory-fabric doctor", "version": "1"},
-    }
+    client = {"name": "memory-fabric doctor", "version": "1"}
+    hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("initialize", hello),
         ("tools/list", {}),
@@ -97,9 +94,8 @@ def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
     with closing(Memory.open(sandbox.settings())) as memory:
         folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
     files_left = filesystem.files_with(canary, folders)
-    is_gone = (
-        bool(record) and process.returncode == 0 and not files_left and canary not in answer.context
-    )
+    is_erased = process.returncode == 0 and not files_left
+    is_gone = bool(record) and is_erased and canary not in answer.context
     trace = _last_line(process.stderr) or ", ".join(files_left)
     text = "in no file and given to nobody any more"
     return _finding("canary is forgotten", is_gone, text, trace)

@@ -58,14 +58,9 @@ class Finding(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding as JSON; docs/commands.md lists the fields."""
-        fields: dict[str, Any] = {
-            "name": self.name,
-            "state": self.state,
-            "told": self.told,
-            "remedy": self.remedy,
-            "area": self.area,
-            "fixable": self.fixable and self.state != OK,
-        }
+        names = ("name", "state", "told", "remedy", "area")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        fields["fixable"] = self.fixable and self.state != OK
         more = {"details": list(self.details), "mended": list(self.mended)}
         return fields | {name: lines for name, lines in more.items() if lines}
 

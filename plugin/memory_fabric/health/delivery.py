@@ -204,10 +204,8 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
         if shown.whole or entry.at > shown.first_at:
             groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
     return [
-        HookDelivery(
-            session, at, channel, tuple(memories), _is_shown(memories, by_session[session])
-        )
-        for (at, session, channel), memories in sorted(groups.items())
+        HookDelivery(session, at, channel, tuple(ids), _is_shown(ids, by_session[session]))
+        for (at, session, channel), ids in sorted(groups.items())
     ]
 
 
@@ -246,11 +244,8 @@ def checks(sight: Sight) -> Iterator[Finding]:
     """Check the transcripts of the last days; having none is no fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
-    dialogues = [
-        dialogue
-        for dialogue in read(files_of(_folders(sight), sight.now_s))
-        if dialogue.prompts and (dialogue.session in sessions or _is_of_project(dialogue, sight))
-    ]
+    dialogues = [d for d in read(files_of(_folders(sight), sight.now_s)) if d.prompts]
+    dialogues = [d for d in dialogues if d.session in sessions or _is_of_project(d, sight)]
     if not dialogues:
         text = f"no transcript of this project with a prompt in the last {DAYS} days"
         yield fine(text)._replace(name="receipts")
@@ -268,10 +263,8 @@ def _folders(sight: Sight) -> list[str]:
     config_dir = sight.settings.config_dir
     top = os.path.join(config_dir, "projects", "")
     of_events = trace.transcript_folders(sight.memory.databases())
-    return [
-        *(folder_of(config_dir, path) for path in _places(sight)),
-        *(folder for folder in of_events if folder.startswith(top)),
-    ]
+    own = [folder_of(config_dir, path) for path in _places(sight)]
+    return own + [folder for folder in of_events if folder.startswith(top)]
 
 
 def _places(sight: Sight) -> list[str]:
@@ -318,11 +311,7 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]
     changed = (timestamp(os.path.getmtime(path)) for path in paths)
     since = installed or max(changed, default=timestamp(sight.now_s))
-    judged = [
-        dialogue
-        for dialogue in dialogues
-        if dialogue.session in sessions or (dialogue.whole and dialogue.first_at > since)
-    ]
+    judged = [d for d in dialogues if d.session in sessions or (d.whole and d.first_at > since)]
     silent = [d for d in judged if d.session not in sessions and not d.receipts]
     number = many(len(judged), "session")
     if not silent:

@@ -34,9 +34,8 @@ def home(sight: Sight) -> Finding:
 def identity(sight: Sight) -> Finding:
     """Check the project of this folder, and the registry against the projects' cards."""
     home = sight.settings.home
-    hidden = registry_file.missing_keys(
-        registry_file.read_cards(home), registry_file.read_registry(home)
-    )
+    cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
+    hidden = registry_file.missing_keys(cards, registry)
     if hidden:
         text = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
         return warning(text, "memory-fabric check shows details.")

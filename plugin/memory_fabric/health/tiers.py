@@ -101,10 +101,8 @@ def as_json(tier: Tier) -> dict[str, Any]:
 def graph_tier(memory: Memory, now_s: float) -> Tier:
     """Check the databases: open, readable, backed up, with no long queue."""
     databases = memory.databases()
-    problems = [
-        Problem(UNAVAILABLE, failure, "memory-fabric repair rebuilds a damaged database.")
-        for failure in memory.failures
-    ]
+    remedy = "memory-fabric repair rebuilds a damaged database."
+    problems = [Problem(UNAVAILABLE, failure, remedy) for failure in memory.failures]
     for database in databases:
         if database.newer:
             reason = f"{database.path} was changed by a newer release."

@@ -95,9 +95,7 @@ def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
     if not by_event:
         return []
     counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
-    lines = [
-        f"Hooks that ran out of time and left work to a later event, since the log began: {counts}."
-    ]
+    lines = [f"Hooks that ran out of time and left work, since the log began: {counts}."]
     untold = sum(late(memory, tellers).values())
     if untold:
         lines.append(
@@ -166,9 +164,8 @@ def answers_line(home: str) -> str:
     total = sum(counts.values())
     if not total:
         return ""
-    why = ", ".join(
-        f"{REASONS[letter]}: {number}" for letter, number in counts.items() if letter != WARM
-    )
+    others = ((REASONS[letter], n) for letter, n in counts.items() if letter != WARM)
+    why = ", ".join(f"{reason}: {n}" for reason, n in others)
     share = f"{counts.get(WARM, 0)} of the latest {total} hook events"
     return f"The session's server answered {share}" + (f" ({why})." if why else ".")
 
@@ -291,9 +288,8 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
         failures.append(f"forward: {result.failure.message} {result.failure.remedy}".rstrip())
     if result.refused:
         failures.append("forward: the receiver rejected some; memory-fabric status says more.")
-    text = (
-        f"{result.arrived} forwarded, {numbers['waiting']} still wait, {result.refused} rejected."
-    )
+    waiting = numbers["waiting"]
+    text = f"{result.arrived} forwarded, {waiting} still wait, {result.refused} rejected."
     return text, numbers, failures
 
 
@@ -318,11 +314,8 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
         return []
     unread = [session for session in sessions if session.state in past_sessions.TO_READ]
     if not unread:
-        left_out = [
-            session
-            for session in sessions
-            if session.state in (past_sessions.GONE, past_sessions.OFF)
-        ]
+        states = (past_sessions.GONE, past_sessions.OFF)
+        left_out = [session for session in sessions if session.state in states]
         running = sum(session.state == past_sessions.RUNNING for session in sessions)
         text = f"memory has all {many(len(sessions) - len(left_out), 'session')} of"
         text += f" {clients_of(sessions)} since {sessions[0].transcript.head.began_at[:10]}"

@@ -190,15 +190,8 @@ def _observed(row: Row, key: str, at: str, left: Left) -> Item | None:
         return None
     concepts = ", ".join(filter(None, _list(row["concepts"])))
     also = f"{concepts} {narrative if narrative != statement else ''}".strip()
-    return Item(
-        what=statement,
-        key=key,
-        type=TYPES.get(kind, "note"),
-        at=at,
-        project=row["of"],
-        category=kind,
-        also=cut(also, MAX_ALSO_CHARS),
-    )
+    item = Item(statement, key, TYPES.get(kind, "note"), at=at, project=row["of"], category=kind)
+    return item._replace(also=cut(also, MAX_ALSO_CHARS))
 
 
 def _text(value: Any) -> str:

@@ -139,11 +139,9 @@ def _compared(
     """Return stored records of these statements by id, and statements without one."""
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
     # Records with the same words may be those of another file or program.
-    others = [
-        record
-        for record in records.among(database, "key", [records.key_of(r.what) for r in stated])
-        if _holds(record) and record.domain == domain and record.scope != "local"
-    ]
+    same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
+    in_force = (r for r in same_key if _holds(r) and r.domain == domain)
+    others = [record for record in in_force if record.scope != "local"]
     by_form = {same_form(record.what): record for record in (*by_id.values(), *others)}
     kept, new = {}, []
     for record in stated:

@@ -63,10 +63,8 @@ def is_instructions(path: str) -> bool:
     folder, name = os.path.split(os.path.realpath(path))
     if name in NAMES or name.endswith(".mdc"):
         return True
-    return any(
-        f"{os.sep}{inside}{os.sep}" in f"{folder}{os.sep}" and name.endswith(endings)
-        for inside, endings in FOLDERS
-    )
+    below = f"{folder}{os.sep}"
+    return any(f"{os.sep}{part}{os.sep}" in below and name.endswith(ends) for part, ends in FOLDERS)
 
 
 def files_of(path: str) -> list[str]:
@@ -115,9 +113,8 @@ class _Reading:
         self._here, self._left, self._bytes_left = here, left, max_bytes
         self.files: dict[str, File] = {}
         paths = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
-        self._links = {
-            name: os.path.realpath(path) for name, path in paths.items() if os.path.islink(path)
-        }
+        links = ((name, path) for name, path in paths.items() if os.path.islink(path))
+        self._links = {name: os.path.realpath(path) for name, path in links}
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
         """Read a file and the files that it imports; `via` are the files that led here."""
@@ -175,11 +172,9 @@ def imports(text: str) -> list[str]:
         if code or bare.startswith(markdown.CODE):
             code = bare[:3] if not code else "" if bare.startswith(code) else code
             continue
-        paths += [
-            word[1:].rstrip(".,;:)")
-            for word in "".join(bare.split("`")[::2]).split()
-            if word.startswith("@") and len(word) > 2 and ("." in word or "/" in word)
-        ]
+        bare_words = "".join(bare.split("`")[::2]).split()
+        targets = (word[1:] for word in bare_words if word.startswith("@") and len(word) > 2)
+        paths += [path.rstrip(".,;:)") for path in targets if "." in path or "/" in path]
     return paths
 
 

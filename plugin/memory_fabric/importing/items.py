@@ -149,13 +149,9 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
     """Return the project of this folder and the user's folders, for readers."""
     settings, project = memory.settings, memory.project
     roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
-    return Here(
-        project.name if project else "",
-        tuple(dict.fromkeys(os.path.realpath(root) for root in roots if root)),
-        settings.user_home,
-        settings.config_dir,
-        codex_home,
-    )
+    name = project.name if project else ""
+    real_roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots if root))
+    return Here(name, real_roots, settings.user_home, settings.config_dir, codex_home)
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> Record:
@@ -249,11 +245,8 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
     for above, folders, names in os.walk(root):
         folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]
         inside = os.path.relpath(above, root)
-        paths += [
-            name if inside == "." else os.path.join(inside, name)
-            for name in names
-            if name.lower().endswith(endings) and name[0] != "."
-        ]
+        chosen = (name for name in names if name.lower().endswith(endings) and name[0] != ".")
+        paths += [name if inside == "." else os.path.join(inside, name) for name in chosen]
     return sorted(paths)
 
 

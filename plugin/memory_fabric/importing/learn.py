@@ -157,13 +157,10 @@ class Reading:
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
-            settings = self._settings._replace(
-                project_dir=folder,
-                session="",
-                attended=is_attended,
-                entrypoint="" if is_attended else SDK,
-                client=client_of(client),
-            )
+            settings = self._settings._replace(project_dir=folder, session="")
+            entrypoint = "" if is_attended else SDK
+            settings = settings._replace(attended=is_attended, entrypoint=entrypoint)
+            settings = settings._replace(client=client_of(client))
             memory = Memory.open(settings)
             self._begin(memory, folder)
         self._memories[key] = memory
@@ -245,12 +242,8 @@ def _propose(memory: Memory) -> None:
             BEFORE: cut(one_line(answer[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
             AGAIN: times,
         }
-        record = Record(
-            type=HEARD_TYPES[statement.kind],
-            what=statement.sentence,
-            confidence=CANDIDATE,
-            evidence={key: value for key, value in evidence.items() if value},
-        )
+        what, stated = statement.sentence, {k: v for k, v in evidence.items() if v}
+        record = Record(HEARD_TYPES[statement.kind], what, confidence=CANDIDATE, evidence=stated)
         by = Provenance("prompt", trust="assistant", session=session, domain=domain)
         memory.remember(record, by, at=at)
 
@@ -297,13 +290,11 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     )
 
 
-def _lines_of(
-    database: Database, session: str, began_at: str, redact: Callable[[str], str]
-) -> list[str]:
+def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
     """Return a session's prompts with ends of answers, its memories and files; or no lines."""
     lines: list[str] = []
     asked = answer = ""
-    for role, text in [*prompts.turns_of(database, session), ("user", "")]:
+    for role, text in [*prompts.turns_of(db, session), ("user", "")]:
         if role == "assistant":
             answer = text
             continue
@@ -315,8 +306,8 @@ def _lines_of(
     if not lines:
         return []
     where = "session = ? AND type <> 'session' AND status = 'active' AND scope <> 'local'"
-    known = records.find(database.connection, where, (session,), -1)
-    changed = sessions.load_notes(database, session).get("files", ())
+    known = records.find(db.connection, where, (session,), -1)
+    changed = sessions.load_notes(db, session).get("files", ())
     files = [one_line(redact(str(file))) for file in changed]
     return [
         f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}",

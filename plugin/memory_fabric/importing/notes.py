@@ -140,14 +140,9 @@ def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
                 left.add(POINTERS, block.text)
                 continue
             statement = _headed(block)
-            yield Item(
-                what=statement,
-                key=f"{text.name}\n{statement}",
-                type=stated_type(markdown.plain(block.text)),
-                at=text.changed_at,
-                place=text.name,
-                line=block.line,
-            )
+            kind = stated_type(markdown.plain(block.text))
+            item = Item(statement, f"{text.name}\n{statement}", kind, at=text.changed_at)
+            yield item._replace(place=text.name, line=block.line)
 
 
 def _topic(text: Text) -> Item:

@@ -6,7 +6,7 @@ anybody's words, unless the person says that they are their own.
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
@@ -82,9 +82,8 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     try:
         found = page.read(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise BadInput(
-            "PATH", f"{path} is not UTF-8 text.", remedy="Save it as UTF-8. Nothing was imported."
-        ) from error
+        text = f"{path} is not UTF-8 text."
+        raise BadInput("PATH", text, remedy="Save it as UTF-8. Nothing was imported.") from error
     if not found.data and not found.items:
         raise BadInput("PATH", f"{path} is an empty page.", remedy="Export it again.")
     name = found.head.removeprefix("of ")
@@ -212,9 +211,7 @@ class _Comparison:
         self._counts["restored"] += 1
         self._counts["edited"] += is_edited
 
-    def _take_edit(
-        self, live: tuple[Record, list[str]], record: Record, sums: Sequence[Any]
-    ) -> bool:
+    def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
         """Apply a page's edit of a known record; else note the reason and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):

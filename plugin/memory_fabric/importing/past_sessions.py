@@ -90,9 +90,7 @@ def make(
         folder = transcript.head.folder
         place = place_of(folder)
         inside = f"{folder}{os.sep}"
-        moves = (
-            (new, old) for old, new in new_places.items() if inside.startswith(f"{old}{os.sep}")
-        )
+        moves = (pair[::-1] for pair in new_places.items() if inside.startswith(pair[0] + os.sep))
         if place.gone and (move := next(moves, None)):
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))

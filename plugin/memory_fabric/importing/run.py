@@ -274,9 +274,8 @@ def namesakes(
         return []
     own = memory.project.id if memory.project else ""
     places = _places(memory.settings, roots, without=own)
-    return sorted(
-        root for root, names in places.items() if root not in here.roots and names & stated
-    )
+    others = ((root, names) for root, names in places.items() if root not in here.roots)
+    return sorted(root for root, names in others if names & stated)
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:

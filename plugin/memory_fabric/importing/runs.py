@@ -21,9 +21,8 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
 # Later changes of a run's records by a person: `learn --accept`, `review`, `edit`.
-_SINCE = (
-    "kind IN ('remember', 'put_record') AND coalesce(json_extract(payload, '$.batch'), '') <> ?"
-)
+_BATCH = "coalesce(json_extract(payload, '$.batch'), '')"
+_SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
 
 class Run(NamedTuple):

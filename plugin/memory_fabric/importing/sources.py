@@ -102,9 +102,8 @@ def recognise(path: str) -> tuple[Source | None, str]:
         with files.open_regular(path) as stream:
             head = stream.read(HEAD_BYTES)
     except files.NotRegular as error:
-        raise BadInput(
-            "PATH", f"{path} is not a regular file.", remedy="Name a file or a folder."
-        ) from error
+        text = f"{path} is not a regular file."
+        raise BadInput("PATH", text, remedy="Name a file or a folder.") from error
     if head.startswith(exports.MAGIC):
         return CLAUDE_MEM, path
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")

@@ -40,14 +40,9 @@ class Turn(NamedTuple):
 def provenance(claimed: Claimed) -> models.Provenance:
     """Return the sender of a text as provenance, at the stated time unless that is to come."""
     ingest = claimed.ingest
-    return models.Provenance(
-        models.INGEST,
-        trust=TRUST,
-        session=ingest.session_id,
-        agent=ingest.source_model,
-        at=said_at(ingest.created_at, claimed.accepted_at),
-        domain=ingest.domain,
-    )
+    at = said_at(ingest.created_at, claimed.accepted_at)
+    by = models.Provenance(models.INGEST, TRUST, ingest.session_id, ingest.source_model, at=at)
+    return by._replace(domain=ingest.domain)
 
 
 def said_at(stated: str, accepted_at: str) -> str:
@@ -124,9 +119,8 @@ def records(
         if text
     ]
     notes = parse(without_injected(summary_text(claimed.ingest.session_summary))).notes[:MAX_NOTES]
-    stated += [
-        _noted(note._replace(text=without_secrets(note.text)), known, unread) for note in notes
-    ]
+    redacted = (note._replace(text=without_secrets(note.text)) for note in notes)
+    stated += [_noted(note, known, unread) for note in redacted]
     by_form: dict[str, models.Record] = {}
     for record in stated:
         by_form.setdefault(same_form(record.what), record)
@@ -152,9 +146,8 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Recor
         alternatives=[without_secrets(name) for name in alternatives(note.instead_of)],
         known=known,
     )
-    record = unread.attempt(
-        models.Record(models.record_type(note.kind), note.text), parse_note, note.text
-    )
+    plain = models.Record(models.record_type(note.kind), note.text)
+    record = unread.attempt(plain, parse_note, note.text)
     stated = {models.WHEN: without_secrets(note.when), models.ALSO: without_secrets(note.also)}
     return record._replace(evidence={key: value for key, value in stated.items() if value})
 

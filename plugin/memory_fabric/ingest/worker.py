@@ -32,7 +32,7 @@ from memory_fabric.store.queues.ingest_queue import Claimed
 
 # Processing a text takes at most this long; a worker that hangs longer loses the lease of the text.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# The pause between two looks for what is due, which cost microseconds.
+# The pause between two checks for due texts, which take microseconds.
 POLL_S = 0.1
 # The other tiers are updated when the queue is empty, and at the latest after this time.
 LATEST_S = 5.0
@@ -263,9 +263,8 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
         return 0
     episodes = parts.episodes(claimed, parts.turns(claimed))
     if episodes:
-        memory.write_now(
-            "add_episodes", {"episodes": episodes}, parts.provenance(claimed), store="project"
-        )
+        by = parts.provenance(claimed)
+        memory.write_now("add_episodes", {"episodes": episodes}, by, store="project")
     return len(episodes)
 
 

@@ -1,16 +1,16 @@
-"""Hook events answered by the MCP server of their session, whose Python is running already.
+"""Hook events answered by the MCP server of their session, whose Python runs already.
 
     live = Live(settings)
     live.listen()                     # before the greeting is answered: the name in <home>/live
     live.warm()                       # a rehearsal, so that the first event finds all code loaded
     live.close(grace_s)               # no new events; the one under way is finished
 
-`live_client` is the other side, and has the protocol. The socket's name means the client process
-that started both this server and its hooks. A second server of one client waits on a connection to
-the first, and takes the name over once that one has ended.
+`live_client` is the other side and documents the protocol. The socket is named after the client
+process that started this server and the hooks. A second server of a client waits until the first
+has ended, and then takes its name.
 
-A few threads take connections, so that a busy server says so; one event at a time is answered, in
-the memory's databases that are kept open between events. No event ends the server.
+A few threads accept connections, so that a busy server can say so. Events are answered one at a
+time, with databases that stay open between events. No event ends the server.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# How long an event waits for its turn; a hook of its own takes about as long to start.
+# The wait for an earlier event; a new hook process takes about as long to start.
 TURN_S = 0.025
-# The hook has everything that it sends ready, so reading from it times out soon.
+# A short timeout for reading: the hook sends without delay.
 SAY_S = 1.0
-# A hook takes its event back after this long without an answer: longer than any event may take.
+# A hook revokes its event after this time, which is longer than any event may take.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# What a prompt has in any case: on a loaded machine the hook's own start takes all the time that
-# there is, and the work little; the client waits longer.
+# The least time for a prompt: on a loaded machine the start of the hook may use up its deadline,
+# but the work is short, and the client waits longer.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# A transcript with more unread bytes is read by a process of its own: tools and prompts go on.
+# Larger unread parts of transcripts are read by another process, so that prompts need not wait.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
-# Events of processes of their own: they start others, or take long.
+# Events that need a process of their own: they start others, or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
 BACKLOG = 64
 RETRY_S = 0.05
@@ -52,13 +52,13 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 
 
 
 class Live:
-    """The listening side of one server. Nothing here raises into the server."""
+    """The listener of one server; none of its methods raises."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
-        # Up to where transcripts were read, as far as is known here.
+        # Offsets up to which transcripts were read by this server.
         self._read: dict[str, int] = {}
-        # Roots of hooks by their paths: True for the folder of this very code.
+        # Root folders of hooks: True for the folder of this code.
         self._roots: dict[str, bool] = {}
         self._muted = settings.muted
         self._turn, self._ready = threading.Lock(), threading.Event()
@@ -71,7 +71,7 @@ class Live:
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
-        """Listen for this client's hooks from now on; nothing happens where that is impossible."""
+        """Listen for this client's hooks, if that is possible."""
         if self._muted:
             return
         try:
@@ -158,15 +158,12 @@ class Live:
                 path = os.path.join(self._folder, name)
                 head, ending = os.path.splitext(name)
                 process = head.rpartition(REHEARSAL)[2].partition("-")[0]
-                if (
-                    os.fsencode(head) == self._name
-                    or not process.isdigit()
-                    or processes.is_running(int(process))
-                ):
+                is_own = os.fsencode(head) == self._name
+                if is_own or not process.isdigit() or processes.is_running(int(process)):
                     continue
                 if name.startswith(REHEARSAL):
                     remove_folder(path)
-                # Nothing can be known here of a process in another namespace or machine.
+                # Processes of other namespaces or machines cannot be seen here.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
                 ):
@@ -178,7 +175,7 @@ class Live:
         self._ready.set()
 
     def _serve(self) -> None:
-        """Answer one connection after another; nothing that happens to one ends the thread."""
+        """Answer one connection after another; no failure ends the thread."""
         listening = self._socket
         assert listening is not None
         while not self._closing:
@@ -215,10 +212,8 @@ class Live:
             connection.sendall(live_client.OTHER)
             return
         sizes = live_client.received(connection, 2 * live_client.LENGTH_BYTES)
-        head_bytes, data_bytes = (
-            int.from_bytes(sizes[at : at + live_client.LENGTH_BYTES], "big")
-            for at in (0, live_client.LENGTH_BYTES)
-        )
+        ends = (sizes[: live_client.LENGTH_BYTES], sizes[live_client.LENGTH_BYTES :])
+        head_bytes, data_bytes = (int.from_bytes(size, "big") for size in ends)
         if head_bytes > MAX_HEAD_BYTES or data_bytes > live_client.MAX_DRAINED_BYTES:
             connection.sendall(live_client.OTHER)
             return
@@ -283,9 +278,9 @@ class Live:
             limit.is_revoked = is_revoked
             return limit
 
-        files.take_refused_files()  # of whatever this thread did before
+        files.take_refused_files()  # of earlier events of this thread
         kind = KeptMemory if is_reader else HeldMemory
-        connection.settimeout(0.0)  # to look for what the hook says meanwhile
+        connection.settimeout(0.0)  # so that a revocation is noticed
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
         memory = outcome.memory
         connection.settimeout(SAY_S)
@@ -297,9 +292,8 @@ class Live:
             connection.settimeout(0.0)
             if acknowledged == live_client.UNHEARD:
                 outcome.log(dispatcher.UNHEARD)
-            dispatcher.finish(
-                outcome._replace(hurried=True), delivered=acknowledged == live_client.PRINTED
-            )
+            printed = acknowledged == live_client.PRINTED
+            dispatcher.finish(outcome._replace(hurried=True), delivered=printed)
             if isinstance(memory, HeldMemory):
                 memory.commit(os.fsdecode(self._name), nonce)
             live_client.note(os.fsencode(self._folder), live_client.WARM)
@@ -344,7 +338,7 @@ def _heard(connection: _socket.socket, reply: bytes) -> bytes:
     try:
         connection.sendall(reply)
     except ConnectionError:
-        pass  # it may have taken the event back before
+        pass  # it may have revoked the event before
     try:
         return connection.recv(1) or live_client.UNHEARD
     except ConnectionError:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # an MCP server loads it after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
-Job = Callable[["Memory"], Any]
+JobOf = Callable[["Memory"], T]
+Job = JobOf[Any]
 # Called with the result of a job and the error it raised.
 Done = Callable[[Any, BaseException | None], object]
+Wanted = Callable[[], bool]
 
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
@@ -41,7 +43,7 @@ class Item(NamedTuple):
     job: Job
     changes: bool
     done: Done
-    wanted: Callable[[], bool] | None = None
+    wanted: Wanted | None = None
 
 
 class StoreThread:
@@ -82,19 +84,12 @@ class StoreThread:
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(
-        self,
-        job: Job,
-        done: Done,
-        *,
-        changes: bool = False,
-        wanted: Callable[[], bool] | None = None,
+        self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted | None = None
     ) -> None:
         """Run `job(memory)` in the thread if it is still `wanted`, then `done(value, error)`."""
         self._items.put(Item(job, changes, done, wanted))
 
-    async def ask(
-        self, job: Callable[[Memory], T], *, changes: bool = False, at_once: bool = True
-    ) -> T:
+    async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
         """Run `job(memory)` in the thread and return its value; `changes` is set if it writes.
 
         A read is done in this thread if no other call waits or runs: two hand-overs between threads
@@ -309,7 +304,6 @@ class Watch:
 
 def mark_of(memory: Memory) -> Mark:
     """Return a value that changes with every logged operation: files and last operations."""
-    return tuple(
-        (db.path, int((db.row("SELECT max(seq) FROM operations") or (0,))[0] or 0))
-        for db in memory.databases()
-    )
+    query = "SELECT max(seq) FROM operations"
+    rows = ((db.path, db.row(query)) for db in memory.databases())
+    return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

@@ -37,7 +37,7 @@ REACHING_VARIABLES = frozenset(
     UV_INSECURE_HOST UV_NATIVE_TLS UV_NO_CACHE UV_NO_INDEX UV_OFFLINE UV_SYSTEM_CERTS""".split()
 )
 PREFIXES = ("PIP_", "UV_")
-# Both forms in uv: an index by its number or name, and its credentials.
+# Variables of uv for an index by its number or name, and for its credentials.
 REACHING_PREFIX = "UV_INDEX"
 # Files of a project that set variables of the client's sessions.
 PROJECT_SETTINGS = ("settings.json", "settings.local.json")
@@ -98,10 +98,8 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
                 _remove(environment)
                 tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
 
-            requirements, scratch = (
-                packages.lock_file(plugin_root),
-                os.path.join(environment, "pip"),
-            )
+            requirements = packages.lock_file(plugin_root)
+            scratch = os.path.join(environment, "pip")
             python = packages.python_in(environment)
             fetch(requirements, tools, prepare, scratch, python=python)
         if hasattr(os, "sync"):
@@ -130,7 +128,7 @@ class Tools:
     """Runs pip and uv in a folder of their own, and logs their output there."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
-        # Windows hands no open file on; there the lock ends with the installer.
+        # On Windows children inherit no file: there the lock ends with the installer.
         self._log, self._locks = log, locks if os.name == "posix" else ()
         self._environ = tool_environment(os.environ)
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
@@ -210,17 +208,14 @@ def fetch(
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment without variables that could steer pip and uv."""
-    variables = {
-        name: value
-        for name, value in environ.items()
-        if name not in FOREIGN_VARIABLES and not name.startswith(PREFIXES)
-    }
+    kept = (n for n in environ if n not in FOREIGN_VARIABLES and not n.startswith(PREFIXES))
+    variables = {name: environ[name] for name in kept}
     stated = _stated(_project(environ), environ)
     for name, value in environ.items():
         reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
         if reaches and name not in stated:
             variables[name] = value
-    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's way to say: no configuration at all
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # it turns pip's configuration off
         variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
     return {**variables, **own, "PIP_NO_COLOR": "1"}
@@ -236,9 +231,8 @@ def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     raise OSError(f"{path} is not a file")
-                names.update(
-                    map(str, json.loads(os.read(handle, MAX_SETTINGS_BYTES)).get("env", {}))
-                )
+                stated = json.loads(os.read(handle, MAX_SETTINGS_BYTES)).get("env", {})
+                names.update(map(str, stated))
             finally:
                 os.close(handle)
         except FileNotFoundError:
@@ -329,5 +323,5 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(handle, False)  # the tools get it by name, and nothing else of theirs does
+    os.set_inheritable(handle, False)  # only the tools inherit it, by pass_fds
     install(data_dir, plugin_root, handle)

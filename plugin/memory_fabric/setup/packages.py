@@ -24,7 +24,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# Long enough to spare a machine without network, short enough to succeed soon after it is back.
+# The pause after a failure: not many attempts without a network, and soon one when it is back.
 BACK_OFF_S = 600
 # The user sees the message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
@@ -32,7 +32,7 @@ POLL_S = 0.05
 # Measured by tests/launchers/test_installation.py; shown to users who wait.
 SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
-# In place of the number of an inherited lock.
+# Replaces the number of an inherited lock.
 TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
@@ -224,10 +224,8 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
         return processes.start_detached([*command, str(TAKES_IT)], os.environ, os.name)
     os.set_inheritable(lock, True)
-    actions = [
-        (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY if number else os.O_RDONLY, 0)
-        for number in (0, 1, 2)
-    ]
+    modes = (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
+    actions = [(os.POSIX_SPAWN_OPEN, n, os.devnull, mode, 0) for n, mode in enumerate(modes)]
     return os.posix_spawn(python, [*command, str(lock)], os.environ, file_actions=actions)
 
 

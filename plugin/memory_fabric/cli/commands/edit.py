@@ -28,12 +28,8 @@ def edit(
         choices=LASTING_SCOPES,
     ),
     why: str | None = option("REASON  The new reason; '' removes it.", None),
-    when: str | None = option(
-        "PLACE  Command, path or activity it applies to; '' removes it.", None
-    ),
-    first: str | None = option(
-        "C  A command or activity that must pass first; '' removes it.", None
-    ),
+    when: str | None = option("PLACE  Command, path or activity it is for; '' removes it.", None),
+    first: str | None = option("C  Command or activity that must pass first; '' removes it.", None),
     instead_of: list[str] | None = repeated("ID  Close this memory in favour of the edited one."),
     step: str = STEP,
     as_json: bool = flag(
@@ -71,11 +67,9 @@ def edit(
         newest = short_id(new_changes[0].id) if new_changes else "--last"
         undo = f"memory-fabric undo {f'--step {step}' if step else newest}"
     if as_json:
-        return show.json_out(
-            formatting.as_json(new)
-            | {"was": formatting.as_json(old), "replaces": [r.id for r in replaced]}
-            | {"tiers": tiers, "undo": undo, "failures": failures}
-        )
+        fields = {"was": formatting.as_json(old), "replaces": [r.id for r in replaced]}
+        fields |= {"tiers": tiers, "undo": undo, "failures": failures}
+        return show.json_out(formatting.as_json(new) | fields)
     show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
     show.facts(
         ("what", cut(new.what, MAX_TEXT_CHARS)),
@@ -140,17 +134,15 @@ def merge(
         ]
         is_merged = bool(result) and not result.get("queued")
         return show.json_out({"merged": is_merged, "into": plan.into.name, "names": parts})
-    rows = [
-        (part.name, part.type, str(part.observations), str(part.relations))
-        for part in (plan.into, *plan.others)
-    ]
+    every = (plan.into, *plan.others)
+    rows = [(p.name, p.type, str(p.observations), str(p.relations)) for p in every]
     show.table(("entity", "type", "observations", "relations"), rows)
     merged = ", ".join(part.name for part in plan.others)
     if yes:
         show.line(f"{merged}: now {plan.into.name}. memory-fabric undo --last separates them.")
     else:
         show.line(
-            f"{merged} would become {plan.into.name}; nothing was changed. Use --yes to merge them."
+            f"{merged} would become {plan.into.name}; nothing was changed. --yes merges them."
         )
     return 0
 

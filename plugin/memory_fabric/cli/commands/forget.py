@@ -222,9 +222,8 @@ def _say(
             show.warn(f"{path} contains it, too; {owner}.")
     elif forgotten is not None:
         back = "" if matches.turns else " memory-fabric undo --last restores it."
-        show.line(
-            f"Forgotten: {forgotten}. {plan.TURN_STAYS if matches.turns else plan.STAYS}{back}"
-        )
+        remark = plan.TURN_STAYS if matches.turns else plan.STAYS
+        show.line(f"Forgotten: {forgotten}. {remark}{back}")
     elif preview:
         numbers = ((text, getattr(preview, name)) for name, text in COUNTED.items())
         show.lines(f"{text}: {number}" for text, number in numbers if number)

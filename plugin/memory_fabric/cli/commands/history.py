@@ -17,7 +17,7 @@ from memory_fabric.text import cut, one_line
 MAX_TEXT_CHARS = 120
 # More changes of one step are counted, not listed.
 MAX_NAMED = 20
-# The beginning of the phrase for an undo: taking that back is a redo.
+# The beginning of the phrase for an undo, whose own undo is a redo.
 UNDID = "undid: "
 FILE_STATES = {
     file_states.SAME: "is as it was",
@@ -47,10 +47,8 @@ def why(
             show.json_out(fields | _given_and_gone(origin) | ({"files": files} if files else {}))
         else:
             record = origin.record
-            show.line(
-                f"{shown_type(record.type)} {short_id(record.id)}: {one_line(worded(record))}",
-                "bold",
-            )
+            head = f"{shown_type(record.type)} {short_id(record.id)}"
+            show.line(f"{head}: {one_line(worded(record))}", "bold")
             states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
             removed = ("removed", _deletion(origin.deletion))
             show.facts(*formatting.origin_facts(origin), ("files", states), removed)
@@ -191,9 +189,8 @@ def undo(
         for entry in described:
             result = results.get(entry.change.id)
             because = result.because if result else undoing.prospect(entry.change)
-            rows.append(
-                trace.as_json(entry) | {"undo": result.by if result else "", "because": because}
-            )
+            undo_id = result.by if result else ""
+            rows.append(trace.as_json(entry) | {"undo": undo_id, "because": because})
         show.json_out({"undone": sum(bool(result.by) for result in undone), "changes": rows})
     elif undoes:
         _say_undone(described, undone)

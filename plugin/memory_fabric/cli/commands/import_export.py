@@ -37,9 +37,7 @@ def import_file(
         None,
     ),
     dry_run: bool = flag("--dry-run  Only say what would be imported and left out."),
-    every: bool = flag(
-        "--all  Import statements on other projects, too, each into its own memory."
-    ),
+    every: bool = flag("--all  Import statements on other projects, each into its own memory."),
     mine: bool = flag(
         "--mine  A memory page (export --markdown) that was edited, or written elsewhere, is your "
         "own: edits are taken, and its memories have your trust."
@@ -80,7 +78,7 @@ def import_file(
         return _import_graph(STREAM, dry_run, as_json)
     if all(is_page(source) for source in sources):
         return import_sources.restore_pages(
-            sources, mine=mine, anyway=anyway, dry_run=dry_run, as_json=as_json
+            sources, mine=mine, here=anyway, dry_run=dry_run, as_json=as_json
         )
     recognised = [recognise(source) for source in sources]
     if recognised == [(None, sources[0])]:
@@ -180,9 +178,7 @@ def export(
             with pages.pages(memory) as written:
                 _expect_all(memory)
                 files.make_folder(os.path.abspath(markdown))
-                filled = (
-                    page for page in written if page.records or page.entities or page.relations
-                )
+                filled = (p for p in written if p.records or p.entities or p.relations)
                 rows = [_write_page(page, markdown, force, quiet=as_json) for page in filled]
         if as_json:
             return show.json_out({"pages": rows, "left_out": pages.LEFT_OUT})

@@ -158,9 +158,8 @@ def _preview(
 def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
     for state, because in UNREAD.items():
         places = [session.place for session in sessions if session.state == state]
-        names = dict.fromkeys(
-            place.root if state == past_sessions.GONE else place.name for place in places
-        )
+        is_gone = state == past_sessions.GONE
+        names = dict.fromkeys(place.root if is_gone else place.name for place in places)
         if places:
             number, places_named = many(len(places), "session"), first_of(names, MAX_NAMED)
             yield f"Left out, {because}: {number} of {places_named}."
@@ -168,7 +167,7 @@ def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        # Notes of it go into the domain of this folder, so it tells nothing that is isolated there.
+        # Its notes go into the domain of this folder, so isolated domains are left out.
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"
@@ -197,12 +196,9 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
         result.read(unread)
     if as_json:
         projects = [project._asdict() for project in result.projects]
-        return show.json_out(
-            {"run": result.run.batch, "projects": projects, "failures": result.failures}
-        )
-    rows = [
-        (p.name, *map(str, (p.sessions, p.turns, p.fixes, p.candidates))) for p in result.projects
-    ]
+        answer = {"run": result.run.batch, "projects": projects}
+        return show.json_out(answer | {"failures": result.failures})
+    rows = [(p[0], *map(str, p[1:5])) for p in result.projects]
     show.table(("project", "sessions", "turns", "fixes", "proposals"), rows)
     if bad := sum(project.bad_lines for project in result.projects):
         show.warn(f"{many(bad, 'line')} could not be read and were passed over")

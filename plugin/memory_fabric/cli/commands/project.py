@@ -171,15 +171,9 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
 
 def _missing_as_json(missing: Missing) -> dict[str, Any]:
     first, last = missing.span
-    return {
-        "action": "adopt",
-        "journal": missing.path,
-        "records": len(missing.lines),
-        "first": first,
-        "last": last,
-        "proved": missing.proved,
-        "others": dict(missing.others),
-    }
+    counts = {"records": len(missing.lines), "first": first, "last": last}
+    about = {"proved": missing.proved, "others": dict(missing.others)}
+    return {"action": "adopt", "journal": missing.path, **counts, **about}
 
 
 def _require_user(words: str) -> None:
@@ -194,14 +188,8 @@ def _named(project: KnownProject) -> str:
 
 
 def _plan_as_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "action": plan.action,
-        "from": plan.old.id,
-        "to": plan.new.id,
-        "keys": dict(plan.before),
-        "left": [project.id for project in plan.left],
-        "coming": plan.coming,
-    }
+    fields = show.fields(plan, "action coming") | {"from": plan.old.id, "to": plan.new.id}
+    return fields | {"keys": dict(plan.before), "left": [project.id for project in plan.left]}
 
 
 def domains(as_json: bool = AS_JSON) -> int:
@@ -222,13 +210,10 @@ def domains(as_json: bool = AS_JSON) -> int:
         failures, settings = list(memory.failures), memory.settings
     if as_json:
         config = settings.domains
-        configured = {
-            "agents": dict(config.agents),
-            "paths": dict(config.paths),
-            "isolated_domains": sorted(config.isolated),
-            "isolated_agents": sorted(config.isolated_agents),
-            "complaints": list(settings.complaints),
-        }
+        isolated = {"isolated_domains": sorted(config.isolated)}
+        isolated |= {"isolated_agents": sorted(config.isolated_agents)}
+        configured = {"agents": dict(config.agents), "paths": dict(config.paths), **isolated}
+        configured |= {"complaints": list(settings.complaints)}
         rows = [
             {"domain": name, **dict(zip(TABLES_BY_DOMAIN, numbers, strict=True))}
             for name, numbers in counts.counts

@@ -189,9 +189,8 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     facts = hit.metadata
     kind = facts.get("type") or facts.get("entityType") or hit.source
     text = cut(one_line(hit.text), MAX_EXPLAINED_CHARS)
-    show.line(
-        f"{rank}. {hit.score:.3f}  [{kind}, {hit.timestamp[:10] or 'undated'}] {text}", "bold"
-    )
+    day = hit.timestamp[:10] or "undated"
+    show.line(f"{rank}. {hit.score:.3f}  [{kind}, {day}] {text}", "bold")
     replaces = ids.short_id(facts["replaces"]) if facts.get("replaces") else ""
     about = (
         f"holds {', '.join(facts.get('matched', ())) or 'none of the words'}",

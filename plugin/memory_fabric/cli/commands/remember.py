@@ -122,7 +122,7 @@ def remember(
     )
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
-    # When it applies, and other words to find it by.
+    # The fields for when it applies, and for other words.
     beside = {WHEN: redact(one_line(stated_first(when, first))), ALSO: redact(one_line(also))}
     stated = Record(
         type=kind,
@@ -272,17 +272,12 @@ def _as_json(confirmation: Confirmation) -> dict[str, Any]:
         | {"outcome": contradiction.outcome_of(r), "what": r.what, "text": contradiction.as_line(r)}
         for r in confirmation.opposite
     ]
-    fields = formatting.as_json(confirmation.record) | {
-        "repeated": confirmation.repeated,
-        "new_entities": list(confirmation.graph_rows.new),
-        "known_entities": list(confirmation.graph_rows.known),
-        "observations": confirmation.graph_rows.observations,
-        "tiers": confirmation.tiers,
-        "replaces": [record.id for record in confirmation.replaced],
-        "opposite": opposite,
-        "left_out_chars": confirmation.left_out,
-        "failures": confirmation.failures,
-    }
+    rows = confirmation.graph_rows
+    fields = formatting.as_json(confirmation.record)
+    fields |= show.fields(confirmation, "repeated tiers failures")
+    fields |= {"new_entities": list(rows.new), "known_entities": list(rows.known)}
+    fields |= {"observations": rows.observations, "left_out_chars": confirmation.left_out}
+    fields |= {"replaces": [record.id for record in confirmation.replaced], "opposite": opposite}
     return fields | ({"asks": "lesson"} if confirmation.lacks_lesson else {})
 
 

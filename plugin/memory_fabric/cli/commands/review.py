@@ -41,7 +41,7 @@ NAMES = {
     reviewing.UNCONFIRMED: "imported memory",
     reviewing.SHARED: "shared memory",
 }
-# What a person does about one: commands of memory-fabric, with the ids below.
+# The commands for a decision on each kind.
 DECISIONS = {
     reviewing.CANDIDATE: "candidates --keep ID, or --drop ID",
     reviewing.CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
@@ -53,7 +53,7 @@ DECISIONS = {
 }
 BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, Record]
-# Memories that are listed, and that are pruned, unless --limit says otherwise.
+# The default numbers of memories that are listed and pruned.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
 TYPES = sorted(RECORD_TYPES | ENTITY_TYPES | TYPE_ALIASES.keys())
@@ -120,10 +120,7 @@ def show_waiting(heading: str, waiting: Sequence[Record]) -> None:
 
 def say_done(decisions: Sequence[Done], as_json: bool) -> None:
     if as_json:
-        rows = [
-            {"done": decision, "record": formatting.as_json(record)}
-            for decision, record in decisions
-        ]
+        rows = [{"done": did, "record": formatting.as_json(record)} for did, record in decisions]
         show.json_out(rows[0] | {"results": rows})
         return
     for decision, record in decisions[:LISTED]:
@@ -166,9 +163,7 @@ def review(
         "ID  Confirm a memory: it still holds, also next to one that seems to contradict or "
         "repeat it. The name of a program or colleague confirms all that came from it."
     ),
-    drop: list[str] | None = repeated(
-        "NAME  Forget unconfirmed memories of a program or colleague."
-    ),
+    drop: list[str] | None = repeated("NAME  Forget unconfirmed memories of a program or person."),
     keep: list[str] | None = repeated(
         "ID  Keep a candidate as your own, a memory beside what contradicts it, or open one again "
         "that a note replaced or dropped."
@@ -217,24 +212,13 @@ def review(
         store.note_shown(memory, candidates, timestamp())
     step = step or f"review-{short_id(new_id())}"
     if as_json:
-        return show.json_out(
-            {
-                "due": [
-                    {
-                        "kind": item.kind,
-                        "record": formatting.as_json(item.record),
-                        "others": list(map(formatting.as_json, item.others)),
-                        "days": item.days,
-                    }
-                    for item in items[:limit]
-                ],
-                "total": {
-                    kind: sum(item.kind == kind for item in items) for kind in reviewing.KINDS
-                },
-                "step": step,
-                "failures": memory.failures,
-            }
-        )
+        due = []
+        for item in items[:limit]:
+            record, others = formatting.as_json(item.record), map(formatting.as_json, item.others)
+            due.append({**show.fields(item, "kind days"), "record": record, "others": list(others)})
+        total = {kind: sum(item.kind == kind for item in items) for kind in reviewing.KINDS}
+        counts = {"total": total, "step": step, "failures": memory.failures}
+        return show.json_out({"due": due, **counts})
     _show_due(items, limit, step)
     show.warn_all(memory.failures)
     return 0
@@ -322,14 +306,11 @@ def stale(
             _show_report(report, NO_FILES if files else NOTHING_STALE)
         if altered:
             show.line("Files that these memories name have changed since:", "bold")
-            table = [
-                (
-                    short_id(record.id),
-                    shown_type(record.type),
-                    f"{one_line(worded(record, MAX_STALE_CHARS))} {changed_files(record.evidence)}",
-                )
-                for record in altered[:limit]
-            ]
+            table = []
+            for record in altered[:limit]:
+                text = one_line(worded(record, MAX_STALE_CHARS))
+                text += f" {changed_files(record.evidence)}"
+                table.append((short_id(record.id), shown_type(record.type), text))
             show.table(("id", "type", "memory"), table, lines=2)
             if len(altered) > limit:
                 show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
@@ -363,14 +344,9 @@ def _report_as_json(report: reviewing.Report) -> dict[str, Any]:
 
 def _stale_as_json(stale: reviewing.Stale) -> dict[str, Any]:
     item = stale.item
-    fields = {
-        **show.fields(item, "kind id"),
-        "short_id": short_id(item.id),
-        **show.fields(item, "name type store"),
-        **show.fields(stale, "days limit_days"),
-        "last_at": item.last_at,
-        "last_observation": item.text,
-    }
+    fields = show.fields(item, "kind id name type store last_at")
+    fields |= show.fields(stale, "days limit_days")
+    fields |= {"short_id": short_id(item.id), "last_observation": item.text}
     return fields if item.id else fields | show.fields(item, "observations relations")
 
 
@@ -389,14 +365,9 @@ def prune(
     """
     now = timestamp()
     with environment.open_memory() as memory:
-        report = reviewing.stale(
-            memory,
-            now,
-            types=types or (),
-            limit=max(limit, len(names or ())),
-            older_than=older_than,
-            named=names or (),
-        )
+        most = max(limit, len(names or ()))
+        chosen: dict[str, Any] = {"types": types or (), "named": names or ()}
+        report = reviewing.stale(memory, now, limit=most, older_than=older_than, **chosen)
         show.warn_all(memory.failures)
         if not as_json:
             _show_report(report)

@@ -94,14 +94,10 @@ def _as_json(rule: BoundRule) -> dict[str, Any]:
         | {"effect": effects.stated_effect(record, binding)}
         for binding in rule.bindings
     ]
-    return {
-        **show.fields(record, "id type what"),
-        "words": users_words(record),
-        **show.fields(record, "trust scope"),
-        "when": record.evidence.get(WHEN, ""),
-        "binds": bindings,
-        "first": [show.fields(binding, "kind text folder platform") for binding in rule.first],
-    }
+    first = [show.fields(binding, "kind text folder platform") for binding in rule.first]
+    fields = show.fields(record, "id type what trust scope")
+    fields |= {"words": users_words(record), "when": record.evidence.get(WHEN, "")}
+    return fields | {"binds": bindings, "first": first}
 
 
 def _test(command: str, path: str, as_json: bool) -> int:
@@ -126,14 +122,8 @@ def _test(command: str, path: str, as_json: bool) -> int:
         ]
         commands = [" ".join(call.words) for call in action.calls]
         not_applied = [{"id": id_, "because": because} for id_, because in reasons.items()]
-        show.json_out(
-            {
-                "applies": rows,
-                "others": not_applied,
-                "commands": commands,
-                "paths": list(action.paths),
-            }
-        )
+        answer = {"applies": rows, "others": not_applied, "commands": commands}
+        show.json_out(answer | {"paths": list(action.paths)})
         return 0 if applied else 3
     for rule, effect in results:
         text = one_line(worded(rule.record))

@@ -130,9 +130,7 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
     if not extras.missing(NEEDED):
         return
     if not folder:
-        raise FabricError(
-            "The packages of serve are missing.", remedy="Run pip install . in a clone."
-        )
+        raise FabricError("The packages of serve are missing.", remedy="Run pip install .")
     show.warn(
         f"installing the packages of serve once (about {SIZE_MB} MB, in {folder}); "
         "this takes up to a minute ..."

@@ -172,10 +172,8 @@ def removals(settings: Settings, root: str) -> list[Change]:
 
 def difference(change: Change) -> list[str]:
     """Return the lines of a unified diff, with secrets redacted."""
-    before, after = (
-        (side or b"").decode("utf-8", "replace").splitlines()
-        for side in (change.before, change.after)
-    )
+    sides = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
+    before, after = (side.splitlines() for side in sides)
     path = change.path
     lines = difflib.unified_diff(before, after, path, path, lineterm="", n=CONTEXT_LINES)
     return [redact(line) for line in lines]
@@ -194,13 +192,13 @@ def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
     """Raise BadInput without `force` if the plugin has the hooks, or will replace this copy."""
-    paths = [path]  # what applies together with the user's settings
+    paths = [path]  # files that apply together with the user's settings
     if place in ("project", "local"):
         paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
     paths.insert(0, _settings_file(settings, "user"))
     layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
     enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
-    if enabled and not force and os.name == "posix":  # elsewhere the plugin's cannot be started
+    if enabled and not force and os.name == "posix":  # other systems cannot run the plugin's hooks
         text = f"{enabled[-1]} enables the plugin: every hook would run twice."
         remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
         raise BadInput("setup", text, remedy=remedy)
@@ -240,7 +238,7 @@ def _server_file(settings: Settings, place: Place | None, file: str) -> str:
         return os.path.join(_project(settings), ".mcp.json")
     if file or place == "local":
         return ""
-    # Without a folder of its own the client keeps it beside the usual one.
+    # By default the client keeps this file beside its folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     return os.path.join(folder, ".claude.json")
@@ -367,7 +365,6 @@ def uninstall(
     if gone.home:
         for inner in (settings.user_home, settings.config_dir, settings.project_dir):
             uninstalling.check_home(gone.home, inner)
-    # What cannot be restored.
     deletes = any(gone)
     has_work = bool(changes or links or deletes)
     if not as_json:
@@ -382,16 +379,11 @@ def uninstall(
         show.confirm("Delete all of it?" if deletes else "Remove it?", yes)
     problems = _carry_out(settings, changes, links, gone) if carries_out else []
     if as_json:
-        return show.json_out(
-            {
-                "restored": [*(change.path for change in changes), *links],
-                "deleted": _listed(gone),
-                "kept": _listed(kept),
-                "stays": problems,
-                "next": [*UNINSTALL_COMMANDS, SERVER_COMMAND],
-                "done": carries_out or not has_work,
-            }
-        )
+        restored = [*(change.path for change in changes), *links]
+        following = [*UNINSTALL_COMMANDS, SERVER_COMMAND]
+        fields = {"restored": restored, "deleted": _listed(gone), "kept": _listed(kept)}
+        fields |= {"stays": problems, "next": following}
+        return show.json_out(fields | {"done": carries_out or not has_work})
     for change in changes:
         how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
         show.line(f"{change.path} {how}.")

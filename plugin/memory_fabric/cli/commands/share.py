@@ -90,9 +90,7 @@ def share(
 def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int) -> State:
     path = location.shared_file(project)
     content = claims_read.read(path)
-    kinds = (
-        Counter(claim.record["type"] for claim in content.claims if claim.record) if content else {}
-    )
+    kinds = Counter(c.record["type"] for c in content.claims if c.record) if content else {}
     return State(
         sharing=location.is_on(memory),
         file=path,
@@ -181,9 +179,7 @@ def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
         why = "until the merge conflict is resolved" if state.conflict else "until you share"
         yield f"{state.waiting} of your lines wait in the home {why}."
     if state.conflict:
-        yield (
-            "It has conflict markers of a merge: keep the lines of both sides, delete the markers."
-        )
+        yield "It has conflict markers: keep the lines of both sides, and delete the markers."
     if state.unreadable:
         yield f"{state.unreadable} lines of it cannot be read and are ignored."
     yield from state.todo

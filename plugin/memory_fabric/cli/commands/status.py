@@ -61,9 +61,7 @@ def status(as_json: bool = AS_JSON) -> int:
                     "version": __version__,
                     "project": memory.project._asdict() if memory.project else None,
                     "claims": link.pending_question(memory),
-                    "home": settings.home,
-                    "reads": settings.reads,
-                    "writes": settings.writes,
+                    **show.fields(settings, "home reads writes"),
                     "sharing": _sharing(memory),
                     "intake": work.ingested(memory)._asdict(),
                     "unread_sentences": counts.unread(memory),
@@ -140,11 +138,8 @@ def _show_status(
 def _sharing(memory: Memory) -> dict[str, Any]:
     database, is_on = shared_journal.of_project(memory), location.is_on(memory)
     path = location.shared_file(memory.project) if memory.project else ""
-    return {
-        "on": is_on,
-        "others": shared_journal.count(memory),
-        "unreadable": shared_journal.unreadable(database, path) if is_on and database else 0,
-    }
+    unreadable = shared_journal.unreadable(database, path) if is_on and database else 0
+    return {"on": is_on, "others": shared_journal.count(memory), "unreadable": unreadable}
 
 
 def _ago(at: str, now_s: float) -> str:
@@ -219,12 +214,10 @@ def doctor(
         for area in checks.AREAS:
             rows = []
             for f in (finding for finding in findings if finding.area == area):
-                state = show.styled(
-                    f"{symbols[f.state]} {f.state}".ljust(STATE_CHARS), STYLES[f.state]
-                )
+                state = f"{symbols[f.state]} {f.state}".ljust(STATE_CHARS)
                 head = f"{f.told}. {f.remedy}" if f.remedy else f.told
                 text = "\n".join([head, *f.details, *(f"repaired: {fixed}" for fixed in f.mended)])
-                rows.append((state, f.name.ljust(width), text))
+                rows.append((show.styled(state, STYLES[f.state]), f.name.ljust(width), text))
             if rows:
                 show.line(area, style="bold")
                 show.rows(rows)
@@ -332,9 +325,7 @@ def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price
     show.line(counts.LIMITS)
     names = {"protocol": "request for notes", "frame": "headings"}
     for heading, shares in (("kind", summary.kinds), ("channel", summary.channels)):
-        rows = [
-            [names.get(kind) or shown_type(kind), str(n), *size(chars)] for kind, n, chars in shares
-        ]
+        rows = [[names.get(k) or shown_type(k), str(n), *size(chars)] for k, n, chars in shares]
         show.table([heading, "items", "tokens", *dollars], rows)
     if not price:
         show.line("For the cost give --price, or worth.price in config.toml.", "dim")

@@ -16,7 +16,7 @@ PARTS = {"read": "recall", "write": "capture"}
 READ = flag("--read  Only recall: memories for the model.")
 WRITE = flag("--write  Only capture: storing new memories.")
 HERE = flag("--here  Only the project of this folder.")
-NEW_STATE = flag("--json  Answer in JSON: the new state.")
+STATE = flag("--json  Answer in JSON: the new state.")
 BY_PIP = "pip install '.[semantic]' in a clone of memory-fabric"
 STATES = {
     measure.ON: "On: the server and the command line also find memories by their meaning.",
@@ -26,21 +26,17 @@ STATES = {
 }
 
 
-def off(
-    read: bool = READ, write: bool = WRITE, only_here: bool = HERE, as_json: bool = NEW_STATE
-) -> int:
+def off(read: bool = READ, write: bool = WRITE, here: bool = HERE, as_json: bool = STATE) -> int:
     """Turn recall and capture off everywhere; stored memories stay."""
-    return _switch(False, read, write, only_here, as_json)
+    return _switch(False, read, write, here, as_json)
 
 
-def on(
-    read: bool = READ, write: bool = WRITE, only_here: bool = HERE, as_json: bool = NEW_STATE
-) -> int:
+def on(read: bool = READ, write: bool = WRITE, here: bool = HERE, as_json: bool = STATE) -> int:
     """Turn recall and capture on again.
 
     A warning names each other setting that keeps them off.
     """
-    return _switch(True, read, write, only_here, as_json)
+    return _switch(True, read, write, here, as_json)
 
 
 def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
@@ -65,11 +61,8 @@ def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -
                 else f"{PARTS[part]} was {show.on(to)} already"
                 for part in parts
             ]
-            unchanged = [
-                f"; {PARTS[part]} stays {show.on(state[part])}"
-                for part in PARTS
-                if part not in parts
-            ]
+            others = (part for part in PARTS if part not in parts)
+            unchanged = [f"; {PARTS[part]} stays {show.on(state[part])}" for part in others]
             nothing = "" if changed else " Nothing was changed."
             show.line(f"{'; '.join(texts)}, {where}{''.join(unchanged)}.{nothing}")
             for part in parts:
@@ -112,9 +105,8 @@ def semantic(
 
         with environment.open_memory() as memory:
             purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
-        if not extras.remove(extras.SEMANTIC, settings.data_dir) and not extras.missing(
-            measure.PACKAGES
-        ):
+        is_removed = extras.remove(extras.SEMANTIC, settings.data_dir)
+        if not is_removed and not extras.missing(measure.PACKAGES):
             text = "Its vectors are deleted, but it was installed with pip, not by this command."
             remedy = "Set semantic = false in config.toml, or remove it with pip uninstall."
             raise FabricError(text, remedy=remedy)
@@ -127,9 +119,8 @@ def semantic(
 
         with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
             try:
-                embedded = vectors.embed_all(
-                    memory, meaning.model, give_up_s=math.inf, progress=tell
-                )
+                model = meaning.model
+                embedded = vectors.embed_all(memory, model, give_up_s=math.inf, progress=tell)
             except TimeoutError as error:
                 text = "Another process embeds memories."
                 raise FabricError(text, remedy="Wait until it has ended.") from error

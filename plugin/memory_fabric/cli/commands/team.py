@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT_CHARS = 100
 # Of an adopted record; the quotation and where it was said stay its author's.
-_ADOPTED = (
-    "type what why alternatives constraints tradeoffs entities outcome category domain".split()
-)
+_ADOPTED = "type what why alternatives constraints tradeoffs entities outcome category domain"
 _RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
 _MEMBER = argument("MEMBER  A role of the server.")
@@ -126,17 +124,11 @@ def join(
             "scope user are exchanged with them, encrypted."
         )
     before = "was tied to it already" if joined.known else "is tied to it now"
+    fields = show.fields(tie, "space member") | show.fields(joined, "members known")
+    fields |= {"me": key is not None, "words": key.words if key and joined.is_new_key else ""}
     return answer(
         as_json,
-        {
-            "space": tie.space,
-            "member": tie.member,
-            "members": joined.members,
-            "known": joined.known,
-            "me": key is not None,
-            "words": key.words if key and joined.is_new_key else "",
-            "exchanged": [outcome_as_json(result) for result in results],
-        },
+        fields | {"exchanged": [outcome_as_json(result) for result in results]},
         f"You are {tie.member} in the space {tie.space} ({many(joined.members, 'member')}); "
         f"this project {before}. Its records of scope team and its graph are sent there, "
         "earlier ones too; local records, conversations and isolated domains stay here.",
@@ -210,17 +202,12 @@ def members(as_json: bool = AS_JSON) -> int:
         with joining.owning(memory, tie) as connection:
             listed = SharedLog(connection, tie.space).members()
     if as_json:
-        return show.json_out(
-            [
-                {
-                    name: (at.astimezone(UTC).isoformat(timespec="seconds") if at else "")
-                    if name.endswith("_at")
-                    else at
-                    for name, at in one._asdict().items()
-                }
-                for one in listed
-            ]
-        )
+        objects = [member._asdict() for member in listed]
+        for fields in objects:
+            for name in ("added_at", "removed_at", "seen_at"):
+                at = fields[name]
+                fields[name] = at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
+        return show.json_out(objects)
     rows = []
     for name, role, added_at, removed_at, seen_at in listed:
         last_read = seen_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if seen_at else "never"
@@ -257,9 +244,7 @@ def sync(as_json: bool = AS_JSON) -> int:
     return answer(as_json, value, *outcome_lines(results), results=results)
 
 
-def decline(
-    key: str = argument("KEY  The key that `team status` shows."), as_json: bool = AS_JSON
-) -> int:
+def decline(key: str = argument("KEY  The key in `team status`."), as_json: bool = AS_JSON) -> int:
     """Keep on this machine what another wants erased."""
     with _opened("decline") as memory:
         for tie in ties.joined_by(memory):
@@ -267,9 +252,8 @@ def decline(
             if database is not None and tied.decline(database, key):
                 sentence = f"{key} stays here as it is. On the server it is erased already."
                 return answer(as_json, {"space": tie.space, "key": key}, sentence)
-    raise NotFound(
-        key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
-    )
+    text = f"Nobody demands to erase {key}."
+    raise NotFound(key, text, remedy="memory-fabric team status lists demands.")
 
 
 def adopt(
@@ -283,7 +267,7 @@ def adopt(
         if len(theirs) != 1:
             text = f"{many(len(theirs), 'record')} of other members fit {id_!r}."
             raise NotFound(id_, text, remedy="memory-fabric recall shows ids.")
-        said = {name: getattr(theirs[0], name) for name in _ADOPTED}
+        said = {name: getattr(theirs[0], name) for name in _ADOPTED.split()}
         mine = memory.remember(Record(**said, confidence=1.0), environment.provenance())
     if mine is None:
         text = "You forgot this once. memory-fabric undo takes that back."
@@ -478,18 +462,15 @@ def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[s
         )
         holder = server.held_by
         if holder is not None:
-            who = " of ".join(part for part in (holder.application, holder.user) if part)
+            who = " of ".join(filter(None, (holder.application, holder.user))) or "unknown"
             age = f" for {holder.age_s:.0f} s" if holder.age_s is not None else ""
             pid = f" (process {holder.pid})" if holder.pid else ""
-            lines.append(
-                f"Sending waits for a transaction that is open{age}: {who or 'unknown'}{pid}."
-            )
+            lines.append(f"Sending waits for a transaction that is open{age}: {who}{pid}.")
     if report.counts.records:
         gone = report.state.removed.split(", ")
-        theirs = ", ".join(
-            f"{name} {number}{' (no member any more)' if name in gone else ''}"
-            for name, number in report.counts.records
-        )
+        former = dict.fromkeys(gone, " (no member any more)")
+        pairs = report.counts.records
+        theirs = ", ".join(f"{name} {n}{former.get(name, '')}" for name, n in pairs)
         lines.append(f"Records of other members here: {theirs}.")
     lines += report.trouble_lines
     if report.database is not None:
@@ -508,10 +489,8 @@ def _as_json(report: TieReport, server: SpaceState | FabricError) -> dict[str, A
     database = report.database
     demands = tied.asked(database) if database is not None else []
     conflicts = tied.conflicts(database) if database is not None else []
-    value = report.as_json() | {
-        "demands": [demand._asdict() for demand in demands],
-        "differences": [conflict._asdict() for conflict in conflicts],
-    }
+    value = report.as_json() | {"demands": [demand._asdict() for demand in demands]}
+    value["differences"] = [conflict._asdict() for conflict in conflicts]
     if isinstance(server, FabricError):
         return value | {"server": {"error": str(server)}}
     holder = server.held_by

@@ -232,9 +232,7 @@ def _list_texts(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int
         texts = ingest_queue.listed(memory, ("waiting", "working", "dead"), limit)
     backlog = ingest_queue.backlog(memory)
     if as_json:
-        return show.json_out(
-            {**backlog._asdict(), "texts": [_text_as_json(text) for text in texts]}
-        )
+        return show.json_out({**backlog._asdict(), "texts": list(map(_text_as_json, texts))})
     if texts:
         show.table(QUEUE_COLUMNS, map(_row_of_text, texts))
     summary = f"{backlog.waiting} waiting, {backlog.working} working, {backlog.dead} dead."
@@ -251,10 +249,9 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     if ingest is None:
         raise NotFound(text.id, f"{text.id} was dropped meanwhile.")
     # The text may be older than a redaction rule.
-    ingest = ingest._replace(
-        session_summary=without_secrets(ingest.session_summary),
-        key_decisions=tuple(map(without_secrets, ingest.key_decisions)),
-    )
+    summary = without_secrets(ingest.session_summary)
+    decisions = tuple(map(without_secrets, ingest.key_decisions))
+    ingest = ingest._replace(session_summary=summary, key_decisions=decisions)
     if as_json:
         fields = ingest._asdict() | {"key_decisions": list(ingest.key_decisions)}
         return show.json_out(_text_as_json(text) | {"ingest": fields})
@@ -287,11 +284,8 @@ def _retry(memory: Memory, texts: Sequence[QueuedText], as_json: bool) -> int:
         f"{many(number, 'text')} can be processed now by `memory-fabric serve` or "
         "`memory-fabric queue work --once`."
     )
-    show.warn_all(
-        f"{short_id(text.id)} is {text.state} and is not tried again."
-        for text in texts
-        if text.state in ("done", "working")
-    )
+    others = (text for text in texts if text.state in ("done", "working"))
+    show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)
     return 0 if number else 3
 
 

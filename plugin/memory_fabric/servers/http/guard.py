@@ -26,12 +26,12 @@ from memory_fabric.servers.http.responses import Refused, of_error
 from memory_fabric.viewer.page import content_security_policy
 
 FRONT = "/"
-# These show nothing of the memory, and monitoring has no key.
+# Health endpoints show no memories, and monitoring has no key.
 HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
 # Each health endpoint has its own limit, which other requests without a key cannot use up.
 HEALTH_PER_S = 2000
-# Paths whose requests have a body; they answer themselves that they cannot be read.
+# Paths whose requests have a body, and which reject reads themselves.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
 # A query of four kilobytes, percent-encoded in three bytes each.
 MAX_ADDRESS_BYTES = 16 << 10
@@ -56,9 +56,9 @@ COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or sen
 HTTP_PORT = 80
 LOCAL = ("127.0.0.1", "[::1]", "localhost")
 SCHEMES = ("http://", "https://")
-# Holders that are remembered; beyond this, all begin anew.
+# Holders with a bucket; beyond this, all buckets are emptied.
 MAX_HOLDERS = 10_000
-# Where the holder of a request's key is for the endpoints.
+# The key of a request's scope under which endpoints find the holder.
 HOLDER = "memory_fabric.holder"
 
 
@@ -126,9 +126,8 @@ class Guard:
                 content = f"<!doctype html><title>memory-fabric</title><p>{COME_WITH_KEY}"
                 return HTMLResponse(content, HTTPStatus.UNAUTHORIZED, BEARER)
             message = "The key is missing or not valid."
-            raise Refused(
-                HTTPStatus.UNAUTHORIZED, "unauthorized", message, COME_WITH_KEY, headers=BEARER
-            )
+            unauthorized = HTTPStatus.UNAUTHORIZED
+            raise Refused(unauthorized, "unauthorized", message, COME_WITH_KEY, headers=BEARER)
         wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
         if wait_s:
             raise Refused(

@@ -1,4 +1,4 @@
-"""The ingest queue behind the server: texts are written in batches, and a child works them off.
+"""The ingest queue behind the server: texts are written in batches, and a child processes them.
 
 Group commit: requests that arrive during a commit share the next one; sixteen senders got 893
 answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and connection, so
@@ -36,13 +36,13 @@ Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 SAID_BY = Provenance(source="ingest", trust="tool")
 # At most this many texts share a commit: enough to hide the disk's latency, and soon finished.
 MAX_TOGETHER = 128
-# At most this many texts and bytes may wait; they wait only if the disk is slower than the senders.
+# The most texts and bytes that wait for the disk.
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # The interval of checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
 # The size of a test write: about that of a long text with its index entries.
 PROOF_BYTES = 64 << 10
-# The child finds the package where this process found it, and nothing in the project's folder.
+# The child imports the package of this process, and nothing from the project's folder.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
 # The worker has a lower priority: senders wait for the server, nobody waits for the worker.
@@ -51,7 +51,7 @@ NICE = 10
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A worker that ran at least this long did not fail at its start.
 LONG_S = 30.0
-# The time for the current text when the server ends; a later worker takes an unfinished text again.
+# The time to finish the current text at the server's end; else a later worker takes it again.
 END_GRACE_S = 2.0
 
 
@@ -89,9 +89,7 @@ class BatchedWriter:
         """Store a text durably and return the outcome. Raises StoreUnavailable, BadInput."""
         size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
-            raise StoreUnavailable(
-                "", "Too many texts wait to be written.", remedy="Send it later."
-            )
+            raise StoreUnavailable("", "Too many texts wait to be stored.", remedy="Send it later.")
         if self.is_full:
             self._look()
             message = f"More than {self._max_backlog:,} texts wait to be processed."
@@ -121,7 +119,7 @@ class BatchedWriter:
             why, is_proven = await self._thread.ask(
                 lambda memory: _complaint(memory, proof_bytes), at_once=False
             )
-            # Without a test write, a text may have failed meanwhile.
+            # If there was no test write, a text may have failed meanwhile.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -143,9 +141,8 @@ class BatchedWriter:
                 del self._waiting[:MAX_TOGETHER]
                 texts = [ingest for ingest, _ in together]
                 try:
-                    outcomes = await self._thread.ask(
-                        partial(_accepted, texts=texts), at_once=False
-                    )
+                    store = partial(_accepted, texts=texts)
+                    outcomes = await self._thread.ask(store, at_once=False)
                 except Exception as error:  # noqa: BLE001 - reported to the waiting requests
                     self._is_proven = self._is_proven and not _is_trouble(error)
                     outcomes = [error] * len(texts)
@@ -240,7 +237,7 @@ class WorkerChild:
         self, folder: str, command: Sequence[str] = COMMAND, first_pause_s: float = FIRST_PAUSE_S
     ) -> None:
         self._folder, self._first_pause_s = folder, first_pause_s
-        # However this process ends, the child is not to stay for ever.
+        # The child must end with this process, however that ends.
         self._command = (*command, "--parent", str(os.getpid()))
         self._process: subprocess.Popen[bytes] | None = None
         self._could_not_start = False

@@ -109,10 +109,7 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
         with files.Locked(files.lock_path(home, path)):
             keys = list(kept(home))
             yield keys
-            rows = [
-                {"name": key.name, "sha256": key.digest, "created_at": key.created_at}
-                for key in keys
-            ]
+            rows = [{"name": k.name, "sha256": k.digest, "created_at": k.created_at} for k in keys]
             files.write_atomic(path, files.pretty_json({"keys": rows}))
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable(path, f"{path} cannot be written: {error}.") from error
@@ -183,10 +180,8 @@ class Keys:
 
     def _learn(self, keys: tuple[KeptKey, ...]) -> None:
         self._kept = keys
-        self._cookies = {
-            holder: digest(self._secret, holder.encode("utf-8", "replace"), "sha256").hex()
-            for holder in (START, *(key.digest for key in keys))
-        }
+        holders = (START, *(key.digest for key in keys))
+        self._cookies = {h: digest(self._secret, h.encode(), "sha256").hex() for h in holders}
 
     def _look(self) -> None:
         """Read the file of kept keys if it changed; an unreadable file changes nothing."""

@@ -25,7 +25,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues.ingest_queue import QueuedText
 
 MAX_MCP_SESSIONS = 256
-# At its end each memory has at most this long to write what a change left for the other tiers.
+# The time for each memory to write the other tiers at the end.
 CLOSE_GRACE_S = 0.5
 
 
@@ -116,10 +116,8 @@ class LocalStore(Store):
 
     async def _change(self, request: Request) -> Response:
         """Make a change for the page, or return a preview of it."""
-        body = await model_in(request, ChangeBody, page_changes.MAX_BYTES)
-        change = body.root
-        return await self._stores.answer(
-            lambda memory: page_changes.carry_out(memory, change),
-            query_in(request, PageQuery).project,
-            changes=not page_changes.is_preview(change),
-        )
+        change = (await model_in(request, ChangeBody, page_changes.MAX_BYTES)).root
+        project = query_in(request, PageQuery).project
+        is_preview = page_changes.is_preview(change)
+        job = partial(page_changes.carry_out, asked=change)
+        return await self._stores.answer(job, project, changes=not is_preview)

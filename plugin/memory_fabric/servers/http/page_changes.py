@@ -192,10 +192,8 @@ def _require_as_shown(memory: Memory, shown: Shown) -> None:
     record, _, _ = resolve.record_by_id(memory, shown.id)
     if resolve.version_of(record) == shown.version:
         return
-    current = resolve.record_json(record) | {
-        "version": resolve.version_of(record),
-        "when": str(record.evidence.get(WHEN) or ""),
-    }
+    when = str(record.evidence.get(WHEN) or "")
+    current = resolve.record_json(record) | {"version": resolve.version_of(record), "when": when}
     raise Refused(
         HTTPStatus.CONFLICT,
         "changed",

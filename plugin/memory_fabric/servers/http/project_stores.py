@@ -23,7 +23,7 @@ from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
-# At most this many memories of other projects stay open, those that were used last.
+# The most memories of other projects that stay open, the last used ones.
 MAX_OPEN = 4
 
 
@@ -59,9 +59,7 @@ class ProjectStores:
         def visible(memory: Memory) -> Any:
             return job(memory if store is self.served else visible_to_process(memory))
 
-        return await store.ask(
-            lambda memory: answered(memory, visible), changes=changes, at_once=False
-        )
+        return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
     def close_others(self, timeout_s: float) -> None:
         """Finish the jobs of the other projects and close their memories, each within this time."""
@@ -109,9 +107,8 @@ def recalled(
 
     visible = visible_to_process(memory)
     fabric = Fabric(visible, now, measure_for(visible.settings))
-    return answer_as_json(
-        fabric.recall(text, limit=limit, depth=depth, as_of=as_of, filters=filters)
-    )
+    answer = fabric.recall(text, limit=limit, depth=depth, as_of=as_of, filters=filters)
+    return answer_as_json(answer)
 
 
 def picture(memory: Memory) -> dict[str, Any]:
@@ -161,9 +158,7 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
         domain = seen.domains[0] if seen.domains else ""
         summaries = home_projects.summaries(settings.home, domain)
         listed = [home_projects.as_json(one, settings.user_home) for one in summaries]
-        waiting = [
-            {"project": project.id, "name": project.name, **candidate(record)}
-            for project, record in ([] if domain else review.proposals(settings))
-        ]
+        proposals = [] if domain else review.proposals(settings)
+        waiting = [{"project": p.id, "name": p.name, **candidate(r)} for p, r in proposals]
     found = presentable({"projects": listed, "proposals": waiting})
     return found | {"served": _project_id(memory)}

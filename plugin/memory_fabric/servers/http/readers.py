@@ -32,7 +32,7 @@ MAX_READERS = 32
 ATTEMPTS = 2
 # After a reader ended too soon, each pause is twice as long as the one before.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A reader that has not answered by then is ended: it was stopped, or its disk hangs.
+# A reader without an answer after this time is ended: it was stopped, or its disk hangs.
 ANSWER_S = 30.0
 # Loads what the first question needs.
 WARM_UP = partial(
@@ -98,7 +98,7 @@ class ReaderPool:
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
-                # It works on until it is done with the job that nobody waits for.
+                # The reader finishes the job that no client waits for.
                 loop = asyncio.get_running_loop()
                 answer.add_done_callback(partial(self._free_again, loop, reader))
                 raise
@@ -146,12 +146,8 @@ class ReaderPool:
         while True:
             await asyncio.sleep(pause_s)
             pause_s = min(MOST_PAUSE_S, 2 * max(pause_s, FIRST_PAUSE_S / 2))
-            executor = ProcessPoolExecutor(
-                1,
-                multiprocessing.get_context("spawn"),
-                initializer=_begin,
-                initargs=self._begun_with,
-            )
+            spawn = multiprocessing.get_context("spawn")
+            executor = ProcessPoolExecutor(1, spawn, _begin, self._begun_with)
             try:
                 reader = Reader(await asyncio.wrap_future(executor.submit(os.getpid)), executor)
             except (BrokenExecutor, OSError) as error:
@@ -163,7 +159,7 @@ class ReaderPool:
             return
 
 
-# The process of a reader has one memory, and one loop that finds those of other projects.
+# In the process of a reader: its memories, and the event loop that opens them.
 _stores: ProjectStores
 _runner = asyncio.Runner()
 

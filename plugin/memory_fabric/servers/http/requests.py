@@ -48,7 +48,7 @@ MAX_BYTES = 1 << 20
 # The time for the whole body, however slowly its parts arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Names that pydantic gives the branches of a type, which no sender wrote.
+# Prefixes of names that pydantic gives the variants of a type.
 _INNER = ("constrained-", "function-", "list[")
 # The tolerance for a sender's clock; errors of time zones are smaller.
 MAX_AHEAD = timedelta(days=1)
@@ -110,8 +110,7 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library's: half of a pair, as a text cut between two units has it, is no
-        # reason to lose the rest.
+        # The standard library accepts lone surrogates, as in a text that was cut inside a pair.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
@@ -123,12 +122,9 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
         return model.model_validate(value)
     except ValidationError as error:
         field, why = first_error(error)
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "bad_field",
-            f"{field or 'action'} {why}.",
-            field=(field or "action")[:MAX_NAME_CHARS],
-        ) from error
+        field = field or "action"
+        status, text = HTTPStatus.UNPROCESSABLE_ENTITY, f"{field} {why}."
+        raise Refused(status, "bad_field", text, field=field[:MAX_NAME_CHARS]) from error
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -243,10 +239,9 @@ class IngestBody(BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Names of the branches of ChangeBody, which stand before a wrong field.
-ACTIONS = frozenset(
-    "edit keep drop replace holds pin unpin holds_all drop_all forget merge undo".split()
-)
+# Names of the variants of ChangeBody, which pydantic puts before a wrong field.
+ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
+ACTIONS |= {"holds_all", "drop_all"}
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
 Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
@@ -391,7 +386,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         field_name, why = first_error(error)
-        # Cut after its secrets were taken out: half of one would not be known as one.
+        # Redact before cutting: half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
         remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
         raise BadInput(name, f"{name} {why}.", remedy=remedy) from error

@@ -107,12 +107,9 @@ def of_error(error: Exception) -> Response:
                 headers=headers,
             ).answer
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-    return Refused(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        "failed",
-        "The request could not be answered.",
-        "The terminal of memory-fabric serve shows the error.",
-    ).answer
+    text = "The request could not be answered."
+    remedy = "The terminal of memory-fabric serve shows the error."
+    return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", text, remedy).answer
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:

@@ -33,10 +33,10 @@ from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, 
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# No key is needed, so the memory is checked at most once a second; no reply in time is a failure.
+# Anyone may ask, so the memory is checked at most once a second; a late reply counts as failure.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 RECALL, MCP = "/v1/memory/recall", "/mcp"
-# As much as the SDK takes by itself; a graph comes in larger pieces than a text.
+# The SDK's own limit; a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
@@ -98,6 +98,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             finally:
                 await store.end()
 
+    faults = dict.fromkeys((Refused, FabricError, Exception), of_fault)
     app = Starlette(
         routes=[
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
@@ -115,10 +116,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             Route("/openapi.json", described),
             *store.more_routes,
         ],
-        exception_handlers={
-            HTTPException: of_route,
-            **dict.fromkeys((Refused, FabricError, Exception), of_fault),
-        },
+        exception_handlers={HTTPException: of_route, **faults},
         lifespan=living,
     )
     # A path with an extra slash is another path: no redirects.
@@ -160,7 +158,7 @@ class Api:
         """Return the best memories for `q`, or the newest without it, for programs."""
         query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
-        # One value is a text, so that of a time there is but one; several are alternatives.
+        # A single value is a text, several are a list of alternatives.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         job = partial(

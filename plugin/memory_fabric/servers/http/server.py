@@ -39,15 +39,15 @@ from memory_fabric.sharing.team import ties
 LOCALHOST = "127.0.0.1"
 WAITING = 256
 MAX_REQUEST_BYTES = 16 << 10
-# For answers under way when the server ends: what was answered is durable, so nothing is lost.
+# The time for unfinished answers at the end; acknowledged writes are durable already.
 ANSWERS_GRACE_S = 1
-# A worker may wait for a statement of the database; then it is killed.
+# A worker that waits longer, for a statement of the database, is killed.
 END_S = 10.0
-# Each takes some 45 MB once questions overlap.
+# Each process needs some 45 MB once questions overlap.
 MOST_BY_DEFAULT = 4
-# As long as a connection may stay open after an answer.
+# The time for a whole request, and between two requests of a connection.
 ASKING_S = 5.0
-# A client that takes no more of the answer has this long to read it.
+# The time for a client to read an answer that the socket's buffer cannot hold.
 READING_S = 30.0
 # At most this much of an unread body is received, so that its sender sees the answer.
 MAX_UNREAD_BYTES = 4 << 20
@@ -63,7 +63,7 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that listens on an address. Raises BadInput, CannotListen."""
     address = str(_address(host))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # Named as TCP: else asyncio lets the second part of an answer wait for the first one's receipt.
+    # With IPPROTO_TCP asyncio sets TCP_NODELAY, so that no part of an answer waits for another.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,9 +72,8 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had: {error.strerror}"
-        raise CannotListen(
-            f"Port {port} of {address} {why}.", remedy="Say --port 0 for any that is free."
-        ) from error
+        text = f"Port {port} of {address} {why}."
+        raise CannotListen(text, remedy="Say --port 0 for any that is free.") from error
     return listener
 
 
@@ -82,9 +81,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         return ipaddress.ip_address(LOCALHOST if host.lower() == "localhost" else host.strip("[]"))
     except ValueError as error:
-        remedy = (
-            "127.0.0.1, ::1 and localhost are of this machine alone; names are for --allow-host."
-        )
+        remedy = "127.0.0.1, ::1 and localhost are local addresses; names are for --allow-host."
         raise BadInput("--host", f"{host} is not an IP address.", remedy=remedy) from error
 
 
@@ -93,14 +90,14 @@ class Listener:
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = is_loopback(host)
-        stated = sorted(checked(allowed))  # before there is a socket that a refusal would leave
+        stated = sorted(checked(allowed))  # raises before the socket is opened
         self._socket = listening(host, port)
         name, self.port = self._socket.getsockname()[:2]
         self.host = f"[{name}]" if ":" in name else name
         self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
-        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
+        # uvicorn replaces these handlers while it runs, and calls them at its end.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
 
@@ -172,7 +169,7 @@ class Server(Listener):
                 "127.0.0.1, ::1 and localhost need none.",
             )
         super().__init__(host, port, allowed)
-        # Clients are not the session in which the server was started.
+        # Requests do not belong to the session in which the server was started.
         self._settings = settings._replace(session="")
         self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
@@ -339,17 +336,13 @@ class PatientProtocol(H11Protocol):
             status, code = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large"
             msg = "The head of the request is longer than 16 KB."
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            parts = (
-                h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
-                h11.Data(data=_error(code, msg)),
-                h11.EndOfMessage(),
-            )
-            for part in parts:
+            head = h11.Response(status_code=status, headers=headers, reason=status.phrase.encode())
+            for part in (head, h11.Data(data=_error(code, msg)), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(part) or b"")
         self.transport.close()
 
     def _wait_or_not(self) -> None:
-        # A byte now and then is no request: the time runs on.
+        # The timer continues if only a byte comes now and then.
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
             if not self.cycle.more_body:

@@ -45,10 +45,8 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
     """Return the observations added to each entity; an unknown one fails it (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
-    requested = [
-        {"entityName": o["entityName"], "addedObservations": o["contents"]}
-        for o in arguments["observations"]
-    ]
+    pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
+    requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
     return _list_answer(result, "results", requested)
 
 
@@ -92,9 +90,8 @@ def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
     page, not_shown = view
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:
-        notes.append(
-            f"Cut to size: {not_shown}. For the rest call again with cursor {page.following}."
-        )
+        rest = f"For the rest call again with cursor {page.following}."
+        notes.append(f"Cut to size: {not_shown}. {rest}")
     if page.cut:
         names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
@@ -107,9 +104,7 @@ def _noted(notes: Sequence[str]) -> dict[str, str]:
     return {"note": text_of_notes} if text_of_notes else {}
 
 
-def _list_answer(
-    result: Mapping[str, Any], key: str, asked: list[dict[str, Any]], *notes: str
-) -> Outcome:
+def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: str) -> Outcome:
     listed = asked if result.get("queued") else list(result[key])
     all_notes = [note for note in (*notes, _queued_note(result)) if note]
     return Outcome((as_json(listed), *all_notes), {key: listed} | _noted(all_notes), changed=True)

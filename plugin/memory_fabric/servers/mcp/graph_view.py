@@ -61,13 +61,8 @@ def opened(
     """Return the entities of these names with their relations (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing_in_order(db, names))
     ordered = list(dict.fromkeys(existing_names))
-    found = page(
-        in_databases(databases),
-        enumerate(ordered[start.place :], start.place),
-        start,
-        max_chars=max_chars,
-        whole_first=True,
-    )
+    rest = enumerate(ordered[start.place :], start.place)
+    found = page(in_databases(databases), rest, start, max_chars=max_chars, whole_first=True)
     if found.following is None:
         return found, ""
     not_shown = len(ordered) - found.following.place

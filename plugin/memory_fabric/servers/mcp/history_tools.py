@@ -91,11 +91,7 @@ def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
     also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
     for statement in origin.statements:
-        provenance = {
-            "trust": statement.trust,
-            "source": statement.source,
-            "session": statement.session,
-        }
+        provenance = {n: getattr(statement, n) for n in ("trust", "source", "session")}
         by = _by(provenance | {"author": statement.agent, "origin": SHARED_LOG}, statement.at)
         yield f"- {_short(statement.text)} (said by {by})"
 

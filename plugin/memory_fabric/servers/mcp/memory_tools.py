@@ -86,20 +86,15 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = record_in(memory, arguments, said_by.domain)
-    by, record, quoted = _by_words(
-        memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record
-    )
+    said_by = said_by._replace(trust=REMEMBER_TRUST)
+    by, record, quoted = _by_words(memory, arguments, said_by, record)
     replaced = _replaced(memory, arguments, record)
     from memory_fabric.capture.notes.replaced import refusal  # late: few calls replace anything
 
     stated = record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
     not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]
-    stored, is_new = state(
-        memory,
-        beside(record, not_closed),
-        by,
-        [old.id for old in replaced if old not in not_closed],
-    )
+    closed = [old.id for old in replaced if old not in not_closed]
+    stored, is_new = state(memory, beside(record, not_closed), by, closed)
     if stored is None:
         return Outcome((FORGOTTEN,))
     return Outcome((_confirmation(memory, stored, not_closed, repeated=not is_new),), changed=True)
@@ -128,16 +123,13 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     # The stated names first, with the type that the text tells, then the extracted ones.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
+    beside = {key: arguments.get(field) for field, key in EVIDENCE.items()}
     return stated_record._replace(
         entities=(*entities, *by_key.values()),
         scope=_scope(arguments),
         domain=domain,
         pinned=arguments.get("pinned", False),
-        evidence={
-            key: redact(one_line(arguments[field]))
-            for field, key in EVIDENCE.items()
-            if arguments.get(field)
-        },
+        evidence={key: redact(one_line(text)) for key, text in beside.items() if text},
     )
 
 
@@ -215,9 +207,8 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
         from memory_fabric.capture.notes.replaced import named  # late: rare
 
         old_records = named(memory, name, record.what)
-        return [
-            old for old in old_records if (old.scope, old.domain) == (record.scope, record.domain)
-        ]
+        place = record.scope, record.domain
+        return [old for old in old_records if (old.scope, old.domain) == place]
     old = record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         text = (
@@ -264,9 +255,8 @@ def named_record(record: Record) -> str:
     """Return a record in one line: its type, short id, scope and text."""
     most = max(MAX_HIT_CHARS, len(models.users_words(record)) + 2)
     what = neutralised(cut(models.worded(record, most), most))
-    return (
-        f"{models.shown_type(record.type)} {ids.short_id(record.id)} (scope {record.scope}): {what}"
-    )
+    kind, id_ = models.shown_type(record.type), ids.short_id(record.id)
+    return f"{kind} {id_} (scope {record.scope}): {what}"
 
 
 def _rendered(answer: Answer, limit: int) -> str:

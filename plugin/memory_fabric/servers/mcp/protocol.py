@@ -89,10 +89,8 @@ TEMPLATES = {"resourceTemplates": [], **KEPT}
 
 
 def _capabilities(*, listens: bool) -> dict[str, Any]:
-    return {
-        "resources": {"listChanged": listens, "subscribe": True},
-        "tools": {"listChanged": listens},
-    }
+    tools = {"listChanged": listens}
+    return {"resources": {**tools, "subscribe": True}, "tools": tools}
 
 
 # The result of `server/discover`.

@@ -107,12 +107,8 @@ _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
 
 # Schemas of arguments, with descriptions for the model.
-_FACTS, _EXACT_NAME, _EXACT_NAMES = "One fact each.", "Exact name.", "Exact names."
-_NEW_ENTITY = whole(
-    name=_text("Unique."),
-    entityType=_text("Kind: person."),
-    observations=_texts(_FACTS),
-)
+_FACTS, _EXACT_NAME, _EXACT_NAMES = _texts("One fact each."), "Exact name.", "Exact names."
+_NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
 _RELATION = whole(
     **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
 )
@@ -135,7 +131,7 @@ NINE = (
     Tool(
         "add_observations",
         "Add observations to entities that exist.",
-        whole(observations=array(whole(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))),
+        whole(observations=array(whole(entityName=_text(_EXACT_NAME), contents=_FACTS))),
         _result(results=_ADDED),
     ),
     Tool(
@@ -253,10 +249,7 @@ HISTORY = Tool(
     "Who said this, when, in which session, and what changed since.",
     needing(
         ["name"],
-        {
-            "name": _text("Entity's name or record's id."),
-            "limit": _number(MAX_CHANGES, "Changes."),
-        },
+        {"name": _text("Entity's name or record's id."), "limit": _number(MAX_CHANGES, "Changes.")},
     ),
     reads=True,
     drop_in=False,
@@ -266,13 +259,7 @@ TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)
 
 
 # bool is an int in Python and is not one in JSON; `_is` keeps them apart.
-TYPES: Mapping[str, type] = {
-    "string": str,
-    "array": list,
-    "object": dict,
-    "boolean": bool,
-    "integer": int,
-}
+TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
@@ -318,8 +305,6 @@ def known_part(schema: Mapping[str, Any], value: Any) -> Any:
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:
-        properties = schema["properties"]
-        return {
-            name: known_part(properties[name], value[name]) for name in properties if name in value
-        }
+        parts = ((name, part) for name, part in schema["properties"].items() if name in value)
+        return {name: known_part(part, value[name]) for name, part in parts}
     return value

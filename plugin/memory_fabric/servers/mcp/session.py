@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from memory_fabric.errors import FabricError
@@ -20,6 +21,8 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
+# Returns the answer from the value or the error of a job; None if it comes later.
+Finish = Callable[[Any, BaseException | None], Result | None]
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -122,13 +125,8 @@ class Session:
                 self._tell()
             return wire(outcome)
 
-        changes = name not in tools.READERS
-        self._ask(
-            request,
-            lambda memory: handler.call(memory, name, arguments, meta, client),
-            done,
-            changes=changes,
-        )
+        job = partial(handler.call, name=name, arguments=arguments, meta=meta, client=client)
+        self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Message) -> None:
         from memory_fabric.servers.mcp.tools import RequestHandler  # late, as above
@@ -200,14 +198,7 @@ class Session:
 
         self._ask(request, mark_of, done)
 
-    def _ask(
-        self,
-        request: Message,
-        job: Job,
-        done: Callable[[Any, BaseException | None], Result | None],
-        *,
-        changes: bool = False,
-    ) -> None:
+    def _ask(self, request: Message, job: Job, done: Finish, *, changes: bool = False) -> None:
         """Run a job in the store's thread, and answer with what `done` makes of its result."""
 
         def finish(value: Any, error: BaseException | None) -> None:

@@ -69,13 +69,8 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
     output = Output(claimed_output(), _interrupt)
-    said_by = Provenance(
-        source="mcp",
-        trust="tool",
-        session=settings.session,
-        author=settings.author,
-        origin=settings.origin,
-    )
+    author, origin = settings.author, settings.origin
+    said_by = Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
     if sys.platform == "linux":  # type checkers do not look further elsewhere
         from memory_fabric.servers.live import Live

@@ -18,9 +18,12 @@ from memory_fabric.servers.mcp.schema import STRING, TOOLS, known_part, problems
 from memory_fabric.store.home import callers, switches
 from memory_fabric.store.memory import Memory
 
-Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
+Arguments = Mapping[str, Any]
+Call = Callable[[Memory, Arguments, Provenance], Outcome]
 
-CALLS: Mapping[str, Call] = {
+Calls = Mapping[str, Call]
+
+CALLS: Calls = {
     "create_entities": graph_tools.create_entities,
     "create_relations": graph_tools.create_relations,
     "add_observations": graph_tools.add_observations,
@@ -65,10 +68,8 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     if not complaints:
         return None
     first_complaints = complaints[:MAX_PROBLEMS] + (["…"] if len(complaints) > MAX_PROBLEMS else [])
-    return failure(
-        f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
-        + "\n".join(first_complaints)
-    )
+    head = f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
+    return failure(head + "\n".join(first_complaints))
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
@@ -77,11 +78,7 @@ def stated_domain(arguments: Mapping[str, Any]) -> str:
 
 
 def call(
-    memory: Memory,
-    name: str,
-    arguments: Mapping[str, Any],
-    said_by: Provenance,
-    calls: Mapping[str, Call] = CALLS,
+    memory: Memory, name: str, arguments: Arguments, said_by: Provenance, calls: Calls = CALLS
 ) -> Outcome:
     """Return the outcome of a valid call; `calls` are the functions of the tools."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
@@ -132,12 +129,7 @@ class RequestHandler:
         self._said_by, self._place, self._watch = said_by, place, watch
 
     def call(
-        self,
-        memory: Memory,
-        name: str,
-        arguments: Mapping[str, Any],
-        meta: Mapping[str, Any] | None,
-        client: str,
+        self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
         """Return the outcome of a valid call of a tool.
 
