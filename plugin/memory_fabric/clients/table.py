@@ -121,9 +121,7 @@ CLIENTS: Mapping[str, Client] = {
     )
 }
 # The files of instructions of all clients, in the order of the table.
-INSTRUCTION_FILES = tuple(
-    dict.fromkeys(name for client in CLIENTS.values() for name in client.instructions)
-)
+INSTRUCTION_FILES = tuple(dict.fromkeys(n for c in CLIENTS.values() for n in c.instructions))
 
 
 def name_in(evidence: Mapping[str, object]) -> str:

@@ -164,9 +164,7 @@ class Form(NamedTuple):
 CLIENTS: Mapping[str, Form] = {
     "claude-code": Form(
         "Claude Code",
-        lambda root: (
-            path for path in _files_in(root) if not os.path.basename(path).startswith(SUBAGENT)
-        ),
+        lambda root: (p for p in _files_in(root) if not os.path.basename(p).startswith(SUBAGENT)),
         _head,
         lambda head: lambda entry, _: turn_of(entry),
         _claude_kept_days,

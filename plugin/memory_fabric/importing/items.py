@@ -7,20 +7,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from memory_fabric import models
 from memory_fabric.capture.statement import NOTE
 from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text
 from memory_fabric.ids import id_for, timestamp
-from memory_fabric.models import (
-    IMPORTED,
-    INSTRUCTIONS,
-    LINE,
-    PLACE,
-    Entity,
-    Provenance,
-    Record,
-    Relation,
-)
 from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
@@ -72,7 +63,7 @@ class Item(NamedTuple):
     place: str = ""
     line: int = 0
     confidence: float = NOTE
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[models.Entity, ...] = ()
 
 
 class LeftOut(NamedTuple):
@@ -87,7 +78,7 @@ class Reading(NamedTuple):
     """The content of a source: its statements in order, its relations, and what is left out."""
 
     items: tuple[Item, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[models.Relation, ...] = ()
     left: tuple[LeftOut, ...] = ()
 
 
@@ -154,21 +145,21 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
     return Here(name, real_roots, settings.user_home, settings.config_dir, codex_home)
 
 
-def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> Record:
+def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
     """Return the redacted record of a statement; its domain is by default that of this folder."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
     # Instructions are shown with the name of their file.
-    is_instruction = source == INSTRUCTIONS and bool(item.place)
+    is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
-        IMPORTED: item.place if is_instruction else source,
-        PLACE: item.place,
+        models.IMPORTED: item.place if is_instruction else source,
+        models.PLACE: item.place,
         "also": item.also,
         "project": item.project,
-        LINE: item.line,
-        INSTRUCTIONS: item.place if is_instruction else "",
+        models.LINE: item.line,
+        models.INSTRUCTIONS: item.place if is_instruction else "",
     }
     at = min(item.at, now) if item.at else now
-    return Record(
+    return models.Record(
         type=item.type,
         what=cut(what, MAX_WHAT_CHARS).strip(),
         why=without_controls(item.why),
@@ -187,7 +178,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
     )
 
 
-def worthless(record: Record) -> str:
+def worthless(record: models.Record) -> str:
     """Return the reason to leave a record out for its text; '' if there is none."""
     bare = record.what.strip()
     if not bare or bare == "[private]":
@@ -205,9 +196,9 @@ def worthless(record: Record) -> str:
     return "" if words or is_dense else NOISE
 
 
-def provenance(memory: Memory, domain: str = "") -> Provenance:
+def provenance(memory: Memory, domain: str = "") -> models.Provenance:
     """Return the provenance of imported statements: another program, unconfirmed."""
-    return Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
+    return models.Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
 
 
 def unusable(problem: str, remedy: str) -> BadInput:

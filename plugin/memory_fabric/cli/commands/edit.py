@@ -129,21 +129,19 @@ def merge(
             memory.flush()
     if as_json:
         parts = [
-            {"name": part.name, "entityType": part.type, "observations": part.observations}
-            for part in plan.others
+            {"name": p.name, "entityType": p.type, "observations": p.observations}
+            for p in plan.others
         ]
         is_merged = bool(result) and not result.get("queued")
         return show.json_out({"merged": is_merged, "into": plan.into.name, "names": parts})
     every = (plan.into, *plan.others)
     rows = [(p.name, p.type, str(p.observations), str(p.relations)) for p in every]
     show.table(("entity", "type", "observations", "relations"), rows)
-    merged = ", ".join(part.name for part in plan.others)
+    gone = ", ".join(part.name for part in plan.others)
     if yes:
-        show.line(f"{merged}: now {plan.into.name}. memory-fabric undo --last separates them.")
+        show.line(f"{gone}: now {plan.into.name}. memory-fabric undo --last separates them.")
     else:
-        show.line(
-            f"{merged} would become {plan.into.name}; nothing was changed. --yes merges them."
-        )
+        show.line(f"{gone} would become {plan.into.name}; nothing was changed. --yes merges them.")
     return 0
 
 

@@ -7,23 +7,12 @@ from typing import Any, NamedTuple
 
 import typer
 
+from memory_fabric import models
 from memory_fabric.capture import contradiction
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import RECORD_TYPES, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.models import (
-    ALSO,
-    INSTEAD,
-    SCOPES,
-    STATED_TYPES,
-    WHEN,
-    Record,
-    lacks_lesson,
-    record_type,
-    shown_type,
-    stated_at,
-)
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.trace import GraphRows, graph_rows
@@ -42,12 +31,12 @@ class Confirmation(NamedTuple):
     text says what to do instead.
     """
 
-    record: Record
+    record: models.Record
     repeated: bool
     graph_rows: GraphRows
     tiers: list[str]
-    replaced: list[Record]
-    opposite: list[Record]
+    replaced: list[models.Record]
+    opposite: list[models.Record]
     failures: list[str]
     left_out: int = 0
     lacks_lesson: bool = False
@@ -62,11 +51,11 @@ def remember(
         "and locations are removed."
     ),
     kind: str = option(
-        f"--type T  {', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix "
-        "and open; by default inferred from the text.",
+        f"--type T  {', '.join(models.STATED_TYPES[:-1])} or {models.STATED_TYPES[-1]}; also rule, "
+        "fact, fix and open; by default inferred from the text.",
         choices=RECORD_TYPES,
     ),
-    scope: str = option("S  local, user, team (the default) or global.", choices=SCOPES),
+    scope: str = option("S  local, user, team (the default) or global.", choices=models.SCOPES),
     why: str = option("REASON  The reason, if the text does not contain it."),
     instead: str = option("LESSON  With `--failed`: what to do instead."),
     instead_of: list[str] | None = repeated("ID  The memory that this one replaces."),
@@ -123,8 +112,9 @@ def remember(
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
     # The fields for when it applies, and for other words.
-    beside = {WHEN: redact(one_line(stated_first(when, first))), ALSO: redact(one_line(also))}
-    stated = Record(
+    applies = redact(one_line(stated_first(when, first)))
+    beside = {models.WHEN: applies, models.ALSO: redact(one_line(also))}
+    stated = models.Record(
         type=kind,
         what=text,
         why=_with_lesson(reason, instead),
@@ -148,12 +138,12 @@ def remember(
         replaced = _replaced(memory, instead_of or (), stated)
         complete = _completed(memory, stated)
         is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        if failed and lacks_lesson(complete) and not as_json and is_terminal:
+        if failed and models.lacks_lesson(complete) and not as_json and is_terminal:
             lesson = typer.prompt(LESSON, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
         stored = _store(memory, complete, agent, replaced)
-    asks_lesson = failed and lacks_lesson(stored.record)
+    asks_lesson = failed and models.lacks_lesson(stored.record)
     confirmation = stored._replace(left_out=left_out, lacks_lesson=asks_lesson)
     if as_json:
         return show.json_out(_as_json(confirmation))
@@ -168,7 +158,7 @@ def _checked(
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
-    kind = record_type(kind)
+    kind = models.record_type(kind)
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
         outcome = "--success" if success else "--failed"
         text = f"{outcome} and --type {kind} contradict each other."
@@ -176,12 +166,12 @@ def _checked(
     if instead and not failed:
         text = "--instead is the lesson of a failure."
         raise BadInput("--instead", text, remedy="Add --failed, or give a reason with --why.")
-    if kind and kind not in STATED_TYPES:
+    if kind and kind not in models.STATED_TYPES:
         text = f"There is no type {kind!r}."
         raise BadInput("--type", text, remedy=f"Use {', '.join(RECORD_TYPES)}.")
-    if scope and scope not in SCOPES:
+    if scope and scope not in models.SCOPES:
         text = f"There is no scope {scope!r}."
-        raise BadInput("--scope", text, remedy=f"Use {', '.join(SCOPES)}.")
+        raise BadInput("--scope", text, remedy=f"Use {', '.join(models.SCOPES)}.")
     if for_all and scope not in ("", "global"):
         text = f"--global contradicts --scope {scope}."
         raise BadInput("--global", text, remedy="Use one of them.")
@@ -220,10 +210,10 @@ def _cut(text: str, name: str) -> tuple[str, int]:
 
 def _with_lesson(why: str, instead: str) -> str:
     lesson, _ = _cut(one_line(instead), "lesson")
-    return "; ".join(filter(None, (why, f"{INSTEAD}{lesson}" if lesson else "")))
+    return "; ".join(filter(None, (why, f"{models.INSTEAD}{lesson}" if lesson else "")))
 
 
-def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
+def _replaced(memory: Memory, names: Sequence[str], stated: models.Record) -> list[str]:
     records = [resolve.record_by_id(memory, name)[0] for name in names]
     for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
@@ -234,7 +224,7 @@ def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]
     return [old.id for old in records]
 
 
-def _completed(memory: Memory, stated: Record) -> Record:
+def _completed(memory: Memory, stated: models.Record) -> models.Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
@@ -246,7 +236,9 @@ def _completed(memory: Memory, stated: Record) -> Record:
     return record._replace(outcome=outcome, **as_stated)
 
 
-def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]) -> Confirmation:
+def _store(
+    memory: Memory, complete: models.Record, agent: str, replaced: Sequence[str]
+) -> Confirmation:
     from memory_fabric.capture.remember import state  # not needed to reject a text
 
     provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
@@ -268,7 +260,7 @@ def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]
 
 def _as_json(confirmation: Confirmation) -> dict[str, Any]:
     opposite = [
-        {"id": r.id, "short_id": short_id(r.id), "date": stated_at(r)[:10]}
+        {"id": r.id, "short_id": short_id(r.id), "date": models.stated_at(r)[:10]}
         | {"outcome": contradiction.outcome_of(r), "what": r.what, "text": contradiction.as_line(r)}
         for r in confirmation.opposite
     ]
@@ -284,7 +276,7 @@ def _as_json(confirmation: Confirmation) -> dict[str, Any]:
 def _show(confirmation: Confirmation) -> None:
     stored, rows = confirmation.record, confirmation.graph_rows
     head = "Already known, now stronger" if confirmation.repeated else "Remembered"
-    show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")
+    show.line(f"{head}: {models.shown_type(stored.type)} {short_id(stored.id)}", style="bold")
     types = {entity.name: entity.type for entity in stored.entities}
     new, old_names = (
         ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)

@@ -5,22 +5,11 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Any
 
+from memory_fabric import models
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AS_JSON, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.models import (
-    BEFORE,
-    CHANGED_FILES,
-    ENTITY_TYPES,
-    PROMPT,
-    RECORD_TYPES,
-    TYPE_ALIASES,
-    Record,
-    shown_type,
-    users_words,
-    worded,
-)
 from memory_fabric.recall import review as reviewing
 from memory_fabric.recall.render import changed_files
 from memory_fabric.store.history import candidates as store
@@ -52,11 +41,11 @@ DECISIONS = {
     reviewing.SHARED: "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}",
 }
 BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
-Done = tuple[str, Record]
+Done = tuple[str, models.Record]
 # The default numbers of memories that are listed and pruned.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
-TYPES = sorted(RECORD_TYPES | ENTITY_TYPES | TYPE_ALIASES.keys())
+TYPES = sorted(models.RECORD_TYPES | models.ENTITY_TYPES | models.TYPE_ALIASES.keys())
 NOTHING_STALE = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
     "365, others 90; agents and pinned memories never."
@@ -112,7 +101,7 @@ def candidates(
     return 0
 
 
-def show_waiting(heading: str, waiting: Sequence[Record]) -> None:
+def show_waiting(heading: str, waiting: Sequence[models.Record]) -> None:
     show.line(heading, style="bold")
     columns = ("id", "type", "since", "said by", "what")
     show.table(columns, map(_row, waiting), optional=("said by",))
@@ -124,28 +113,29 @@ def say_done(decisions: Sequence[Done], as_json: bool) -> None:
         show.json_out(rows[0] | {"results": rows})
         return
     for decision, record in decisions[:LISTED]:
-        about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
+        about = f"{models.shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
         show.line(f"{decision.capitalize()}: {about}")
     if len(decisions) > LISTED:
         show.line(f"and {len(decisions) - LISTED} more")
 
 
-def _row(record: Record) -> Sequence[str]:
+def _row(record: models.Record) -> Sequence[str]:
     return (
         short_id(record.id),
-        shown_type(record.type),
+        models.shown_type(record.type),
         record.created_at[:10],
         formatting.speaker(record.source, record.trust),
         "\n".join(_lines_of(record)),
     )
 
 
-def _lines_of(candidate: Record) -> list[str]:
+def _lines_of(candidate: models.Record) -> list[str]:
     times = store.said_again(candidate)
-    text = one_line(worded(candidate))
-    text = text if users_words(candidate) else cut(text, MAX_TEXT_CHARS)
+    text = one_line(models.worded(candidate))
+    text = text if models.users_words(candidate) else cut(text, MAX_TEXT_CHARS)
     lines = [f"{text} (said again in {many(times, 'other session')})" if times else text]
-    prompt, before = (one_line(str(candidate.evidence.get(key) or "")) for key in (PROMPT, BEFORE))
+    said = candidate.evidence.get
+    prompt, before = (one_line(str(said(key) or "")) for key in (models.PROMPT, models.BEFORE))
     if prompt and prompt != one_line(candidate.what):
         lines.append(f"prompt: {cut(prompt, 2 * MAX_TEXT_CHARS)}")
     if before:
@@ -249,7 +239,7 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
             by = formatting.speaker(record.source, record.trust)
             if item.kind == reviewing.SHARED:
                 by = record.author or "somebody"
-            about = f"{shown_type(record.type)}, {record.scope}, by {by}, "
+            about = f"{models.shown_type(record.type)}, {record.scope}, by {by}, "
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
             if reviewing.asks_about(record):
                 asked = f"asks you before {reviewing.asks_about(record)}, for {record.author}"
@@ -296,7 +286,7 @@ def stale(
     if as_json:
         rows = [
             {"id": record.id, "short_id": short_id(record.id), "type": record.type}
-            | {"what": record.what, "files": record.evidence[CHANGED_FILES]}
+            | {"what": record.what, "files": record.evidence[models.CHANGED_FILES]}
             for record in altered[:limit]
         ]
         counts = {"changed_files": rows, "total_changed_files": len(altered)}
@@ -308,9 +298,9 @@ def stale(
             show.line("Files that these memories name have changed since:", "bold")
             table = []
             for record in altered[:limit]:
-                text = one_line(worded(record, MAX_STALE_CHARS))
+                text = one_line(models.worded(record, MAX_STALE_CHARS))
                 text += f" {changed_files(record.evidence)}"
-                table.append((short_id(record.id), shown_type(record.type), text))
+                table.append((short_id(record.id), models.shown_type(record.type), text))
             show.table(("id", "type", "memory"), table, lines=2)
             if len(altered) > limit:
                 show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
@@ -328,7 +318,7 @@ def _show_report(report: reviewing.Report, nothing: str = NOTHING_STALE) -> None
         text = cut(one_line(item.text), MAX_STALE_CHARS)
         text = text if item.text else f"no observations; relations: {item.relations}"
         if item.id:
-            rows.append((short_id(item.id), shown_type(item.type), days, text))
+            rows.append((short_id(item.id), models.shown_type(item.type), days, text))
         else:
             name = cut(one_line(item.name), MAX_NAME_CHARS)
             rows.append(("—", f"entity ({item.type})", days, f"{name}: {text}"))

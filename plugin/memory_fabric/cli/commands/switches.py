@@ -134,9 +134,7 @@ def semantic(
     return 1 if action in ("on", "update") and not is_on else 0
 
 
-def completion(
-    shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish"),
-) -> int:
+def completion(shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish")) -> int:
     """Print the script for completion in bash, zsh or fish.
 
     For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with

@@ -172,9 +172,7 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     if as_json:
         show.json_out({"left": left, "still_tied": others})
         return 0
-    show.line(
-        "This machine exchanges nothing here any more; memories stay, also in the repository."
-    )
+    show.line("This machine exchanges nothing here any more; memories stay, in the repository too.")
     if others:
         show.line(f"Other projects still are: {', '.join(others)}. Run this in each of them.")
     return 0

@@ -43,9 +43,7 @@ _ADOPTED = "type what why alternatives constraints tradeoffs entities outcome ca
 _RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
 _MEMBER = argument("MEMBER  A role of the server.")
-_SPACE = option(
-    "--space NAME  The space: by default the project's name, or the only one you are a member of."
-)
+_SPACE = option("--space NAME  The space: by default the project's name, or the only one of yours.")
 _INSECURE = flag("--insecure  Allow a connection to another host without encryption.")
 
 
@@ -341,10 +339,8 @@ def release(
         chosen = [edit.editable(memory, name) for name in names]
         if not (undo or users_words(chosen[0].record)):
             raise BadInput("ID", f"{id_} has no words of yours beside its text.", remedy="")
-        tied_here = [tie for tie in ties.joined_by(memory) if tie.kind == "project"]
-        results = _marked(
-            memory, tied_here, chosen, RELEASED, undo=undo, quiet=as_json, every=not id_
-        )
+        mine = [tie for tie in ties.joined_by(memory) if tie.kind == "project"]
+        results = _marked(memory, mine, chosen, RELEASED, undo=undo, quiet=as_json, every=not id_)
         lines = shared_journal.take_back_words(memory) if undo else 0
     texts = [_cut(users_words(stored.record)) for stored in chosen]
     return answer(

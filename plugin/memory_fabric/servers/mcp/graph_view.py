@@ -129,9 +129,8 @@ def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
-    other_names = [
-        other for other, name in usual_names.items() if name == usual_names[key] and other != key
-    ]
+    usual = usual_names[key]
+    other_names = [other for other, name in usual_names.items() if name == usual and other != key]
     pools = [entity_search.find(db, query, other_names) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
     full = [name for rank, name in matches if rank[1] == entity_search.ALL_WORDS]

@@ -102,11 +102,9 @@ class MemoryServer:
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
         )
-        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call)
 
-    async def _call_tool(
-        self, context: Context, params: types.CallToolRequestParams
-    ) -> dict[str, Any]:
+    async def _call(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         greeting = context.session.client_params
         client = greeting.client_info.name if greeting else ""
 
