@@ -115,7 +115,7 @@ def test_locks_of_files_are_waited_for_no_longer_than_the_event_may(tmp_path: Pa
         for _ in range(2):
             with pytest.raises(TimeoutError), files.Locked(path, 5.0):
                 raise AssertionError("two at once")
-        assert limit.file_wait_s(5.0) == 0
+        assert limit.wait_s(5.0, for_file=True) == 0
 
 
 def test_a_note_that_a_stop_had_no_time_for_is_read_by_the_next_from_the_transcript(

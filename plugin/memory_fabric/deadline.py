@@ -57,13 +57,10 @@ class Deadline:
         if self.is_revoked is not None and self.is_revoked():
             raise EventRevoked
 
-    def wait_s(self, most_s: float) -> float:
-        """Return how long to wait for a database now, in seconds from 0 to `most_s`."""
-        return max(0.0, min(most_s, self.lock_s, self.ends_s - time.monotonic()))
-
-    def file_wait_s(self, most_s: float) -> float:
-        """Return how long to wait for the lock of a file now, in seconds from 0 to `most_s`."""
-        return max(0.0, min(most_s, self.file_lock_s, self.ends_s - time.monotonic()))
+    def wait_s(self, most_s: float, *, for_file: bool = False) -> float:
+        """Return how long to wait now, in seconds from 0 to `most_s`: for a database or a file."""
+        lock_s = self.file_lock_s if for_file else self.lock_s
+        return max(0.0, min(most_s, lock_s, self.ends_s - time.monotonic()))
 
     def postpone(self, what: str) -> None:
         """Note, once, the work that a later event has to do."""

@@ -78,7 +78,7 @@ class Locked:
     def __enter__(self) -> Locked:
         make_folder(os.path.dirname(self.path))
         limit, began = deadline.current(), time.monotonic()
-        give_up = began + limit.file_wait_s(self.timeout_s)
+        give_up = began + limit.wait_s(self.timeout_s, for_file=True)
         while not self._taken():
             if time.monotonic() >= give_up:
                 limit.file_lock_s -= time.monotonic() - began

@@ -46,28 +46,23 @@ def folder_of(home: str, project_id: str) -> str:
 def normalised_remote(url: str, root: str = "") -> str:
     """Return `host/owner/name` of a git URL in lower case, without user, port, scheme, `.git`."""
     url = url.strip()
-    if not url.lower().startswith("file:"):
-        host, path = _host_and_path(url)
-        if host:
-            return f"{host}/{_plain(path)}".lower()
-    elif url[5:7] == "//":
-        url = url[7 + len(url[7:].partition("/")[0]) :]
-    return "path:" + _plain(os.path.realpath(os.path.join(root, url)), keep_root=True)
-
-
-def _host_and_path(url: str) -> tuple[str, str]:
-    """Split `scheme://user@host:port/path` and `user@host:path`; empty for anything else."""
     scheme, marked, address = url.partition("://")
-    if marked:
+    host = path = ""
+    if url.lower().startswith("file:"):
+        if url[5:7] == "//":
+            url = url[7 + len(url[7:].partition("/")[0]) :]
+    elif marked:  # scheme://user@host:port/path
         authority, slash, path = address.partition("/")
         host, colon, port = authority.rpartition("@")[2].partition(":")
-        fits = scheme[:1].isalpha() and slash and (port.isdigit() or not colon)
-        return (host, path) if fits else ("", "")
-    # The short form of ssh; one letter before the colon is a drive.
-    place, colon, path = url.partition(":")
-    host = place.rpartition("@")[2]
-    fits = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
-    return (host, path) if fits else ("", "")
+        host = host if scheme[:1].isalpha() and slash and (port.isdigit() or not colon) else ""
+    else:  # user@host:path; one letter before the colon is a drive
+        place, colon, path = url.partition(":")
+        host = place.rpartition("@")[2]
+        is_host = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
+        host = host if is_host else ""
+    if host:
+        return f"{host}/{_plain(path)}".lower()
+    return "path:" + _plain(os.path.realpath(os.path.join(root, url)), keep_root=True)
 
 
 def identify(folder: str) -> Identity:

@@ -189,8 +189,17 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
-    if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
-        _leave_notice(home, known, now, found)
+    missing = [key for key in known.keys if key not in now.keys]
+    text = ""
+    if {*now.asked} - {*known.asked}:
+        text = question(now, found, first_claimed(home, now, found))
+    elif missing:
+        moved_from = folder_in(missing[0])
+        text = f"This folder was {moved_from}: it is still that project, with its memory."
+    if text:
+        from memory_fabric.store.home import log  # only needed with a notice
+
+        log.add(home, text, place=place_owner(now, found))
 
 
 def project_ids(home: str) -> list[str]:
@@ -251,21 +260,6 @@ def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tupl
     asked_keys = tuple(sorted({*known.asked, found.own[0]}))
     id_ = new_id(found.own[0], found.name, ids)
     return known._replace(settled=settled, asked=asked_keys), id_
-
-
-def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) -> None:
-    """Leave a notice for the next session in a folder that makes a claim or was moved."""
-    from memory_fabric.store.home import log  # only needed with a notice
-
-    missing = [key for key in known.keys if key not in now.keys]
-    if {*now.asked} - {*known.asked}:
-        text = question(now, found, first_claimed(home, now, found))
-    elif missing:
-        moved_from = folder_in(missing[0])
-        text = f"This folder was {moved_from}: it is still that project, with its memory."
-    else:
-        return
-    log.add(home, text, place=place_owner(now, found))
 
 
 def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:

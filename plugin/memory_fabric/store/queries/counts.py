@@ -311,9 +311,12 @@ _WEEK = (
     f"SELECT coalesce(sum({_NOTED}), 0), coalesce(sum({_OWN} AND superseded_by <> '' AND "
     f"valid_to >= ?1), 0), coalesce(sum({_WAITING}), 0) FROM records"
 )
-# By the index of times: the oldest record, and any own one since a time.
-_OLDEST = "SELECT created_at FROM records ORDER BY created_at LIMIT 1"
-_ANY_OWN = f"SELECT 1 FROM records WHERE created_at >= ? AND {_OWN} LIMIT 1"
+# By indexes only: no week was shown since ?2, a record is older than ?3, an own one newer than ?2.
+_WEEK_DUE = (
+    "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
+    "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
+    f"AND EXISTS (SELECT 1 FROM records WHERE created_at >= ?2 AND {_OWN})"
+)
 _TAKE_WEEK = (
     "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
 )
@@ -352,7 +355,8 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     now_s = time.time()
     since = timestamp(now_s - WEEK_S)
     database = memory.database("project", create=False) if memory.project else None
-    if database is None or not _is_week_due(database, since, timestamp(now_s - DAY_S)):
+    due = (WEEK_TOLD_AT, since, timestamp(now_s - DAY_S))
+    if database is None or not database.row(_WEEK_DUE, due):
         return Week()
     week = Week(*database.rows(_WEEK, (since,))[0])
     whole = memory.whole.session_database()
@@ -403,12 +407,3 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
             if c.execute(_TAKE_ARRIVALS, (ARRIVALS_TOLD, now, before)).rowcount:
                 found += map(Arrival._make, new)
     return found
-
-
-def _is_week_due(database: Database, since: str, yesterday: str) -> bool:
-    """Return True if no week was shown since, and there is something to show; by indexes only."""
-    row = database.row("SELECT value FROM meta WHERE key = ?", (WEEK_TOLD_AT,))
-    if row and str(row[0]) >= since:
-        return False
-    oldest = database.row(_OLDEST)
-    return bool(oldest and oldest[0] < yesterday and database.row(_ANY_OWN, (since,)))

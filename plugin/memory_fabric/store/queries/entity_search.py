@@ -7,7 +7,7 @@ found.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -113,8 +113,14 @@ def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
         _count_words(db, asked, matches)
     else:
         matches.whole.extend(islice(_with_all(db, asked), POOL_ROWS))
-        likely = sorted(matches.names, key=lambda number: -matches.scores[number])
-        matches.shares.update(_shares(db, likely[:COMPARED], asked))
+        likely = sorted(matches.names, key=lambda number: -matches.scores[number])[:COMPARED]
+        masks = dict.fromkeys(likely, 0)
+        bits = {word: 1 << i for i, word in enumerate(dict.fromkeys(map(stem, asked)))}
+        mask_of, wanted = mask_reader(bits), json.dumps(likely)
+        for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
+            masks[number] |= mask_of(text)
+        shares = {number: mask.bit_count() / max(1, len(bits)) for number, mask in masks.items()}
+        matches.shares.update(shares)
     return matches
 
 
@@ -190,21 +196,7 @@ _HOLDERS = (
     "WHERE entities_fts MATCH j.value"
 )
 _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e ON e.id = j.value"
-
-
-def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
-    """Return the share of the query's words that each of these entities has in all its texts."""
-    masks = dict.fromkeys(some, 0)
-    if not masks:
-        return {}
-    bits = {word: 1 << i for i, word in enumerate(dict.fromkeys(map(stem, asked)))}
-    mask_of = mask_reader(bits)
-    wanted = json.dumps(list(masks))
-    for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
-        masks[number] |= mask_of(text)
-    return {number: mask.bit_count() / max(1, len(bits)) for number, mask in masks.items()}
-
-
+# The texts of entities: name, type and aliases in one row, and each observation.
 _TEXTS_OF = (
     "SELECT e.id, e.name || ' ' || e.type || ' ' || e.extra FROM json_each(?) AS j "
     "CROSS JOIN entities AS e ON e.id = j.value UNION ALL SELECT o.entity, o.text "

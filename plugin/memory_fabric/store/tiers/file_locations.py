@@ -32,7 +32,19 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
     ids = [memory.project.id] if memory.project else []
     if everywhere:
         ids += [id_ for id_ in files.names_in(os.path.join(home, "projects")) if id_ not in ids]
-    places = [_location(memory, id_) for id_ in ids]
+    places = []
+    for id_ in ids:
+        folder = os.path.join(home, "projects", id_)
+        own = memory.project if memory.project and memory.project.id == id_ else None
+        project_roots = [own.root] if own else []
+        project_roots += [root for owner, root in roots(home) if owner == id_]
+        folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
+        folders += [os.path.join(folder, "local"), *([own.local] if own else [])]
+        notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
+        folders = list(filter(os.path.isdir, dict.fromkeys(folders)))
+        notes = list(filter(os.path.exists, dict.fromkeys(notes)))
+        path = os.path.join(folder, DATABASE)
+        places.append(Location(path, "project", tuple(folders), tuple(notes)))
     places.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
     return [location for location in places if os.path.exists(location.path)]
 
@@ -109,19 +121,3 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
             path = os.path.join(at, name)
             if os.path.isfile(path) and not os.path.islink(path):
                 yield path
-
-
-def _location(memory: BaseMemory, id_: str) -> Location:
-    folder = os.path.join(memory.settings.home, "projects", id_)
-    project_roots = [root for owner, root in roots(memory.settings.home) if owner == id_]
-    own = memory.project if memory.project and memory.project.id == id_ else None
-    project_roots = [*([own.root] if own else []), *project_roots]
-    folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
-    folders += [os.path.join(folder, "local"), *([own.local] if own else [])]
-    notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
-    return Location(
-        os.path.join(folder, DATABASE),
-        "project",
-        tuple(dict.fromkeys(path for path in folders if os.path.isdir(path))),
-        tuple(dict.fromkeys(path for path in notes if os.path.exists(path))),
-    )
