@@ -54,13 +54,15 @@ class Form(NamedTuple):
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
     """Return the cues of each language, and of `against`."""
-    lists = filled("cues")
-    return {name: tuple(map(_cue, lists[name])) for name in lists if name != "parts"}
-
-
-def _cue(row: str) -> Cue:
-    kind, weight, words, expression = row.split("\t")
-    return Cue(kind, float(weight), tuple(words.split("|")), expression.removeprefix("-"))
+    tables: dict[str, tuple[Cue, ...]] = {}
+    for name, rows in filled("cues").items():
+        if name != "parts":
+            fields = [row.split("\t") for row in rows]
+            tables[name] = tuple(
+                Cue(kind, float(weight), tuple(words.split("|")), expression.removeprefix("-"))
+                for kind, weight, words, expression in fields
+            )
+    return tables
 
 
 @cache

@@ -144,10 +144,8 @@ def chosen(text: str, names: Collection[str]) -> str:
     """Return the first of these names that a verb of the text chooses; '' for none. Most decisions
     name things that were not chosen in them: "We wait with Kubernetes".
     """
-    for mention in mentions(text, {name_key(name): name for name in names}):
-        if mention.name in names and _is_chosen(text, mention):
-            return mention.name
-    return ""
+    mentioned = mentions(text, {name_key(name): name for name in names})
+    return next((m.name for m in mentioned if m.name in names and _is_chosen(text, m)), "")
 
 
 def _is_chosen(text: str, mention: Mention) -> bool:
@@ -250,12 +248,8 @@ def _before(text: str, mention: Mention) -> str:
 
 def _is_asked(text: str, place: int) -> bool:
     """Return True if the sentence at `place` ends with a question mark within 300 characters."""
-    for character in text[place : place + 300]:
-        if character in "?？":
-            return True
-        if character in "!\n。！":
-            return False
-    return False
+    ends = (character for character in text[place : place + 300] if character in "?？!\n。！")
+    return next(ends, "") in ("?", "？")
 
 
 def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:

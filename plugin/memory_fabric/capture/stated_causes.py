@@ -40,23 +40,27 @@ def cause_in(said: str, about: str = "") -> str:
         if introduced and (statement := _statement(introduced["rest"])):
             return statement
     statements = [text for sentence in sentences if (text := _statement(sentence))]
-    for name in ("root cause", "cause"):  # the surest first
-        for statement in statements:
-            if _states(name, statement):
-                return statement
     subjects = _subjects(about)
-    for statement in statements:
-        if subjects & _subjects(statement) and _states_defect(statement):
-            return statement
-    return next((s for s in statements if about and _states("fixed", s)), "")
+    defects = (
+        s
+        for s in statements
+        if subjects & _subjects(s)
+        and (_states("past", s) and _states("defect", s))
+        and not (pattern(_FIRST_PERSON).search(s) or ": " in s)
+    )
+    surest_first = (
+        *(s for name in ("root cause", "cause") for s in statements if _states(name, s)),
+        *defects,
+        *(s for s in statements if about and _states("fixed", s)),
+    )
+    return next(iter(surest_first), "")
 
 
 def admits_failure(said: str) -> bool | None:
     """Return True if an answer says that something still fails, False if not; None for a plan."""
     sentences = list(sentences_in(said))
-    for sentence in sentences:
-        if _states("still wrong", sentence) and not _states("taken back", sentence):
-            return True
+    if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
+        return True
     last = sentences[-1] if sentences else ""
     return None if not last or last.endswith(":") or _states("plan", last) else False
 
@@ -91,11 +95,6 @@ def _statement(sentence: str) -> str:
         return ""
     is_spaceless = not text.isascii() and " " not in text
     return text if len(_own_words(text)) >= MIN_OWN_WORDS or is_spaceless else ""
-
-
-def _states_defect(sentence: str) -> bool:
-    is_told = pattern(_FIRST_PERSON).search(sentence) or ": " in sentence
-    return _states("past", sentence) and _states("defect", sentence) and not is_told
 
 
 def _states(name: str, sentence: str) -> bool:

@@ -29,12 +29,17 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
     order stays, but a record moves up to the position of its first turn.
     """
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
-    if not records:
-        return list(hits)
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
     for hit in hits:
-        record = _stated(hit, records) if hit.source == "episodes" else None
+        record = None
+        if records and hit.source == "episodes" and len(hit.text) <= MAX_TURN_CHARS:
+            turn = content_stems(hit.text)
+            for candidate, own in records:
+                is_stated = len(own & turn) >= STATED_SHARE * len(own)
+                if len(own) >= LEAST_WORDS and is_stated and not any(map(is_decisive, own - turn)):
+                    record = candidate
+                    break
         if record is None:
             hits_left.append(hit)
             continue
@@ -44,18 +49,6 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
         hit.marked({"said_in_turns": under[hit.id]}) if hit.id in under else hit
         for hit in {hit.id: hit for hit in hits_left}.values()
     ]
-
-
-def _stated(turn: Hit, records: Sequence[tuple[Hit, frozenset[str]]]) -> Hit | None:
-    """Return the first record that the turn states."""
-    if len(turn.text) > MAX_TURN_CHARS:
-        return None
-    turn_words = content_stems(turn.text)
-    for record, own in records:
-        is_stated = len(own) >= LEAST_WORDS and len(own & turn_words) >= STATED_SHARE * len(own)
-        if is_stated and not any(map(is_decisive, own ^ (own & turn_words))):
-            return record
-    return None
 
 
 Counts = dict[str, int]
@@ -152,7 +145,6 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _counts(text: str) -> Counts:
-    """Return the number of occurrences of each stem in the text."""
     counts: Counter[str] = Counter()
     for word, count in Counter(words(text)).items():
         if word not in STOPWORDS:

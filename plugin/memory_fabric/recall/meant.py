@@ -59,8 +59,6 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
         pairs += [pair for reader in readers for pair in reader.names_like(word, most)]
         if name := _misspelt(word, pairs, most):
             names[word] = name
-    if not names:
-        return query
     hints = tuple(dict.fromkeys((*query.entity_hints, *names.values())))
     return query._replace(entity_hints=hints, meant=tuple(names.items()))
 
@@ -96,15 +94,12 @@ def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
         count = edits(word, key, most)
         if count <= most:
             near[name] = min(count, near.get(name, count))
-    if not near:
-        return ""
-    least = min(near.values())
+    least = min(near.values(), default=0)
     best = [name for name, count in near.items() if count == least]
     return best[0] if len(best) == 1 else ""
 
 
 def _unusual(terms: Sequence[str]) -> list[str]:
-    """Return the terms that are no ordinary words."""
     if not terms:
         return []
     ordinary = listed("ordinary_words")
@@ -215,7 +210,6 @@ def span(event: Event, found: Sequence[Candidate]) -> Span | None:
 def _mentions(candidate: Candidate, event: Event) -> bool:
     entities = " ".join(candidate.metadata.get("entities", ()))
     said = stems_of(f"{candidate.text} {candidate.metadata.get('why') or ''} {entities}")
-    for name in event.names:
-        if said.isdisjoint((stem(name), stem(TECHNOLOGIES.get(name, name).lower()))):
-            return False
-    return all(any(stem(word) in said for word in kind) for kind in event.kinds)
+    names = ((stem(name), stem(TECHNOLOGIES.get(name, name).lower())) for name in event.names)
+    has_names = not any(map(said.isdisjoint, names))
+    return has_names and all(any(stem(word) in said for word in kind) for kind in event.kinds)

@@ -153,7 +153,6 @@ def closing(answer: str, rare: Sequence[str]) -> str:
 
 
 def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
-    """Return the topics in turns."""
     return {term for hit in turns for term in hit.metadata.get("matched", ())}.intersection(topics)
 
 

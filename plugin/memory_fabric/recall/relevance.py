@@ -303,7 +303,10 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
     for item in measured:
         candidate = item.candidate
-        if any(map(is_named, item.entities)) or is_named(_speaker(candidate)):
+        # The speaker of an imported turn of the form `Name: text`.
+        name, colon, _ = candidate.text[:32].partition(":")
+        speaks = candidate.source == "episodes" and colon and name.istitle() and is_named(name)
+        if speaks or any(map(is_named, item.entities)):
             item.name = ENTITY_BOOST
         day = candidate.timestamp[:10]
         if spans and any(first <= day < after for first, after in spans):
@@ -314,14 +317,6 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
             item.question = -QUESTION_PENALTY
         if unasked and not unasked.isdisjoint(concepts.stems_of(candidate.text)):
             item.unasked = -UNASKED_PENALTY
-
-
-def _speaker(candidate: Candidate) -> str:
-    """Return the speaker of an imported turn of the form `Name: text`."""
-    if candidate.source != "episodes":
-        return ""
-    name, colon, _ = candidate.text[:32].partition(":")
-    return name if colon and name.istitle() else ""
 
 
 def _answers(kind: str, candidate: Candidate) -> bool:

@@ -282,7 +282,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
     if they have one.
     """
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
-    kept = [
+    fullest = [
         record
         for place, record in enumerate(records[: 2 * most])
         if not any(
@@ -293,7 +293,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
             for number, other in enumerate(records[: 2 * most])
         )
     ]
-    return kept[:most]
+    return fullest[:most]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:

@@ -108,7 +108,6 @@ def _switch_notes(memory: Memory, on: bool) -> str:
 
 
 def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
-    """Set the effect of a bound rule, or lift it."""
     old = edit.editable(memory, record.id)
     new = effects.set_by_user(old.record, verb, by.at or timestamp())
     if new != old.record:

@@ -10,6 +10,7 @@ from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import AGAIN, CONTRADICTS, PASTED, Record, contradicted, shown
 from memory_fabric.store.conversations.sessions import CLOSED, closed_elsewhere
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # At most this many candidates are shown in one session, and each this many times, plus once for
@@ -117,12 +118,12 @@ def text(debt: Debt) -> str:
 
 
 def _with_older(memory: Memory, records: Iterable[Record]) -> list[tuple[Record, Record]]:
-    pairs = []
-    for new in records:
-        older = contradicted(new)
-        where = f"id IN ({', '.join('?' * len(older))}) AND {ACTIVE_CURRENT}"
-        pairs += [(new, old) for old in memory.find_records(where, older, 1)]
-    return pairs
+    return [
+        (new, old)
+        for new in records
+        if (ids := contradicted(new))
+        for old in memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids, 1)
+    ]
 
 
 def _quoted(record: Record) -> str:

@@ -259,10 +259,8 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 def candidate(memory: Memory, id_: str) -> Record | None:
     """Return the candidate with this id, unless only the user may keep it."""
-    for record in named(memory, id_):
-        if record.status == "candidate" and PASTED not in record.evidence:
-            return record
-    return None
+    records = [r for r in named(memory, id_) if r.status == "candidate"]
+    return next((record for record in records if PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
@@ -280,9 +278,8 @@ def line(record: Record) -> str:
 def matching(memory: Memory, text: str) -> list[Record]:
     """Return the records, also candidates, that share words with a text, best first."""
     query = match_expression(terms(text)[:12])
-    if not query:
-        return []
-    records: list[Record] = []
-    for database in memory.databases():
-        records += about(database, query, STATED_TYPES, MAX_LOOKED_AT, candidates=True)
-    return records
+    return [
+        record
+        for database in (memory.databases() if query else ())
+        for record in about(database, query, STATED_TYPES, MAX_LOOKED_AT, candidates=True)
+    ]
