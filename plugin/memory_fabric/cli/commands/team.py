@@ -22,7 +22,7 @@ from memory_fabric.cli.team_report import (
     prepare,
 )
 from memory_fabric.errors import BadInput, FabricError, NotFound
-from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, Record, users_words
+from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, WHEN, Record, users_words
 from memory_fabric.sharing.replica import space as tied
 from memory_fabric.sharing.replica.transport import OWNER, SpaceState
 from memory_fabric.sharing.team import driver, ties
@@ -298,17 +298,18 @@ def rule(
         if not undo and state.role != OWNER:
             text = f"You are {state.role} of {tie.space}; only an owner makes a rule ask everybody."
             raise BadInput("team rule", text, remedy="Ask an owner: memory-fabric team members.")
-        if not undo and not (record.trust == "user" and effects.binds(record)):
-            text = f"{short} holds no call back here, so it asks nobody elsewhere."
+        is_ours = (record.scope, record.trust) == ("team", "user")
+        if not (undo or (is_ours and effects.binds(record))):
+            text = f"{short} is no rule of scope team that holds a call back here."
             remedy = f"memory-fabric rules lists those that do; edit {short} --when binds it."
             raise BadInput("ID", text, remedy=remedy)
         results = _marked(memory, [tie], [stored], FOR_TEAM, undo=undo, quiet=as_json)
-    words = "" if undo else users_words(record)
+    words, when = "" if undo else users_words(record), record.evidence.get(WHEN, "")
+    asks = "asks you alone" if undo else f"asks every member of {tie.space} before {when}"
     return answer(
         as_json,
         {"id": record.id, "space": tie.space, "asks_all": not undo},
-        f"{short} asks {'you alone' if undo else f'every member of {tie.space}'} now: "
-        f"{_cut(record.what)}",
+        f"{short} {asks} now: {_cut(record.what)}",
         f"Your words travel with it: “{_cut(words)}”." if words else "",
         *outcome_lines(results),
         results=results,
