@@ -77,7 +77,9 @@ def test_an_owners_rule_asks_every_member_with_his_name_and_his_words(
     assert f"asks you before git push, for {OWNER}" in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("how", ["withdrawn", "forgotten", "removed", "no owner any more"])
+@pytest.mark.parametrize(
+    "how", ["withdrawn", "forgotten", "removed", "no owner any more", "left by this member"]
+)
 def test_what_no_owner_asks_any_more_asks_nobody(
     boss: Home, bob: Home, dsn: dict[str, str], how: str
 ) -> None:
@@ -91,6 +93,12 @@ def test_what_no_owner_asks_any_more_asks_nobody(
     elif how == "forgotten":
         boss.json("forget", id_, "--yes")
         boss.sync()
+    elif how == "left by this member":
+        bob.json("team", "leave", "--keep")
+        assert bob.texts("main branch Carla") != [] and before_a_push(bob) == ("", "")
+        bob.join(dsn[BOB])
+        assert before_a_push(bob)[0] == "ask"
+        bob.json("team", "leave", "--drop")
     else:
         with closing(connect(dsn[OWNER])) as connection:
             spaces.add(connection, SPACE, ANN, role="owner")
@@ -99,7 +107,7 @@ def test_what_no_owner_asks_any_more_asks_nobody(
                 spaces.remove(connection, SPACE, OWNER)
             else:
                 spaces.add(connection, SPACE, OWNER, role="member")
-    bob.sync()
+    bob.run("team", "sync")
 
     assert before_a_push(bob) == ("", "")
 

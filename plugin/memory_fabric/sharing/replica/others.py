@@ -77,6 +77,14 @@ def show_rules(c: sqlite3.Connection, project: str, at: str) -> None:
     show(c, heads.of_keys(c, keys), {}, project, Provenance(SOURCE, trust=TRUST, at=at))
 
 
+def silence(c: sqlite3.Connection) -> None:
+    """Have no rule of an owner ask any more; it stays on record."""
+    asking = "source = ? AND instr(body, ?) > 0"
+    for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
+        kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
+        records.put(c, record._replace(evidence=kept), seen)
+
+
 def remove_all(c: sqlite3.Connection) -> None:
     """Remove what members said, except for what a shared journal holds, too."""
     theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"

@@ -120,7 +120,9 @@ def end(database: Database, *, keep: bool) -> None:
     """
     with database.transaction() as c:
         c.executemany("DELETE FROM meta WHERE key = ?", ((mark,) for mark in _MARKS))
-        if not keep:
+        if keep:
+            others.silence(c)
+        else:
             others.remove_all(c)
         c.execute("DELETE FROM team_due")
         c.execute("DELETE FROM team_heads")
