@@ -13,6 +13,7 @@ from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import GRAPH_REQUIRED, newest, relations_around, retrieve
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import conditions
+from memory_fabric.store.queries.reader import MAX_COUNTED
 from recall.given import USER, open_memory, pagination_graph, remember
 
 
@@ -173,3 +174,22 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     assert conditions.selective_query(database, "observations_fts", asked[:1], 5) == '"service"'
     found, _, _ = retrieve(parse("which service caches invoices"), memory)
     assert "the service caches invoices" in [candidate.text for candidate in found]
+
+
+def test_a_synonym_that_hundreds_of_rows_hold_is_not_searched_for(memory: Memory) -> None:
+    texts = [f"step {number} runs in parallel" for number in range(MAX_COUNTED)]
+    about = {"name": "pipeline", "entityType": "service", "observations": texts}
+    other = {"name": "loader", "entityType": "service", "observations": ["has a concurrency bug"]}
+    memory.write("create_entities", {"entities": [about, other]}, USER)
+    asked: list[str] = []
+    memory.session_database().connection.set_trace_callback(asked.append)
+
+    found, _, failures = retrieve(parse("which race do we know?"), memory, wide=True)
+
+    memory.session_database().connection.set_trace_callback(None)
+    ranked = [query for query in asked if "bm25(observations_fts" in query]
+    assert "has a concurrency bug" in [candidate.text for candidate in found]
+    assert not [candidate for candidate in found if candidate.text in texts]
+    assert ranked
+    assert not [query for query in ranked if "parallel" in query]
+    assert failures == ()

@@ -18,7 +18,7 @@ from memory_fabric.recall.floor import FEW_ROWS
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import search
 from memory_fabric.store.queries.graph import NOW
-from memory_fabric.store.queries.reader import Reader
+from memory_fabric.store.queries.reader import MAX_COUNTED, Reader
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
@@ -205,14 +205,17 @@ def _near(
         return []
     known_ids = {candidate.id for candidate in known}
     query = query._replace(phrases=())
-    return [
-        candidate._replace(bm25=0.0)
-        for reader in readers
-        for source, ask in _sources(reader, query, groups, session, NEAR_LIMIT, True).items()
-        if source in BY_WORDS  # entities are found by name, which has no synonyms
-        for candidate in _asked(failures, source, reader, ask)
-        if candidate.id not in known_ids
-    ]
+    found: list[Candidate] = []
+    for reader in readers:
+        # A synonym in hundreds of rows does not tell which of them is meant, and ranking them takes
+        # longer than all else of a question.
+        counts = reader.rows_with([word for near in groups for word in near], BY_WORDS)
+        rare = [[w for w in near if 0 < counts.get(w, 0) < MAX_COUNTED] for near in groups]
+        wanted = [near for near in rare if near]
+        for source, ask in _sources(reader, query, wanted, session, NEAR_LIMIT, True).items():
+            if wanted and source in BY_WORDS:  # entities are found by name, which has no synonyms
+                found += _asked(failures, source, reader, ask)
+    return [c._replace(bm25=0.0) for c in found if c.id not in known_ids]
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
