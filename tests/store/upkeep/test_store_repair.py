@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -230,6 +231,47 @@ def test_backups_are_verified_rotated_and_the_owners(world: World) -> None:
     assert all(backup.is_sound(copy) for copy in backup.list_backups(path))
     assert os.stat(copies[-1]).st_mode & 0o777 == 0o600
     assert 0 <= (backup.age_s(path) or 0) < 600
+
+
+def test_of_a_large_database_two_backups_are_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = opened(memory).path
+    monkeypatch.setattr(backup, "LARGE_BYTES", os.path.getsize(path) - 1)
+
+    copies = [backup.create(path) for _ in range(4)]
+
+    assert backup.list_backups(path) == [copies[3], copies[2]]
+
+
+def test_a_backup_that_was_killed_harms_none_and_the_next_repair_takes_a_whole_one(
+    world: World,
+) -> None:
+    memory = world.memory()
+    create(memory, *[entity(f"e{number}", "x" * 900) for number in range(400)])
+    path = opened(memory).path
+    whole = backup.create(path)
+    memory.flush()
+    script = """
+import os, signal, sys
+from memory_fabric.store.upkeep import backup
+backup.PAGES = 8
+backup.create(sys.argv[1], progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    killed = world.start(script, path)
+    killed.communicate(timeout=200)
+    assert killed.returncode == -signal.SIGKILL
+    left = [name for name in os.listdir(files.backups_of(path)) if name.endswith(".tmp")]
+
+    damage(closed(memory))
+    rebuilt = world.memory(repair=True)
+
+    assert left
+    assert backup.list_backups(path) == [whole]
+    assert len(entities(rebuilt)) == 400
+    assert os.path.basename(whole) in rebuilt.messages[0]
 
 
 def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> None:

@@ -7,7 +7,7 @@ import time
 from memory_fabric.models import Progress
 from memory_fabric.store import files
 
-KEPT = 5
+KEPT, KEPT_OF_LARGE = 5, 2
 SUFFIX = ".db"
 # Pages copied between two progress reports: 8 MB.
 PAGES = 2048
@@ -19,7 +19,9 @@ LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified copy and return its path; keep five. Raises OSError, sqlite3.Error."""
+    """Make a verified copy and return its path; keep five, of a large database two. Raises OSError,
+    sqlite3.Error.
+    """
     folder = files.backups_of(path)
     files.make_folder(folder)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"
@@ -33,7 +35,7 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
         for ending in (".tmp", ".tmp-journal"):
             files.remove(copy + ending)
         raise
-    for old in list_backups(path)[KEPT:]:
+    for old in list_backups(path)[KEPT_OF_LARGE if is_large(path) else KEPT :]:
         os.unlink(old)
     return copy
 
