@@ -7,6 +7,8 @@ import pytest
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.models import QUOTATION, Provenance, Record
+from memory_fabric.store.forget import purge as purging
+from memory_fabric.store.forget import purge_steps
 from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
@@ -205,3 +207,36 @@ def test_forgetting_a_name_forgets_what_is_about_it_alone(shell: Shell) -> None:
     assert gone["forgotten"] == 2
     assert f"record:{alone['id']}" not in [hit["id"] for hit in found]
     assert f"record:{alone['id']}" in [hit["id"] for hit in back]
+
+
+def test_ctrl_c_stops_a_purge_and_the_same_command_erases_the_rest(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("forget", "offset", "timeouts", "--purge", "--yes")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(purge_steps, "renew_backups", interrupted)
+        stopped = filled.run(*words)
+    left = filled.run("check")
+    done = filled.run(*words)
+
+    assert stopped.status == 130
+    assert "The same command erases the rest" in stopped.err
+    assert "purge was stopped" in left.out
+    assert done.status == 0
+    assert LESSON.encode() not in bytes_of(filled)
+
+
+def test_a_purge_counts_nothing_that_it_does_not_show(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    previews: list[object] = []
+    monkeypatch.setattr(purging, "preview", lambda *asked: previews.append(asked))
+
+    done = filled.run("forget", "offset", "timeouts", "--purge", "--yes")
+
+    assert done.status == 0
+    assert previews == []
