@@ -101,10 +101,8 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
     """Add memory-fabric's server. Raises BadInput if another server has its name."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
-        text = (
-            f"{path} has a server named {SERVER} already (line {_line(done.text, other.start)} "
-            "on); nothing was changed."
-        )
+        line = _line(done.text, other.start)
+        text = f"{path} has a server named {SERVER} already (line {line} on); nothing was changed."
         raise BadInput("--mcp", text, remedy="Remove or rename it, or add --no-mcp.")
     return with_member(done, path, (SERVERS, SERVER), dict(server))
 
@@ -228,10 +226,8 @@ def _command(value: Any) -> str:
 def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
     if not isinstance(part.value, kind):
         expected = "an object" if kind is dict else "a list"
-        text = (
-            f"{path}, line {_line(text, part.start)}: {what} must be {expected}; it was left as "
-            "it is."
-        )
+        line = _line(text, part.start)
+        text = f"{path}, line {line}: {what} must be {expected}; it was left as it is."
         raise BadInput(path, text, remedy="Correct it, and try again.")
 
 

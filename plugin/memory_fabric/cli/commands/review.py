@@ -255,8 +255,7 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         for name, number in brought.items():
             show.line(f"all {number} of {name}: --holds or --drop {quote(name)}", "dim")
     show.line(
-        f"Changes with --step {step} are one step: memory-fabric undo --step {step} takes all of "
-        "it back."
+        f"Changes with --step {step} are one: memory-fabric undo --step {step} takes all back."
     )
 
 

@@ -131,10 +131,7 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
         return
     if not folder:
         raise FabricError("The packages of serve are missing.", remedy="Run pip install .")
-    show.warn(
-        f"installing the packages of serve once (about {SIZE_MB} MB, in {folder}); "
-        "this takes up to a minute ..."
-    )
+    show.warn(f"installing the packages of serve once ({SIZE_MB} MB, in {folder}) for a minute ...")
     began_s = time.monotonic()
     extras.install(folder, extras.lock_file(KIND, plugin_root))
     extras.reach(folder)

@@ -66,8 +66,7 @@ def setup(
         None,
     ),
     statusline: bool = flag(
-        "--statusline  Only the status line, also beside the plugin; an existing one is never "
-        "replaced."
+        "--statusline  Only the status line, also beside the plugin; replaces none."
     ),
     shell: bool = flag(
         "--shell  Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
@@ -78,10 +77,7 @@ def setup(
         "--remove  Remove what was set up: without `--settings` and `--file` from every file; "
         "with `--shell` the link."
     ),
-    force: bool = flag(
-        "--force  Even if the installed plugin runs the same hooks, or this is the client's copy "
-        "of the plugin."
-    ),
+    force: bool = flag("--force  Even beside the plugin, or from the client's copy of the plugin."),
     yes: bool = flag("--yes  Do not ask."),
     as_json: bool = flag(
         "--json  Answer in JSON: `files` with the difference of each, `written`, `next`; it does "

@@ -40,8 +40,7 @@ def share(
     forget: bool = flag("--forget  With `off`: show how many records of others would be deleted."),
     yes: bool = flag("--yes  With `--forget`: delete them; `share on` reads them again."),
     as_json: bool = flag(
-        "--json  Answer in JSON: lines by type, others and their numbers, unreadable lines, "
-        "remaining steps."
+        "--json  Answer in JSON: lines by type and author, unreadable ones, and next steps."
     ),
 ) -> int:
     """Share this project's team records by git.
@@ -112,10 +111,7 @@ def _shareable(memory: Memory) -> Project:
     if project is None or memory.mirror is not None:
         raise NotFound("project", "This folder has no project whose records could be shared.")
     if location.is_in_home(memory, project):
-        text = (
-            f"The records of {project.name} are in {project.local}, outside the project, where "
-            "git does not see them."
-        )
+        text = f"The records of {project.name} are outside it, not in git: {project.local}."
         raise BadInput("share", text, remedy="See docs/tiers.md.")
     return project
 
@@ -171,10 +167,7 @@ def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
             "what you forget later stays in git's history. Records of scope user, global "
             "and local, conversations and the graph stay on this machine."
         )
-        yield (
-            f"Next: review it, then run git add {os.path.dirname(state.file)} and git commit. "
-            "memory-fabric never commits."
-        )
+        yield f"Next: review it, then run git add {os.path.dirname(state.file)} and git commit."
     if state.waiting:
         why = "until the merge conflict is resolved" if state.conflict else "until you share"
         yield f"{state.waiting} of your lines wait in the home {why}."
@@ -190,10 +183,7 @@ def _lines_of_others(state: State, forget: bool, yes: bool) -> Iterator[str]:
     if forget and yes:
         yield f"Deleted: {state.forgotten} records of others. share on reads them again."
     elif forget and number:
-        yield (
-            f"{number} records of others would be deleted; nothing was changed. Use --yes to "
-            "delete them."
-        )
+        yield f"{number} records of others would be deleted; nothing was changed. --yes does so."
     elif forget:
         yield "There are no records of others."
     elif number:

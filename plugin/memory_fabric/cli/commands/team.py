@@ -453,10 +453,8 @@ def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[s
         silent = isinstance(server, NoAnswer)
         lines.append(f"The server {'does not answer' if silent else 'was not read'} now: {server}")
     else:
-        lines.append(
-            f"The server answers: you are {server.role} of {tie.space}, which has "
-            f"{many(server.members, 'member')}."
-        )
+        members = many(server.members, "member")
+        lines.append(f"The server answers: you are {server.role} of {tie.space} with {members}.")
         holder = server.held_by
         if holder is not None:
             who = " of ".join(filter(None, (holder.application, holder.user))) or "unknown"
@@ -504,8 +502,7 @@ def _tie(memory: Memory, *, reach: bool = True) -> Tie:
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = (
-            "memory-fabric team init DSN makes a space, memory-fabric team join DSN ties "
-            "this project to one."
+            "memory-fabric team init DSN makes a space, team join DSN ties this project to one."
         )
         raise NotFound("tie", "This project is tied to no shared log.", remedy=remedy)
     if reach:

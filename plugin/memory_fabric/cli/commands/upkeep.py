@@ -281,8 +281,7 @@ def _retry(memory: Memory, texts: Sequence[QueuedText], as_json: bool) -> int:
         show.json_out({"retried": number})
         return 0 if number else 3
     show.line(
-        f"{many(number, 'text')} can be processed now by `memory-fabric serve` or "
-        "`memory-fabric queue work --once`."
+        f"{many(number, 'text')} can be processed now: memory-fabric queue work --once does so."
     )
     others = (text for text in texts if text.state in ("done", "working"))
     show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)

@@ -211,10 +211,8 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
         return [old for old in old_records if (old.scope, old.domain) == place]
     old = record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
-        text = (
-            f"{name} has the scope {old.scope} and the domain {old.domain}, the new memory "
-            f"{record.scope} and {record.domain}."
-        )
+        places = (f"scope {r.scope} and domain {r.domain!r}" for r in (old, record))
+        text = "{} has {}, the new memory {}.".format(name, *places)
         raise BadInput("instead_of", text, remedy="State the same scope and domain.")
     return [old]
 
