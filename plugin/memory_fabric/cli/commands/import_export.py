@@ -43,10 +43,7 @@ def import_file(
         "own: edits are taken, and its memories have your trust."
     ),
     anyway: bool = flag("--here  Import a memory page of another project into this one."),
-    yes: bool = flag(
-        "--yes  Import statements by the name of the project also where another project on this "
-        "machine has the same name."
-    ),
+    yes: bool = flag("--yes  Import by the project's name even if another one here has it."),
     take_back: bool = flag("--undo  Take the last import back, in all projects."),
     as_json: bool = flag(
         "--json  Answer in JSON: what was new, and what was left out and why; for a graph file "

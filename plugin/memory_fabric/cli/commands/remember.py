@@ -46,10 +46,7 @@ def remember(
     words: list[str] | None = argument("TEXT  The text to remember; - reads standard input.", None),
     success: bool = flag("--success  It worked: a pattern."),
     failed: bool = flag("--failed  It failed: an antipattern."),
-    for_all: bool = flag(
-        "--global  A best practice for every project; names of hosts, paths, people, companies "
-        "and locations are removed."
-    ),
+    for_all: bool = flag("--global  For every project, without names of people, hosts and places."),
     kind: str = option(
         f"--type T  {', '.join(models.STATED_TYPES[:-1])} or {models.STATED_TYPES[-1]}; also rule, "
         "fact, fix and open; by default inferred from the text.",
@@ -65,8 +62,7 @@ def remember(
     category: str = option("WORD  A word to sort it by, e.g. database."),
     agent: str = option("NAME  The agent that said it or that it is about."),
     domain: str = option(
-        "--domain --expert-domain NAME  The domain inside the project; by default that of the "
-        "agent or of this folder."
+        "--domain --expert-domain NAME  Its domain; else the agent's or folder's."
     ),
     step: str = STEP,
     as_json: bool = flag(

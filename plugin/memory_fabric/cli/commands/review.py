@@ -60,10 +60,7 @@ def candidates(
     keep: list[str] | None = repeated("ID  Remember a candidate as your own statement."),
     drop: list[str] | None = repeated("ID  Forget a candidate."),
     step: str = STEP,
-    as_json: bool = flag(
-        "--json  Answer in JSON: `candidates`; with --keep or --drop `done` and `record` of the "
-        "first, and `results` for all."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: `candidates`, or `done`, `record`, `results`."),
 ) -> int:
     """List sentences that were heard and not noted.
 

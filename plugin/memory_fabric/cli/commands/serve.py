@@ -29,19 +29,13 @@ PAGE, MERMAID, JSON = "page", "mermaid", "json"
 def serve(
     name: str = argument("[NAME]  With --new-key: the name of the key.", ""),
     port: int = option("The port; 0 chooses a free one.", DEFAULT_PORT, min=0, max=65535),
-    host: str = option(
-        "ADDRESS  The address: `::1`, `localhost`; one that other machines can reach needs a key.",
-        "127.0.0.1",
-    ),
+    host: str = option("ADDRESS  One that other machines can reach needs a key.", "127.0.0.1"),
     allow_host: list[str] | None = repeated("NAME  Also answer to this name in the Host header."),
     opens: bool = flag("--open  Open the page in the browser."),
     new_key: bool = flag("--new-key  Create a permanent key, print it once, and exit."),
     list_keys: bool = flag("--list-keys  List the permanent keys, and exit."),
     drop_key: str = option("NAME  Delete this key, and exit."),
-    team: str = option(
-        "DSN  Serve a team's shared log from this PostgreSQL, without a local memory: "
-        "postgresql://ROLE@HOST/DATABASE, without a password."
-    ),
+    team: str = option("DSN  Serve a team's log: postgresql://ROLE@HOST/DATABASE, no password."),
     read: str = option(
         "DSN  With --team: a replica (hot standby) that answers questions and the page; what it "
         "does not show yet, or while it is down, the primary answers."

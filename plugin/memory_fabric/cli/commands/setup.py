@@ -65,9 +65,7 @@ def setup(
         "that adds it is shown.",
         None,
     ),
-    statusline: bool = flag(
-        "--statusline  Only the status line, also beside the plugin; replaces none."
-    ),
+    statusline: bool = flag("--statusline  Only the status line, also beside the plugin."),
     shell: bool = flag(
         "--shell  Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
         "which is created if it is missing."
@@ -79,10 +77,7 @@ def setup(
     ),
     force: bool = flag("--force  Even beside the plugin, or from the client's copy of the plugin."),
     yes: bool = flag("--yes  Do not ask."),
-    as_json: bool = flag(
-        "--json  Answer in JSON: `files` with the difference of each, `written`, `next`; it does "
-        "not ask, and writes only with `--yes`."
-    ),
+    as_json: bool = flag("--json  Answer in JSON, without asking; writes only with `--yes`."),
 ) -> int:
     """Add hooks and MCP server to the client's files, for clients without plugins.
 

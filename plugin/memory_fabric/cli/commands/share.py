@@ -39,9 +39,7 @@ def share(
     ),
     forget: bool = flag("--forget  With `off`: show how many records of others would be deleted."),
     yes: bool = flag("--yes  With `--forget`: delete them; `share on` reads them again."),
-    as_json: bool = flag(
-        "--json  Answer in JSON: lines by type and author, unreadable ones, and next steps."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: the numbers of lines, and the next steps."),
 ) -> int:
     """Share this project's team records by git.
 

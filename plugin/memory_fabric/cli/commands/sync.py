@@ -39,10 +39,7 @@ def sync(
         "--words WORDS  With git URL: the words that your first machine printed, or - to read "
         "them from standard input, which no list of processes shows."
     ),
-    space: str = option(
-        "--space NAME  With git URL: this project's name on your other machines, if it is not the "
-        "same by its git remote or its folder."
-    ),
+    space: str = option("--space NAME  With git URL: the project's name on other machines."),
     as_json: bool = AS_JSON,
 ) -> int:
     """Bring the queue, the journal and MEMORY.md up to date now.

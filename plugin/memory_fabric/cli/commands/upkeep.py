@@ -32,10 +32,7 @@ NOTHING_QUEUED = "The queue is empty."
 
 
 def check(
-    full: bool = flag(
-        "--full  Also compare every text of indexes with 50,000 rows or more, and read all "
-        "backups; changes wait meanwhile."
-    ),
+    full: bool = flag("--full  Also compare large indexes, and read all backups; changes wait."),
     as_json: bool = AS_JSON,
 ) -> int:
     """Check stored data for damage and disorder; change nothing.
@@ -62,10 +59,7 @@ def check(
 
 
 def repair(
-    orphans: bool = flag(
-        "--orphans  Instead show entities without observations or relations, and those that a "
-        "deletion left without relations."
-    ),
+    orphans: bool = flag("--orphans  Instead show entities without observations or relations."),
     yes: bool = flag("--yes  With `--orphans`: remove the first kind; undo restores them."),
     as_json: bool = AS_JSON,
 ) -> int:
