@@ -1,7 +1,4 @@
-"""Output of commands: tables and lines for people, JSON for programs.
-
-Control characters in memories are never printed.
-"""
+"""Output of commands, for people and as JSON; control characters of memories are not printed."""
 
 from __future__ import annotations
 

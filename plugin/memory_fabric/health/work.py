@@ -42,9 +42,7 @@ REASONS = {
     "P": "the client's process or memory's home cannot be named",
 }
 LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
-OTHER_RECEIVER_REMEDY = (
-    "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
-)
+REDIRECT = "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
 
 
 def switched(sight: Sight) -> Finding:
@@ -242,7 +240,7 @@ def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: floa
         messages.append(Message(text, backlog.remedy))
     for other in backlog.elsewhere:
         text = f"Some items wait for {other}, which is not the configured receiver."
-        messages.append(Message(text, OTHER_RECEIVER_REMEDY))
+        messages.append(Message(text, REDIRECT))
     if backlog.rejected:
         reason = f", the last: {backlog.refusal.rstrip('.')}." if backlog.refusal else "."
         place = os.path.join(spool.folder_of(settings.home), spool.REJECTED)

@@ -16,10 +16,7 @@ _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or a paragraph: its text in one line, its line from 1, the heading above it.
-
-    `lines` are its own lines without signs of the list.
-    """
+    """A bullet or paragraph: its text, line (from 1), heading, and lines without signs of lists."""
 
     text: str
     line: int

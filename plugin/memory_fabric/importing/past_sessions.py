@@ -1,7 +1,4 @@
-"""The sessions that clients have on this machine, their projects, and how much memory has read.
-
-Nothing is written, and no project is registered.
-"""
+"""Sessions of clients on this machine, and how much memory has read of them; nothing is written."""
 
 import os
 from collections import Counter

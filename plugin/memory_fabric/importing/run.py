@@ -1,7 +1,4 @@
-"""One import: what is new of a source, by project, stored as one batch that `undo` takes back.
-
-It is stored in few large transactions.
-"""
+"""One import: what is new of a source, by project, stored as one batch that `undo` takes back."""
 
 import os
 import time

@@ -61,9 +61,7 @@ def remember(
     also: str = option("WORDS  Other words by which it should be found."),
     category: str = option("WORD  A word to sort it by, e.g. database."),
     agent: str = option("NAME  The agent that said it or that it is about."),
-    domain: str = option(
-        "--domain --expert-domain NAME  Its domain; else the agent's or folder's."
-    ),
+    domain: str = option("--domain --expert-domain NAME  Its domain, or the agent's or folder's."),
     step: str = STEP,
     as_json: bool = flag(
         "--json  Answer in JSON: the stored record, with `repeated`, `new_entities`, "

@@ -251,9 +251,7 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         brought = Counter(one.source for one in items[limit:] if one.kind in BROUGHT)
         for name, number in brought.items():
             show.line(f"all {number} of {name}: --holds or --drop {quote(name)}", "dim")
-    show.line(
-        f"Changes with --step {step} are one: memory-fabric undo --step {step} takes all back."
-    )
+    show.line(f"Changes of --step {step} are one: memory-fabric undo --step {step} takes all back.")
 
 
 def stale(

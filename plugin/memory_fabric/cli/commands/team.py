@@ -501,9 +501,7 @@ def _tie(memory: Memory, *, reach: bool = True) -> Tie:
     """Return this project's binding, with the driver loaded. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
-        remedy = (
-            "memory-fabric team init DSN makes a space, team join DSN ties this project to one."
-        )
+        remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."
         raise NotFound("tie", "This project is tied to no shared log.", remedy=remedy)
     if reach:
         driver.reach(memory.settings, tie.packages)

@@ -274,9 +274,7 @@ def _retry(memory: Memory, texts: Sequence[QueuedText], as_json: bool) -> int:
     if as_json:
         show.json_out({"retried": number})
         return 0 if number else 3
-    show.line(
-        f"{many(number, 'text')} can be processed now: memory-fabric queue work --once does so."
-    )
+    show.line(f"{many(number, 'text')} can be processed now: run memory-fabric queue work --once.")
     others = (text for text in texts if text.state in ("done", "working"))
     show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)
     return 0 if number else 3

@@ -271,9 +271,7 @@ def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str,
     """Return the OpenAPI description of these paths, or of all. Ingest may require a key."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
-    described["paths"] = {
-        path: methods for path, methods in described["paths"].items() if not paths or path in paths
-    }
+    described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}
     types = {"type": "string", "enum": sorted(filters.TYPES)}
     described["components"]["schemas"]["MemoryType"] = types
     if not keys_are_needed:

@@ -152,10 +152,7 @@ def _best_then_others(
 
 
 class Start(NamedTuple):
-    """The start of a page: its first entity, and how many relations of it were shown.
-
-    The cursor of a call is `<place>` or `<place>.<relations>`.
-    """
+    """The start of a page: its first entity, and how many of its relations were shown."""
 
     place: int = 0
     relations: int = 0

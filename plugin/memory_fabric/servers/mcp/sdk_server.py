@@ -1,8 +1,4 @@
-"""The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP.
-
-It is independent of the transport. It shares `tools` and `protocol` with the server over standard
-input and output (`session`).
-"""
+"""The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP."""
 
 from __future__ import annotations
 
