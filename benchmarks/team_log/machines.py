@@ -188,7 +188,9 @@ class Machine:
         """Return the project's operations that wait, as they are sent."""
         database = self.database()
         outbox.settle(self.memory, database)
-        found = [one for one in outbox.waiting(database, 50) if one.kind != "purge"]
+        # The product seals what was dismissed.
+        alone = ("purge", DISMISSAL)
+        found = [one for one in outbox.waiting(database, 50) if one.kind not in alone]
         return [self.key.prove(one, SPACE) for one in found] if self.key else found
 
     def records(self, scope: str = "team") -> dict[str, Record]:
