@@ -44,6 +44,8 @@ class Truth:
         self.closed_by_others: set[str] = set()
         # Members by entity that they deleted with what others said of it, or merged.
         self.deleted: dict[str, set[str]] = {}
+        # Entities that were deleted: one that only records bring is deleted on that machine alone.
+        self.removed: set[str] = set()
         # Texts and names that were purged: no file may hold them.
         self.purged: set[str] = set()
 

@@ -305,6 +305,7 @@ class Rounds:
             return
         if self._random.random() < 0.1:
             self.truth.deleted.setdefault(row[0], set()).add(machine.member)
+            self.truth.removed.add(row[0])
             payload: dict[str, object] = {"entityNames": [row[0]]}
             machine.memory.write("delete_entities", payload, TOOL, store="project")
             return
