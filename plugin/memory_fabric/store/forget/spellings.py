@@ -99,10 +99,12 @@ class Sought:
             return "0"
         if "" in runs or len(runs) > MAX_RUNS:
             return "1"
-        # `lower` and LIKE of SQLite end at a NUL.
-        escapes = [f"instr({{0}}, {sign})" for sign in ("'%'", "'\\u00'", "char(0)")]
-        tests = " OR ".join([f"{{0}} LIKE '%{run}%'" for run in sorted(runs)] + escapes)
-        return "(" + " OR ".join(tests.format(column) for column in columns) + ")"
+        tests = [f"{{0}} LIKE '%{run}%'" for run in sorted(runs)]
+        # Escaped letters; and LIKE and GLOB of SQLite end at a NUL.
+        tests.append("instr({0}, '%') AND {0} GLOB '*%[2-7][0-9A-Fa-f]*'")
+        tests += ["instr({0}, '\\u00')", "instr({0}, char(0))"]
+        any_of = " OR ".join(tests)
+        return "(" + " OR ".join(any_of.format(column) for column in columns) + ")"
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         folded, mark = b"", MARK.encode()
