@@ -129,7 +129,7 @@ def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
-    usual = usual_names[key]
+    usual = usual_names.get(key)
     other_names = [other for other, name in usual_names.items() if name == usual and other != key]
     pools = [entity_search.find(db, query, other_names) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
