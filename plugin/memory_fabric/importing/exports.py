@@ -1,11 +1,9 @@
 """Memories of other programs as data: claude-mem's database, and exports of mem0.
 
-- claude-mem.db: observations, summaries of sessions, directives. Its tables as of its migrations 4
-  (2025) to 35 (2026): `src/services/sqlite/schema.sql` in github.com/thedotmack/claude-mem. Columns
-  that a release lacks are taken as empty.
-- mem0: a JSON list of memories, or an object with `results` or `memories`, of `get_all()` and
-  `GET /v1/memories/` of docs.mem0.ai: `id`, `memory`, `user_id`, `agent_id`, `metadata`,
-  `categories`, `created_at`, `updated_at`.
+- claude-mem.db: observations, summaries of sessions, directives, in the tables of migrations 4
+  (2025) to 35 (2026) of github.com/thedotmack/claude-mem. A column that a release lacks is empty.
+- mem0: a JSON list of memories, or an object with it as `results` or `memories`, as `get_all()` and
+  `GET /v1/memories/` of docs.mem0.ai return it.
 """
 
 import json

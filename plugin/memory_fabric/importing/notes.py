@@ -1,17 +1,15 @@
 """Memories that other programs keep as Markdown: Claude Code, Codex, basic-memory.
 
-- Claude Code's auto memory: topic files beside MEMORY.md in `<config>/projects/<slug>/memory/`. A
-  topic file has a frontmatter with `name`, `description` and `type` (or `metadata.type`): user,
-  feedback, project, reference. Its body may state `**Why:**` and `**How to apply:**`. Older ones
-  are plain Markdown. MEMORY.md is their index; lines in it that point to no file are read, too.
-- Codex's memories: the folder `memories` in CODEX_HOME, or its MEMORY.md, as
-  codex-rs/core/src/memories and its templates describe them: MEMORY.md holds blocks, each with the
-  sessions that it comes from (`cwd=…, updated_at=…`) and bullets. raw_memories.md and
-  rollout_summaries/ are what it was made of, memory_summary.md is its index.
+- Claude Code: auto memory, topic files beside MEMORY.md in `<config>/projects/<slug>/memory/`, with
+  `name`, `description` and `type` (or `metadata.type`; user, feedback, project, reference) in the
+  frontmatter, and `**Why:**` and `**How to apply:**` in the body; older ones are plain Markdown. Of
+  MEMORY.md, their index, the lines that point to no file are read.
+- Codex's memories: the folder `memories` in CODEX_HOME, or its MEMORY.md, which holds blocks, each
+  with its sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories). The other
+  files are what it was made of, and its index.
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
   (context)`, as NOTE-FORMAT.md in github.com/basicmachines-co/basic-memory says. A note is an
-  entity; each observation is a record of it. Other text becomes one record for each paragraph or
-  bullet.
+  entity; each observation, and each other paragraph or bullet, is a record of it.
 """
 
 import os

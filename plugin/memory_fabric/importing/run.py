@@ -221,10 +221,8 @@ def _operations(
     for database, some in _chunks(memory, part.records, create=True):
         assert database is not None
         stamped = (r._replace(author=settings.author, origin=settings.origin) for r in some)
-        payloads = (
-            {"record": records.as_object(record), "past": True, "batch": batch}
-            for record in stamped
-        )
+        objects = map(records.as_object, stamped)
+        payloads = ({"record": value, "past": True, "batch": batch} for value in objects)
         yield database, [memory.operation("remember", p, by, database.kind) for p in payloads]
     if part.relations:
         database = memory.database("project" if memory.project else "user", create=True)

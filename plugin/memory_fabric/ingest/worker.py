@@ -232,7 +232,12 @@ def process_text(
     memory.batch, database.waits_for_last = claimed.id, True
     try:
         if "plan" not in progress:
-            progress = _plan(memory, claimed)
+            unread, ingest = Unread(), claimed.ingest
+            known = KnownNames(memory, "\n".join([*ingest.key_decisions, ingest.session_summary]))
+            planned = parts.records(claimed, known, unread)
+            unread.report(memory)
+            plan = [records.as_object(record) for record in planned]
+            progress = {"plan": plan, "step": 0, "records": []}
             if not note(progress):
                 return None
         turns = _keep_turns(memory, claimed)
@@ -247,15 +252,6 @@ def process_text(
     finally:
         memory.batch, database.waits_for_last = "", False
     return {"records": list(dict.fromkeys(progress["records"])), "turns": turns}
-
-
-def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
-    unread = Unread()
-    ingest = claimed.ingest
-    known_names = KnownNames(memory, "\n".join([*ingest.key_decisions, ingest.session_summary]))
-    planned = parts.records(claimed, known_names, unread)
-    unread.report(memory)
-    return {"plan": [records.as_object(record) for record in planned], "step": 0, "records": []}
 
 
 def _keep_turns(memory: Memory, claimed: Claimed) -> int:

@@ -62,13 +62,11 @@ def sync(
     if action == "git" and what != "status":
         environment.require_user("sync git", "where memories are sent")
     with environment.open_memory() as memory:
-        if action == "now":
-            return _now(memory, as_json)
-        if what in ("status", "leave"):
-            tied = [tie for tie in ties.joined_by(memory) if tie.via == GIT]
+        if what in ("status", "leave") or action == "now":
+            tied = [tie for tie in ties.joined_by(memory) if action == "now" or tie.via == GIT]
             if not tied:
                 raise NotFound("sync", NOT_TIED)
-            return (_leave if what == "leave" else _status)(memory, tied, as_json)
+            return {"": _now, "leave": _leave, "status": _status}[what](memory, tied, as_json)
         return _join(memory, what, space, words, as_json)
 
 
@@ -124,10 +122,7 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     )
 
 
-def _now(memory: Memory, as_json: bool) -> int:
-    tied = ties.joined_by(memory)
-    if not tied:
-        raise NotFound("sync", NOT_TIED)
+def _now(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     results = team_report.exchanged(memory, tied, quiet=as_json)
     told = team_report.outcome_lines(results)
     return team_report.answer(as_json, _as_json(results), *told, results=results)

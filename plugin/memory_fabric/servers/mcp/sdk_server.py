@@ -43,8 +43,7 @@ async def list_templates(_context: Context, _params: Any) -> types.ListResourceT
 
 
 async def called(
-    params: types.CallToolRequestParams,
-    answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]],
+    params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
     """Return the result of `tools/call` as a plain mapping; `answer` gives its outcome."""
     if params.arguments is None and "arguments" in params.model_fields_set:
