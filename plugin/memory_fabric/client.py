@@ -78,8 +78,8 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
     stated = environ.get(VARIABLE)
     if stated:
         return stated
-    for one, other, key in FIELDS:
-        if one in raw and other in raw:
+    for first, second, key in FIELDS:
+        if first in raw and second in raw:
             return key
     path = raw.get("transcript_path")
     if isinstance(path, str):

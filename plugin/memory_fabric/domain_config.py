@@ -61,10 +61,10 @@ def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
     return DomainConfig(agents, paths, frozenset(isolated), frozenset(isolated_agents))
 
 
-def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
-    if known.setdefault(key, domain) != domain:
+def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
+    if domains.setdefault(key, domain) != domain:
         complaints.append(
-            f"config.toml: {place}: {key!r} is in the domain {known[key]} already; "
+            f"config.toml: {place}: {key!r} is in the domain {domains[key]} already; "
             "this entry is ignored"
         )
 
@@ -82,9 +82,9 @@ def _tables(
         if isinstance(value, dict) and domain_name(key):
             tables.append((key, value))
             complaints += [
-                f"config.toml: {name}.{key}.{other} is unknown; known are {', '.join(known)}"
-                for other in value
-                if other not in known
+                f"config.toml: {name}.{key}.{unknown} is unknown; known are {', '.join(known)}"
+                for unknown in value
+                if unknown not in known
             ]
         else:
             complaints.append(f"config.toml: {name}.{key} must be a table with a name")

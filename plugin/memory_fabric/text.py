@@ -119,8 +119,8 @@ def terms(text: str) -> list[str]:
     for mark in ("'s", "’s"):
         if mark in whole:
             # At the end of words; a quotation may begin with the same letters.
-            head, *rest = whole.split(mark)
-            for part in rest:
+            head, *tails = whole.split(mark)
+            for part in tails:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
                 head += (" " if ends else mark) + part
             whole = head
@@ -291,10 +291,10 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
                 start = small.rfind(" ", 0, end) + 1
                 end = small.find(" ", end)
                 part = text[start:end] if end >= 0 else text[start:]
-                held = of_part.get(part)
-                if held is None:
-                    held = of_part[part] = read(part)
-                mask |= held
+                part_mask = of_part.get(part)
+                if part_mask is None:
+                    part_mask = of_part[part] = read(part)
+                mask |= part_mask
                 if end >= 0:
                     end = small.find(beginning, end)
         of_text[text] = mask

@@ -105,25 +105,25 @@ class Matrix:
 
     def _append(self, database: Database) -> int:
         """Append the rows after the last number that was read; return their number."""
-        found = database.rows(
+        new_rows = database.rows(
             "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq",
             (self._last, NAME),
         )
-        if not found:
+        if not new_rows:
             return 0
-        stored = np.frombuffer(b"".join(row[2] for row in found), dtype=np.int8)
+        stored = np.frombuffer(b"".join(row[2] for row in new_rows), dtype=np.int8)
         vectors = stored.reshape(-1, DIMENSIONS)
-        lengths = np.ones(len(found), dtype=np.float32)
-        for start in range(0, len(found), CHUNK):
+        lengths = np.ones(len(new_rows), dtype=np.float32)
+        for start in range(0, len(new_rows), CHUNK):
             some = slice(start, start + CHUNK)
             lengths[some] = np.linalg.norm(vectors[some].astype(np.float32), axis=1)
-        kinds = np.array([KINDS.index(row[0]) for row in found], dtype=np.int8)
-        rows = np.array([row[1] for row in found], dtype=np.int64)
+        kinds = np.array([KINDS.index(row[0]) for row in new_rows], dtype=np.int8)
+        rows = np.array([row[1] for row in new_rows], dtype=np.int64)
         self._vectors = np.concatenate([self._vectors, vectors])
         self._lengths = np.concatenate([self._lengths, np.maximum(lengths, 1e-9)])
         self._kinds = np.concatenate([self._kinds, kinds])
         self._rows = np.concatenate([self._rows, rows])
-        return len(found)
+        return len(new_rows)
 
 
 # The last digits depend on the machine; the order of an answer must not.

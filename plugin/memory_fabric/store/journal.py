@@ -97,9 +97,9 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the waiting operations, oldest first, and the numbers of invalid lines."""
-    read = [files.read_lines(path) for path in waiting_files(folder)]
-    waiting = [line for lines, _ in read for line in lines]
-    return waiting, [number for _, numbers in read for number in numbers]
+    read_files = [files.read_lines(path) for path in waiting_files(folder)]
+    waiting = [line for lines, _ in read_files for line in lines]
+    return waiting, [number for _, numbers in read_files for number in numbers]
 
 
 def waiting_files(folder: str) -> list[str]:
@@ -202,8 +202,8 @@ def without_words(line: Payload) -> Json:
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
-    kept = {QUOTATION} if evidence.get(RELEASED) or evidence.get(FOR_TEAM) else set()
-    withheld = WORDS - kept
+    remaining = {QUOTATION} if evidence.get(RELEASED) or evidence.get(FOR_TEAM) else set()
+    withheld = WORDS - remaining
     return {**line, "evidence": {k: v for k, v in evidence.items() if k not in withheld}}
 
 

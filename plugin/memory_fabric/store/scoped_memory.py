@@ -90,8 +90,8 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
     if own is not None:
         return own
     if isinstance(memory, ScopedMemory):
-        shown = set(domains if memory.domains is None else memory.domains)
-        domains = [name for name in domains if name in shown - {*memory.hidden}]
+        visible = set(domains if memory.domains is None else memory.domains)
+        domains = [name for name in domains if name in visible - {*memory.hidden}]
     return _scoped(memory.whole, domains, hidden=False)
 
 
@@ -200,8 +200,8 @@ class ScopedMemory(Memory):
             by = by._replace(domain=domains[0])
         if kind == "add_observations":
             names = [item["entityName"] for item in payload["observations"]]
-            shown = self._shown(names)
-            unseen = next((name for name in names if name not in shown), None)
+            visible_names = self._shown(names)
+            unseen = next((name for name in names if name not in visible_names), None)
             if unseen is not None and not self.unavailable:
                 raise NotFound(unseen, f"Entity with name {unseen} not found")
         record = payload.get("record")

@@ -70,7 +70,7 @@ def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = Fal
         if problem:
             raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
-        return [apply_within(connection, one, is_new=are_new) for one in changes]
+        return [apply_within(connection, change, is_new=are_new) for change in changes]
 
 
 def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = False) -> Json:

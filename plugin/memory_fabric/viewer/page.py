@@ -80,7 +80,7 @@ def content_security_policy(live: bool) -> str:
     The server sends it as a header, and adds frame-ancestors there, which a page cannot say.
     """
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
-    injected = (json.loads(f'"{found[1]}"') for found in INJECTED.finditer(_asset(LIBRARY)))
+    injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))
     return "; ".join(
         (
@@ -173,8 +173,8 @@ def _label(text: str, max_chars: int) -> str:
     """Return the text on one line and escaped, without invisible characters. If all characters are
     invisible, return their code points.
     """
-    seen = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
-    text_shown = " ".join(seen.split())
+    visible = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
+    text_shown = " ".join(visible.split())
     if not text_shown:
         text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
     text = cut(text_shown, max_chars)

@@ -138,15 +138,15 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
     # Entities by their names, and by other names that no entity bears itself.
-    known = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
-    known |= {entity["name"]: number for number, entity in enumerate(entities)}
-    records = [] if only_graph else _records(memory, databases, known, numbers, now)
-    steps = [] if only_graph else _changes(memory, known, {record["id"] for record in records})
+    named = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
+    named |= {entity["name"]: number for number, entity in enumerate(entities)}
+    records = [] if only_graph else _records(memory, databases, named, numbers, now)
+    steps = [] if only_graph else _changes(memory, named, {record["id"] for record in records})
     remarks = sum(len(entity["observations"]) for entity in entities)
-    here = (len(entities) + twice, remarks, len(relations) + repeated, len(records), len(steps))
+    sums = (len(entities) + twice, remarks, len(relations) + repeated, len(records), len(steps))
     left_out = {
         what: max(0, sum(column) - count)
-        for what, count, *column in zip(SIZES, here, *counted, strict=True)
+        for what, count, *column in zip(SIZES, sums, *counted, strict=True)
     }
     parts = {"entities": entities, "relations": relations, "records": records, "changes": steps}
     return {**parts, "left_out": left_out}
@@ -322,7 +322,7 @@ def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int
 
 def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
     """Return the newest relations between these entities, oldest first; count those in both."""
-    found: dict[tuple[int, int, str], Json] = {}
+    by_key: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:
         for source, target, kind, *fields in db.rows(
@@ -332,22 +332,22 @@ def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tup
             if ends[0] is None or ends[1] is None:
                 continue
             key = (ends[0], ends[1], kind)
-            repeated += key in found
-            found.setdefault(key, dict(zip(RELATION_FIELDS, (*key, *fields), strict=True)))
-    relations = sorted(found.values(), key=lambda relation: relation["at"])
+            repeated += key in by_key
+            by_key.setdefault(key, dict(zip(RELATION_FIELDS, (*key, *fields), strict=True)))
+    relations = sorted(by_key.values(), key=lambda relation: relation["at"])
     return relations[-MAX_RELATIONS:], repeated
 
 
 def _records(
     memory: Memory,
     databases: Sequence[Database],
-    known: Mapping[str, int],
+    named: Mapping[str, int],
     numbers: Mapping[Key, int],
     now: str,
 ) -> list[Json]:
     """Return the records with their entities: named in them, or with an observation of them."""
     records = memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
-    about = {record.id: _known(known, (e.name for e in record.entities)) for record in records}
+    about = {record.id: _known(named, (e.name for e in record.entities)) for record in records}
     for db in databases:
         for record_id, entity in db.rows(
             "SELECT DISTINCT c.record, o.entity FROM claims AS c "
@@ -356,7 +356,7 @@ def _records(
             number = numbers.get((db.kind, entity))
             if number is not None and record_id in about:
                 about[record_id][number] = None
-    changed, shown = file_states.all_changed(memory), []
+    changed, listed = file_states.all_changed(memory), []
     for record in records:
         age = age_of(record.type, record.created_at, now)
         computed = {
@@ -368,15 +368,15 @@ def _records(
             "entities": list(about[record.id]),
         }
         fields = _with_fields(record, RECORD_FIELDS, computed)
-        shown.append(fields | {"changed_files": changed.get(record.id, {})})
-    return shown
+        listed.append(fields | {"changed_files": changed.get(record.id, {})})
+    return listed
 
 
-def _known(known: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
-    return dict.fromkeys(known[name] for name in names if name in known)
+def _known(named: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
+    return dict.fromkeys(named[name] for name in names if name in named)
 
 
-def _changes(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> list[Json]:
+def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> list[Json]:
     """Return the changes as phrases, with the entities and records that they affect."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
@@ -392,7 +392,7 @@ def _changes(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> 
             "by": who(change.by),
             "what": changes.summary(change, partial(find, change)),
             "undone": change.undone,
-            "entities": list(_known(known, changes.entity_names(change)))[:MAX_TOUCHED],
+            "entities": list(_known(named, changes.entity_names(change)))[:MAX_TOUCHED],
             "records": [id_ for id_ in changes.record_ids(change) if id_ in record_ids][
                 :MAX_TOUCHED
             ],

@@ -31,10 +31,10 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
     """Save a prompt; of a very long session only the newest MAX_KEPT prompts are kept."""
     with db.transaction(durable=False) as c:
         # An interrupted event is answered a second time.
-        known = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
+        existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         c.execute(
             "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
-            f"WHERE NOT EXISTS ({known})",
+            f"WHERE NOT EXISTS ({existing})",
             (session, now, cut(text, MAX_PROMPT_CHARS), origin),
         )
         c.execute(

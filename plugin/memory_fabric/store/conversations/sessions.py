@@ -142,8 +142,8 @@ def state_of(
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
     """Return those of these names that were ever shown to this agent of a session."""
-    told = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
-    rows = db.rows(f"SELECT memory FROM injections WHERE {told}", (session, agent, *names))
+    condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
+    rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
 
 
@@ -326,8 +326,8 @@ def expire(db: Database, before: str) -> None:
         c.execute("DELETE FROM told WHERE created_at < ?", (before,))
         for table in ("injections", "tasks", "prompts"):
             c.execute(f"DELETE FROM {table} WHERE session IN ({old})", (before,))
-        gone = [(id_, before) for id_ in old_ids]
-        c.executemany("DELETE FROM sessions WHERE id = ? AND seen_at < ?", gone)
+        expired = [(id_, before) for id_ in old_ids]
+        c.executemany("DELETE FROM sessions WHERE id = ? AND seen_at < ?", expired)
         c.execute("UPDATE sessions SET block = '', checkpoint = '' WHERE seen_at < ?", (before,))
 
 

@@ -167,14 +167,14 @@ def _removed_since(
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
         return frozenset()
-    held: set[str] = set()
+    present: set[str] = set()
     for some in _chunks([item for item in stated if isinstance(item, Entity)]):
-        known = _by_name(db, some)
-        held |= parts_of(known.values())
-        held |= {of_entity(e.name, e.type) for e in some if e.name in known}
+        stored = _by_name(db, some)
+        present |= parts_of(stored.values())
+        present |= {of_entity(e.name, e.type) for e in some if e.name in stored}
     relations = (r for r in stated if isinstance(r, Relation))
-    held |= parts_of(r for r in relations if graph.stated_at(db, r))
-    return frozenset(on_both_sides - held)
+    present |= parts_of(r for r in relations if graph.stated_at(db, r))
+    return frozenset(on_both_sides - present)
 
 
 def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:

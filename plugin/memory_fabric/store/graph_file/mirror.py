@@ -273,20 +273,22 @@ class Mirror:
                 return
         raise OSError("others change it all the time")
 
-    def _read(self, memory: BaseMemory, db: Database, state: State | None, seen: Signature) -> None:
-        digest = agreed.digest_of(line for _, line in self._lines()) if seen else ""
+    def _read(
+        self, memory: BaseMemory, db: Database, state: State | None, stamp: Signature
+    ) -> None:
+        digest = agreed.digest_of(line for _, line in self._lines()) if stamp else ""
         after = state or NOTHING
         if state is None or digest != state.digest:
-            if state is not None and self._mended(state, seen):
+            if state is not None and self._mended(state, stamp):
                 return  # it is read again
             ours = agreed.interrupted(db, self.home, state, digest) if state else None
-            after = ours or self._merge(memory, db, state, digest, seen)
+            after = ours or self._merge(memory, db, state, digest, stamp)
             self.behind = self.behind or after.owed
-        agreed.agree(db, self.home, after._replace(signature=seen, digest=digest))
+        agreed.agree(db, self.home, after._replace(signature=stamp, digest=digest))
         self._saved = False
 
     def _merge(
-        self, memory: BaseMemory, db: Database, state: State | None, digest: str, seen: Signature
+        self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
         """Apply changes of others; return the state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
@@ -314,15 +316,15 @@ class Mirror:
         # The ends of a relation may have no lines of their own.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
-        ours = merge_external.load(db).unknown_at(seen[1] / 1e9 if seen else time.time())
+        ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
         clear = partial(agreed.clear, db)
         differs = merge_external.merge_changes(db, apply, before, now, clear, ours)
         if bad:
             aside = os.path.join(self.home, exchange.SET_ASIDE)
             exchange.set_aside(aside, self.path, bad)
-            named = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
+            listed = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
             more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
-            self._report(f"{self.path}: set aside in {aside}: {named}{more}")
+            self._report(f"{self.path}: set aside in {aside}: {listed}{more}")
         after = state or NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
@@ -330,18 +332,18 @@ class Mirror:
         # every line follows from the operations.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
-    def _mended(self, state: State, seen: Signature) -> bool:
+    def _mended(self, state: State, stamp: Signature) -> bool:
         """Complete lines that a killed process began to append; True if there were any."""
         pending = agreed.pending(self.home, state)
         size = state.signature[0] if state.signature else -1
-        if pending is None or seen is None or not 0 <= size < seen[0]:
+        if pending is None or stamp is None or not 0 <= size < stamp[0]:
             return False
         content = agreed.read(self.path)
         lacking = agreed.missing(content, size, pending[1])
         before = agreed.digest_of(line for _, line in exchange.lines_in(content[:size]))
         if not lacking or before != state.digest:
             return False
-        return agreed.append(self.path, seen, lacking) is not None
+        return agreed.append(self.path, stamp, lacking) is not None
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
         """Return the file's lines by their digests, and unreadable lines that are new."""
@@ -388,12 +390,12 @@ def _reason_of(error: OSError) -> str:
 
 
 def _rendered(
-    held: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
+    stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
     """Return the new file's lines, and their digests: entities and relations in the database's
     order, lines of another kind (`present`) in front if they were there, else at the end.
     """
-    plain = exchange.graph_lines(held)
+    plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}
     front: list[bytes] = []
     back: list[bytes] = []

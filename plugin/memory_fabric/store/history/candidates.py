@@ -107,8 +107,8 @@ def _demote(
         matches = records.find(database.connection, where, values)
     except sqlite3.Error:
         return 0  # a damaged database is reported and rebuilt elsewhere
-    for record, seen in matches:
+    for record, seen_in in matches:
         lowered = {**records.as_object(record), **change}
-        payload = {"record": lowered, "seen_in": seen, "batch": batch}
+        payload = {"record": lowered, "seen_in": seen_in, "batch": batch}
         memory.write("put_record", payload, Provenance("cli", trust="user"), store=database.kind)
     return len(matches)

@@ -117,13 +117,13 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     changes = [c for c in of_batch(memory, batch) if not c.undone]
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
-    known = {c.id for c in changes}
+    listed_ids = {c.id for c in changes}
     for id_ in [id_ for c in changes for id_ in _said_better(c)]:
         where = "kind IN ('remember', 'put_record') AND instr(payload || inverse, ?) > 0"
         for c in read_all(memory, where, (id_,)):
             stored = (c.payload["record"], *former_records(c.inverse))
             is_about = any(record.get("id") == id_ for record in stored)
-            changes += [c] if is_about and not c.undone and c.id not in known else []
+            changes += [c] if is_about and not c.undone and c.id not in listed_ids else []
     return changes or [change]
 
 
@@ -164,8 +164,8 @@ def summary(change: Change, find: Callable[[str], Change | None]) -> str:
         change, undos = target, undos + 1
     kind = kinds.KINDS.get(change.kind)
     text = kind.describe(change.payload, change.inverse) if kind else change.kind
-    done = ("redid: ", "undid: ")[undos % 2] if undos else ""
-    return cut(one_line(done + text), MAX_PHRASE_CHARS)
+    prefix = ("redid: ", "undid: ")[undos % 2] if undos else ""
+    return cut(one_line(prefix + text), MAX_PHRASE_CHARS)
 
 
 def who(by: Payload) -> str:

@@ -110,16 +110,16 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
     return _linked(db, item)._replace(text=text[0] if text else "")
 
 
-def reread(db: Database, shown: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
+def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
     """Return each memory as it is now, without text; None if it is gone, closed or pinned."""
-    numbers = {kind: json.dumps([a.row for a in shown if a.kind == kind]) for kind in KINDS}
+    numbers = {kind: json.dumps([a.row for a in memories if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"
     entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))
     query = f"{_RECORDS} WHERE {_PRUNABLE} AND seq {of_shown}"
     current = [_linked(db, _entity(db.kind, row)) for row in entities]
     current += [_record(db.kind, row) for row in db.rows(query, (now, numbers[RECORD]))]
     by_row = {(item.kind, item.row): item for item in current}
-    return [by_row.get((a.kind, a.row)) for a in shown]
+    return [by_row.get((a.kind, a.row)) for a in memories]
 
 
 def _linked(db: Database, item: AgedMemory) -> AgedMemory:
@@ -136,5 +136,5 @@ def _record(store: str, row: Sequence[Any]) -> AgedMemory:
 
 
 def _entity(store: str, row: Sequence[Any]) -> AgedMemory:
-    number, name, kind, last, newest, said = row
-    return AgedMemory(ENTITY, store, number, name, kind, last, newest=newest, observations=said)
+    number, name, kind, last, newest, count = row
+    return AgedMemory(ENTITY, store, number, name, kind, last, newest=newest, observations=count)

@@ -103,8 +103,8 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
 
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
     databases = memory.databases()
-    meant = ((db, graph.entities_by_key(db, [name]).values()) for db in databases)
-    alike = ((db, entity.name) for db, entities in meant for entity in entities)
+    by_key = ((db, graph.entities_by_key(db, [name]).values()) for db in databases)
+    alike = ((db, entity.name) for db, entities in by_key for entity in entities)
     for database, called in (*((db, name) for db in databases), *alike):
         if part := _part(database, called):
             return part, database

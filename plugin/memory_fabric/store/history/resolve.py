@@ -40,9 +40,9 @@ def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
     """Return the record of an id or its end, its sessions and store. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
-        (record, seen, database.kind)
+        (record, seen_in, database.kind)
         for database in memory.databases()
-        for record, seen in records.find(database.connection, "id LIKE ?", ("%" + ending,))
+        for record, seen_in in records.find(database.connection, "id LIKE ?", ("%" + ending,))
     ]
     if len(ending) < MIN_ID_CHARS or not matches:
         raise no_such_id(text)
@@ -131,10 +131,10 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
     """Pin the record for every session's start, or unpin it. Raises NotFound, StoreUnavailable."""
-    record, seen, store = record_by_id(memory, name)
+    record, seen_in, store = record_by_id(memory, name)
     pinned = record._replace(pinned=not off)
     if pinned != record:
-        payload = {"record": records.as_object(pinned), "seen_in": seen}
+        payload = {"record": records.as_object(pinned), "seen_in": seen_in}
         memory.write("put_record", payload, by, store=store)
     return pinned
 

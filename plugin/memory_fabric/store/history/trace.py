@@ -102,9 +102,9 @@ def as_json(described: DescribedChange) -> Json:
     """Return a change as JSON, redacted by the current rules."""
     change = described.change
     by = {k: v for k, v in change.by.items() if v and k != "at"}
-    shown: dict[str, Any] = {"id": change.id, "kind": change.kind, "at": change.at, "by": by}
-    shown |= {"store": change.store, "what": described.what, "undone": change.undone}
-    return shown | {"payload": redact.redacted_object(change.payload)}
+    fields: dict[str, Any] = {"id": change.id, "kind": change.kind, "at": change.at, "by": by}
+    fields |= {"store": change.store, "what": described.what, "undone": change.undone}
+    return fields | {"payload": redact.redacted_object(change.payload)}
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
@@ -117,18 +117,18 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
     """Return the origin and injections of a record (by id) or entity. Raises NotFound."""
     if resolve.means_id(memory, name):
         try:
-            record, seen, store = resolve.record_by_id(memory, name)
+            record, seen_in, store = resolve.record_by_id(memory, name)
         except NotFound:
             return _forgotten_record(memory, name)
         tiers = tuple(resolve.tiers_holding(memory, record.id))
-        return RecordTrace(record, tuple(seen), store, tiers, _of_record(memory, record.id))
+        return RecordTrace(record, tuple(seen_in), store, tiers, _of_record(memory, record.id))
     exact = resolve.entities_meant(memory, name)
     spellings = sorted(resolve.names_of(memory, name))
     for database in memory.databases():
-        called = [other for store, other in exact if store == database.kind] or spellings
-        for meant in called:
-            if row := database.row("SELECT id, type FROM entities WHERE name = ?", (meant,)):
-                return _entity(memory, database, meant, *row)
+        called = [exact_name for store, exact_name in exact if store == database.kind] or spellings
+        for spelling in called:
+            if row := database.row("SELECT id, type FROM entities WHERE name = ?", (spelling,)):
+                return _entity(memory, database, spelling, *row)
     return _deleted_entity(memory, name)
 
 
@@ -205,9 +205,9 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
         for step in change.inverse if not change.undone else ():
             stored = step["payload"].get("record") if step["kind"] == "put_record" else None
             if stored and str(stored.get("id", "")).endswith(resolve.id_part(text)):
-                record, seen = records.from_object(stored), tuple(step["payload"]["seen_in"])
+                record, seen_in = records.from_object(stored), tuple(step["payload"]["seen_in"])
                 injections, deletion = _of_record(memory, record.id), described(memory, change)
-                return RecordTrace(record, seen, change.store, (), injections, deletion)
+                return RecordTrace(record, seen_in, change.store, (), injections, deletion)
     raise resolve.no_such_id(text)
 
 

@@ -200,8 +200,8 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
             cause = line.partition(": ")[2] or line
             texts.append(without_secrets(cut(f"{MEANINGS[kind]} ({cause})", MAX_NOTICE_CHARS)))
     text = " · ".join(texts)
-    said = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
-    return " · ".join(part for part in (said, late) if part)
+    notice = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
+    return " · ".join(part for part in (notice, late) if part)
 
 
 def _kind_of(failure: str) -> str:

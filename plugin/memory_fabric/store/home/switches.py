@@ -95,7 +95,7 @@ def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
     """Return the times (from, until; ISO 8601) in which notes were off, here or everywhere."""
     switches = files.read_json(os.path.join(home, SWITCHES))
     own = [switches.get(place) for place in (EVERYWHERE, project_id)]
-    spans = [span for one in own if isinstance(one, dict) for span in one.get(OFF_TIMES, ())]
+    spans = [span for table in own if isinstance(table, dict) for span in table.get(OFF_TIMES, ())]
     return [(str(since), str(until)) for since, until in spans]
 
 

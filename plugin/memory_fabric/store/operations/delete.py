@@ -111,13 +111,13 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if only is not None and any(record.domain not in only for record, _ in stored):
             continue
         count += len(stored)
-        for record, seen in stored:
+        for record, seen_in in stored:
             links += remember.reopen(c, record)
             lifted = remember.remove_from_graph(c, record)
             touched += remember.names_of(record)
             touched += [end for table in lifted for end in restore.ends_in(table, lifted[table])]
             if record.scope != "local":
-                undo.append(remember.put_op(record, seen, lifted))
+                undo.append(remember.put_op(record, seen_in, lifted))
         c.execute("DELETE FROM records WHERE id = ?", (id_,))
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0

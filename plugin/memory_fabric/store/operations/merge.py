@@ -82,17 +82,17 @@ def _existing(c: Connection, name: str) -> int:
     return id_
 
 
-def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
-    if not other.strip():
+def _refusal(c: Connection, entity: int, name: str) -> BadInput | None:
+    if not name.strip():
         return BadInput("alias", "An alias is empty.", remedy="Give a name.")
-    values = (name_key(other), entity)
+    values = (name_key(name), entity)
     if owner := rows.entities(c, "e.key = ? AND e.id <> ?", values):
-        problem = f"{other!r} is the name of the entity {owner[0]['name']!r}."
+        problem = f"{name!r} is the name of the entity {owner[0]['name']!r}."
         remedy = "Use memory-fabric merge to make one entity of both."
         return BadInput("alias", problem, remedy=remedy)
     of_alias = "e.id IN (SELECT entity FROM aliases WHERE key = ?) AND e.id <> ?"
     if owner := rows.entities(c, of_alias, values):
-        problem = f"{other!r} already means the entity {owner[0]['name']!r}."
+        problem = f"{name!r} already means the entity {owner[0]['name']!r}."
         remedy = "Remove it there first, with memory-fabric alias --remove."
         return BadInput("alias", problem, remedy=remedy)
     return None

@@ -144,19 +144,19 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
-    left = [one.id for one in plan.left] if plan.action == "link" else []
+    left = [project.id for project in plan.left] if plan.action == "link" else []
     last_seqs = {id_: _last_operation(_database(home, id_)) for id_ in left}
     for id_ in left:
         count += copy_into(new, _database(home, id_), _batch(id_), by, progress)
     with registry_file.registry_lock(home):
-        registry, found = _registry_and_identity(memory)
+        registry, place = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
             problem = "Another process changed the links meanwhile."
             raise BadInput("project", problem, remedy="Try again.")
-        changed = _undone(registry, plan) if plan.undoes else _linked(registry, plan, _own(found))
+        changed = _undone(registry, plan) if plan.undoes else _linked(registry, plan, _own(place))
         owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
         names = {id_: "" for id_ in owners if id_}
-        names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
+        names |= {project.id: project.name for project in (*plan.left, plan.old, plan.new)}
         registry_file.write_registry(home, changed, names)
     launch_marks.forget_places(home)
     for id_ in left:  # records that a session has added meanwhile
@@ -185,7 +185,7 @@ def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
         "old": plan.old.id,
         "keys": dict(plan.before),
         "settled": [key for key in moved if key in registry.settled],
-        "left": [one.id for one in plan.left] if plan.action == "link" else [],
+        "left": [project.id for project in plan.left] if plan.action == "link" else [],
     }
     asked_keys = [key for key in moved if key in registry.asked]
     last |= {"asked": asked_keys} if asked_keys else {}
@@ -229,9 +229,9 @@ def _plan(
     return Plan(action, former, later, before, tuple(others))
 
 
-def _own(found: Identity) -> list[str]:
+def _own(place: Identity) -> list[str]:
     """Return the keys that belong to this folder and its linked worktrees alone."""
-    return [*found.own, found.place] if found.place else [*found.own]
+    return [*place.own, place.place] if place.place else [*place.own]
 
 
 def _registry_and_identity(memory: Memory) -> tuple[Registry, Identity]:
@@ -285,8 +285,8 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
         counts = None, None
     stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
     size = sum(files.size_of(path + ending) for ending in ("", "-wal"))
-    asked = any(key in registry.asked for key in keys)
-    return KnownProject(id_, stated, folders, keys, *counts, size, asked)
+    is_asked = any(key in registry.asked for key in keys)
+    return KnownProject(id_, stated, folders, keys, *counts, size, is_asked)
 
 
 def _memory_of(memory: Memory, id_: str) -> Memory:
@@ -350,8 +350,8 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     copied = {record.id for record, _ in stored}
     for table, every in zip(rows.nothing(), whole, strict=True):
         # An entity has no records of its own that state it.
-        rest = (row for row in every if row["record"] not in copied)
-        some = [row for row in rest if copied.isdisjoint(row.get("claims") or ())]
+        unclaimed = (row for row in every if row["record"] not in copied)
+        some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
             part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
             yield "restore", dict(part)
@@ -359,6 +359,6 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "ingest", {"id": id_, "ingest": json.loads(body)}
 
 
-def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _plain(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows without their numbers, which mean other rows elsewhere."""
-    return [{**row, "id": None} for row in found]
+    return [{**row, "id": None} for row in listed]

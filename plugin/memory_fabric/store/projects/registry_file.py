@@ -132,53 +132,53 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
     return registry.keys[deciding[0]] if deciding else ""
 
 
-def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
+def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
     """Return the ids of other projects that a folder's keys belong to, unless that was settled."""
-    id_ = place_owner(registry, found)
-    is_asked = any(key in registry.asked for key in found.own)
-    if not is_asked and any(key in registry.settled for key in found.keys):
+    id_ = place_owner(registry, folder)
+    is_asked = any(key in registry.asked for key in folder.own)
+    if not is_asked and any(key in registry.settled for key in folder.keys):
         return ()
-    owners = [registry.keys.get(key, "") for key in (*found.keys, found.pointer)]
+    owners = [registry.keys.get(key, "") for key in (*folder.keys, folder.pointer)]
     return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
 
 
-def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, str]:
+def first_claimed(home: str, registry: Registry, folder: Identity) -> tuple[str, str]:
     """Return id and name of the first other project that a folder claims; '' if there is none."""
-    for id_ in claimed(registry, found):
+    for id_ in claimed(registry, folder):
         return id_, str(read_card(home, id_).get("name") or id_)
     return "", ""
 
 
-def place_owner(registry: Registry, found: Identity) -> str:
+def place_owner(registry: Registry, folder: Identity) -> str:
     """Return the project of a known folder; '' for a new folder, regardless of its claims."""
     keys = registry.keys
-    if owner := owner_of(registry, found.own):
+    if owner := owner_of(registry, folder.own):
         return owner
-    pointed_key = found.pointer or (found.claims[-1] if found.claims else "")
-    if found.place and keys.get(found.place) == keys.get(pointed_key, "none"):
-        return keys[found.place]  # a worktree that its repository no longer lists
-    return next((keys[key] for key in found.also if key in keys), "")
+    pointed_key = folder.pointer or (folder.claims[-1] if folder.claims else "")
+    if folder.place and keys.get(folder.place) == keys.get(pointed_key, "none"):
+        return keys[folder.place]  # a worktree that its repository no longer lists
+    return next((keys[key] for key in folder.also if key in keys), "")
 
 
-def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
+def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
     """Return the registry with this folder added; the same object if nothing is new."""
-    id_ = place_owner(known, found)
+    id_ = place_owner(registry, folder)
     if not id_:
-        known, id_ = _assigned(home, known, found, trust)
-    new = {key: id_ for key in found.keys if key not in known.keys}
-    if found.place and found.own[-1].startswith("git:"):
-        new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
-    return known._replace(keys={**known.keys, **new}) if new else known
+        registry, id_ = _assigned(home, registry, folder, trust)
+    new = {key: id_ for key in folder.keys if key not in registry.keys}
+    if folder.place and folder.own[-1].startswith("git:"):
+        new |= {folder.place: id_} if registry.keys.get(folder.place) != id_ else {}
+    return registry._replace(keys={**registry.keys, **new}) if new else registry
 
 
-def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
+def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
     """Write the changed registry, and leave a notice if the user must know. Raises OSError."""
-    before = known.keys
+    before = former.keys
     changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
     names = dict.fromkeys(sorted(filter(None, changed)), "")
-    names[place_owner(now, found)] = found.name
-    if known.state != SOUND:
-        _set_aside(home, os.path.join(home, REGISTRY), known)
+    names[place_owner(now, folder)] = folder.name
+    if former.state != SOUND:
+        _set_aside(home, os.path.join(home, REGISTRY), former)
         cards = read_cards(home)
         for id_ in {*now.keys.values()} - {*names}:
             keys = {key for key, owner in now.keys.items() if owner == id_}
@@ -189,17 +189,17 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
-    missing = [key for key in known.keys if key not in now.keys]
+    missing = [key for key in former.keys if key not in now.keys]
     text = ""
-    if {*now.asked} - {*known.asked}:
-        text = question(now, found, first_claimed(home, now, found))
+    if {*now.asked} - {*former.asked}:
+        text = question(now, folder, first_claimed(home, now, folder))
     elif missing:
         moved_from = folder_in(missing[0])
         text = f"This folder was {moved_from}: it is still that project, with its memory."
     if text:
         from memory_fabric.store.home import log  # only needed with a notice
 
-        log.add(home, text, place=place_owner(now, found))
+        log.add(home, text, place=place_owner(now, folder))
 
 
 def project_ids(home: str) -> list[str]:
@@ -222,20 +222,20 @@ def _read(cards: Cards) -> Registry:
     return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked_keys)))
 
 
-def missing_keys(cards: Cards, known: Registry) -> list[str]:
+def missing_keys(cards: Cards, registry: Registry) -> list[str]:
     """Return keys on cards that the registry lacks or gives to another project."""
-    return [key for key, id_ in _read(cards).keys.items() if known.keys.get(key) != id_]
+    return [key for key, id_ in _read(cards).keys.items() if registry.keys.get(key) != id_]
 
 
-def _set_aside(home: str, path: str, known: Registry) -> None:
-    count = len({*known.keys.values()})
-    again = f"it was rebuilt from the cards of {count} projects"
-    if known.state == DAMAGED and files.is_own_file(path):
+def _set_aside(home: str, path: str, registry: Registry) -> None:
+    count = len({*registry.keys.values()})
+    rebuilt = f"it was rebuilt from the cards of {count} projects"
+    if registry.state == DAMAGED and files.is_own_file(path):
         aside = f"{path}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
         os.replace(path, aside)
-        text = f"{path} was damaged; {again}, and the damaged file was kept as {aside}."
-    elif known.state in (DAMAGED, LOST) and known.keys:
-        text = f"{path} was {known.state}; {again}."
+        text = f"{path} was damaged; {rebuilt}, and the damaged file was kept as {aside}."
+    elif registry.state in (DAMAGED, LOST) and registry.keys:
+        text = f"{path} was {registry.state}; {rebuilt}."
     else:
         return
     from memory_fabric.store.home import log  # only needed with a notice
@@ -243,47 +243,47 @@ def _set_aside(home: str, path: str, known: Registry) -> None:
     log.add(home, text)
 
 
-def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tuple[Registry, str]:
     """Return the registry and the id of the project that a new folder joins or begins."""
-    back = _moved(home, known, found)
+    back = _moved(home, former, folder)
     if back:
         return back
-    owners = [known.keys[key] for key in (*found.claims, found.pointer) if key in known.keys]
+    owners = [former.keys[key] for key in (*folder.claims, folder.pointer) if key in former.keys]
     roots = [os.path.join(os.path.realpath(root), "") for root in trust.roots]
-    if owners and (trust.everywhere or found.root.startswith(tuple(roots))):
-        return known, owners[0]
-    ids = {*known.keys.values()}
+    if owners and (trust.everywhere or folder.root.startswith(tuple(roots))):
+        return former, owners[0]
+    ids = {*former.keys.values()}
     if not owners:
-        return known, new_id(found.keys[0], found.name, ids)
+        return former, new_id(folder.keys[0], folder.name, ids)
     # Settled, so that releases that trusted claims leave the folder alone, too.
-    settled = tuple(sorted({*known.settled, *found.own}))
-    asked_keys = tuple(sorted({*known.asked, found.own[0]}))
-    id_ = new_id(found.own[0], found.name, ids)
-    return known._replace(settled=settled, asked=asked_keys), id_
+    settled = tuple(sorted({*former.settled, *folder.own}))
+    asked_keys = tuple(sorted({*former.asked, folder.own[0]}))
+    id_ = new_id(folder.own[0], folder.name, ids)
+    return former._replace(settled=settled, asked=asked_keys), id_
 
 
-def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
+def question(registry: Registry, folder: Identity, other: tuple[str, str]) -> str:
     """Return the question about a folder that claims the project (id, name); '' if none."""
     other_id, name = other
     if not other_id:
         return ""
-    claims = (*found.claims, found.pointer)
-    key = next((k for k in claims if known.keys.get(k) == other_id), other_id)
+    claims = (*folder.claims, folder.pointer)
+    key = next((k for k in claims if registry.keys.get(k) == other_id), other_id)
     kind, _, stated = key.partition(":")
     says = "states the remote" if kind == "remote" else "points at the repository"
     return (
-        f"{found.root} {says} {stated} of the project {name}, which proves nothing: it has a "
+        f"{folder.root} {says} {stated} of the project {name}, which proves nothing: it has a "
         f"memory of its own. If both are one, type /memory-fabric:project link {other_id} (or "
         f"run memory-fabric project link {other_id} in a terminal); project undo takes it back."
     )
 
 
-def new_id(key: str, name: str, taken: Collection[str]) -> str:
+def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
     """Return a readable id from the name and a checksum of the key; the same for the same key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
     ids = (f"{slug}-{checksum(f'{key}{salt or str()}'):08x}" for salt in count())
-    return next(id_ for id_ in ids if id_ not in taken)
+    return next(id_ for id_ in ids if id_ not in used_ids)
 
 
 def folder_in(key: str) -> str:
@@ -299,29 +299,30 @@ def folders_in(keys: Iterable[str]) -> list[str]:
     return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
-def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
+def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
     """Return the registry with the new path of a moved folder, and its project; None if no move is
     proved: by own lines signed for this inode, which no copy has, and for a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 
-    head = own_lines.header(home, os.path.join(found.root, LOCAL_FOLDER))
-    if head is None or head.project not in known.keys.values():
+    head = own_lines.header(home, os.path.join(folder.root, LOCAL_FOLDER))
+    if head is None or head.project not in former.keys.values():
         return None
-    is_elsewhere = head.root != found.root and os.path.lexists(head.root)
-    if is_elsewhere or head.inode != own_lines.inode_of(found.root):
+    is_elsewhere = head.root != folder.root and os.path.lexists(head.root)
+    if is_elsewhere or head.inode != own_lines.inode_of(folder.root):
         return None
     names, below = {}, head.root + os.sep
-    for key in [key for key, owner in known.keys.items() if owner == head.project]:
+    for key in [key for key, owner in former.keys.items() if owner == head.project]:
         kind, _, path = key.partition(":")
         if kind != "remote" and f"{path}{os.sep}".startswith(below):
-            names[key] = f"{kind}:{found.root}{path[len(head.root) :]}"
+            names[key] = f"{kind}:{folder.root}{path[len(head.root) :]}"
     settled, asked = (
-        tuple(sorted(names.get(key, key) for key in keys)) for keys in (known.settled, known.asked)
+        tuple(sorted(names.get(key, key) for key in keys))
+        for keys in (former.settled, former.asked)
     )
-    keys = {names.get(key, key): owner for key, owner in known.keys.items()}
-    undo = _with_names(known.undo, names)
-    return known._replace(keys=keys, settled=settled, asked=asked, undo=undo), head.project
+    keys = {names.get(key, key): owner for key, owner in former.keys.items()}
+    undo = _with_names(former.undo, names)
+    return former._replace(keys=keys, settled=settled, asked=asked, undo=undo), head.project
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:

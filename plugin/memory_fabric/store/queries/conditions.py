@@ -151,8 +151,8 @@ def marks(values: Sequence[object]) -> str:
 
 
 def _said_by(where: Condition, filters: Filters, table: str) -> Condition:
-    said = where.among(f"{table}.agent", filters.agents)
-    return said.among(f"{table}.session", filters.sessions)
+    condition = where.among(f"{table}.agent", filters.agents)
+    return condition.among(f"{table}.session", filters.sessions)
 
 
 def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> Condition:
@@ -292,11 +292,11 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
     return max(counted, int(sampled) * rows // SAMPLED_ROWS)
 
 
-def _most(db: Database, index: str, known: Sequence[Counted], limit: int) -> str:
+def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> str:
     rare: list[str] = []
     frequent: list[str] = []
     rows_left = RANKED_ROWS // 2
-    for count, group in sorted(known, key=lambda pair: pair[0]):
+    for count, group in sorted(groups, key=lambda pair: pair[0]):
         rows_left -= count
         (rare if rows_left >= 0 else frequent).append(match_expression(group))
     frequent = frequent[:MAX_IN_QUORUM]

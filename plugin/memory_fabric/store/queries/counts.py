@@ -122,8 +122,8 @@ def told_since(memory: Memory, since: str) -> Summary:
     of_ids = "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value"
     types = {
         f"{RECORD}{id_}": str(kind)
-        for other in memory.databases()
-        for id_, kind in other.rows(of_ids, (json.dumps(sorted(ids)),))
+        for db in memory.databases()
+        for id_, kind in db.rows(of_ids, (json.dumps(sorted(ids)),))
     }
     shares = [(row[0], Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:])) for row in rows]
     kinds: dict[str, list[Share]] = {}
@@ -202,13 +202,13 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
         cases.setdefault(week, {})[_BY_CHANNEL.get(channel, "decisions_named")] = Cases(n, yes)
     stated = _stated(memory, database, since)
     for week in {week for week, _ in stated}:
-        again, first = stated[week, True], stated[week, False]
-        cases.setdefault(week, {})["said_again"] = Cases(again + first, again)
+        repeated, first = stated[week, True], stated[week, False]
+        cases.setdefault(week, {})["said_again"] = Cases(repeated + first, repeated)
     sums = f"SELECT {monday}, count(DISTINCT session), sum(chars) FROM told WHERE created_at >= ?"
-    told = {week: some for week, *some in database.rows(f"{sums} GROUP BY 1", (since,))}
+    shown_by_week = {week: some for week, *some in database.rows(f"{sums} GROUP BY 1", (since,))}
     weeks = []
-    for week in sorted(told.keys() | cases.keys(), reverse=True):
-        sessions, chars = told.get(week, (0, 0))
+    for week in sorted(shown_by_week.keys() | cases.keys(), reverse=True):
+        sessions, chars = shown_by_week.get(week, (0, 0))
         figures = {name: cases.get(week, {}).get(name, Cases()) for name in FIGURES}
         weeks.append(WorthOfWeek(week, sessions, chars, figures))
     return weeks
@@ -388,9 +388,9 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
     There are none in a session without a person, a second time on one day, and at the first start
     with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
-    found: list[Arrival] = []
+    arrivals: list[Arrival] = []
     if not _is_for_person(memory.settings, source, agent_type):
-        return found
+        return arrivals
     today = time.strftime("%Y-%m-%d")
     for database in memory.whole.databases():  # the project's first
         row = database.row("SELECT value FROM meta WHERE key = ?", (ARRIVALS_TOLD,))
@@ -405,5 +405,5 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
         now = f"{today if new else day} {last}"
         with database.transaction() as c:  # another session may be faster
             if c.execute(_TAKE_ARRIVALS, (ARRIVALS_TOLD, now, before)).rowcount:
-                found += map(Arrival._make, new)
-    return found
+                arrivals += map(Arrival._make, new)
+    return arrivals

@@ -58,10 +58,10 @@ class WordMatches(NamedTuple):
     whole: list[tuple[int, str]]
 
 
-def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
+def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     """Return the entities that contain the query as a substring or any of its words, best first.
 
-    Entities that one of the `others` names, which mean the same as the query, rank as if the query
+    Entities that one of the `names` names, which mean the same as the query, rank as if the query
     named them. If there are more matches than are ranked (`is_cut`), `all_matching` yields all that
     contain the substring, or all words in one text.
     """
@@ -70,7 +70,7 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
     matches = _by_words(db, terms(query))
     # The entities that these names mean, exactly or by a variant or an alias.
-    by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *others]).values()}
+    by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
 
@@ -97,25 +97,25 @@ def all_matching(db: Database, query: str) -> Iterator[str]:
                 yield name
 
 
-def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
+def _by_words(db: Database, words_asked: Sequence[str]) -> WordMatches:
     matches = WordMatches({}, {}, {}, [])
-    selective = _selective(db, asked)
+    selective = _selective(db, words_asked)
     for index, ranked in _RANKED.items():
         match = conditions.match_expression(selective[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
             matches.names[number] = name
             if -score > matches.scores.get(number, 0.0):
                 matches.scores[number] = -score
-    if len(asked) < 2:
+    if len(words_asked) < 2:
         matches.shares.update(dict.fromkeys(matches.names, 1.0))
         return matches._replace(whole=list(matches.names.items()))
-    if all(len(words) == len(asked) for words in selective.values()):
-        _count_words(db, asked, matches)
+    if all(len(words) == len(words_asked) for words in selective.values()):
+        _count_words(db, words_asked, matches)
     else:
-        matches.whole.extend(islice(_with_all(db, asked), POOL_ROWS))
+        matches.whole.extend(islice(_with_all(db, words_asked), POOL_ROWS))
         likely = sorted(matches.names, key=lambda number: -matches.scores[number])[:COMPARED]
         masks = dict.fromkeys(likely, 0)
-        bits = {word: 1 << i for i, word in enumerate(dict.fromkeys(map(stem, asked)))}
+        bits = {word: 1 << i for i, word in enumerate(dict.fromkeys(map(stem, words_asked)))}
         mask_of, wanted = mask_reader(bits), json.dumps(likely)
         for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
             masks[number] |= mask_of(text)
@@ -136,7 +136,7 @@ _RANKED = {
 }
 
 
-def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
+def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
     """Return, for each index, the words that few enough of its rows have; in a small index all."""
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
@@ -144,19 +144,19 @@ def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
         """True if at most MAX_SELECTIVE_ROWS rows hold the term; counts no further."""
         match = conditions.match_expression([term])
         first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
-        held = f"SELECT count(*) FROM ({first})"
-        row = match and db.row(held, (match, MAX_SELECTIVE_ROWS + 1))
+        count = f"SELECT count(*) FROM ({first})"
+        row = match and db.row(count, (match, MAX_SELECTIVE_ROWS + 1))
         return not row or row[0] <= MAX_SELECTIVE_ROWS
 
     return {
-        index: [t for t in asked if (most or 0) <= MAX_SELECTIVE_ROWS or is_selective(index, t)]
+        index: [t for t in words if (most or 0) <= MAX_SELECTIVE_ROWS or is_selective(index, t)]
         for index, most in zip(_RANKED, rows or (0, 0), strict=True)
     }
 
 
-def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the entities with all of several words in one text, the oldest text first."""
-    every = [conditions.match_expression([term]) for term in asked[: conditions.MAX_TERMS]]
+    every = [conditions.match_expression([term]) for term in words[: conditions.MAX_TERMS]]
     if len(every) < 2 or not all(every):
         return
     after = 0
@@ -174,9 +174,9 @@ _ALL_WORDS_IN_ONE = (
 )
 
 
-def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> None:
+def _count_words(db: Database, words: Sequence[str], matches: WordMatches) -> None:
     """Set the shares by the entities that have each word in any of their texts."""
-    expressions = list(filter(None, (conditions.match_expression([term]) for term in asked)))
+    expressions = list(filter(None, (conditions.match_expression([term]) for term in words)))
     if not expressions:
         return
     holders: list[set[int]] = [set() for _ in expressions]
@@ -186,7 +186,7 @@ def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> No
     every = sorted(set.intersection(*holders))
     matches.whole.extend(db.rows(_NAMES_OF, (json.dumps(every),)) if every else ())
     for number in matches.names:
-        matches.shares[number] = sum(number in holder for holder in holders) / len(asked)
+        matches.shares[number] = sum(number in holder for holder in holders) / len(words)
 
 
 _HOLDERS = (

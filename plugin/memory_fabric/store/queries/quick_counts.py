@@ -42,11 +42,11 @@ def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
             connection = sqlite3.connect(f"file:{as_address(path)}?{mode}", uri=True, timeout=0)
             try:
                 connection.set_progress_handler(lambda: time.monotonic() >= ends_s, STEPS_PER_CHECK)
-                known, to_review = connection.execute(_RECORDS).fetchone()
-                (told,) = connection.execute(_TOLD, (session,)).fetchone()
+                records, to_review = connection.execute(_RECORDS).fetchone()
+                (shown,) = connection.execute(_TOLD, (session,)).fetchone()
             finally:
                 connection.close()
-            total = Counts(total.known + known, total.told + told, total.to_review + to_review)
+            total = Counts(total.known + records, total.told + shown, total.to_review + to_review)
     except (sqlite3.Error, OSError):
         return None
     return total

@@ -184,8 +184,8 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
             id_, body, progress, accepted_at = c.execute(
                 "SELECT id, body, result, created_at FROM intake WHERE seq = ?", (seq,)
             ).fetchone()
-            left = json.loads(progress) if progress else {}
-            return Claimed(id_, _ingest(body), attempts + 1, accepted_at, left)
+            state = json.loads(progress) if progress else {}
+            return Claimed(id_, _ingest(body), attempts + 1, accepted_at, state)
     return None
 
 
@@ -263,13 +263,13 @@ def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
     database = _database(memory)
     if database is None:
         return 0
-    again = (
+    update = (
         "UPDATE intake SET state = ?1, attempts = 0, worker = '', leased_until = '', "
         "due_at = ?2, ended_at = '' WHERE id = ?3 AND state IN (?1, ?4)"
     )
     values = [(WAITING, ids.timestamp(now), id_, DEAD) for id_ in chosen]
     with database.transaction() as c:
-        return sum(c.execute(again, row).rowcount for row in values)
+        return sum(c.execute(update, row).rowcount for row in values)
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:

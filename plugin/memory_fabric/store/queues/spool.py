@@ -200,8 +200,8 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
 def _items(folder: str) -> list[Item]:
     items = []
     for name in files.names_in(folder):
-        id_, _, rest = name.partition(".")
-        key, _, ending = rest.partition(".")
+        id_, _, tail = name.partition(".")
+        key, _, ending = tail.partition(".")
         # Keys are ids: any other name could break a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             items.append(Item(id_, key, os.path.join(folder, name)))

@@ -99,7 +99,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
     failures: list[str] = []
     bytes_left, unread = MAX_BYTES, max(0, len(names) - MAX_FILES)
     for name in names[:MAX_FILES]:
-        shown = neutralised(one_line(encodable(name)))
+        shown_name = neutralised(one_line(encodable(name)))
         try:
             content = _read(root, name, bytes_left) if bytes_left else (b"", 0.0, False)
             if content is None:
@@ -110,14 +110,14 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
         except FileNotFoundError:
             continue  # deleted meanwhile
         except OSError as error:
-            failures.append(f"{SOURCE} ({shown}): {error.strerror or error}")
+            failures.append(f"{SOURCE} ({shown_name}): {error.strerror or error}")
             continue
         except UnicodeDecodeError:
             text = "\0"
         if "\0" in text:
-            failures.append(f"{SOURCE} ({shown}): it is not UTF-8 text")
+            failures.append(f"{SOURCE} ({shown_name}): it is not UTF-8 text")
         elif text:
-            texts.append((shown, text, timestamp(changed_s)))
+            texts.append((shown_name, text, timestamp(changed_s)))
     if unread:
         most = f"at most {MAX_FILES} files and {MAX_BYTES // 1024} KB are read"
         failures.append(f"{SOURCE}: {unread} files were not read, or not completely: {most}")

@@ -84,27 +84,27 @@ def logs_of_client(memory: BaseMemory) -> list[str]:
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
 
 
-def client_memory_files(found: Sequence[Location]) -> list[str]:
+def client_memory_files(places: Sequence[Location]) -> list[str]:
     """Return every MEMORY.md of these locations and the client memory files in the same folders."""
-    folders = dict.fromkeys(os.path.dirname(path) for location in found for path in location.notes)
+    folders = dict.fromkeys(os.path.dirname(path) for location in places for path in location.notes)
     paths = (os.path.join(folder, name) for folder in folders for name in files.names_in(folder))
     return [path for path in paths if path.endswith(".md") and os.path.isfile(path)]
 
 
-def own_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
+def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
     """Return every file of these locations: in home, without other projects, and in folders."""
     home = memory.settings.home
     paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
-    for location in found:
+    for location in places:
         for folder in (os.path.dirname(location.path), *location.folders):
             if folder != home:
                 paths |= dict.fromkeys(files_in(folder))
     return list(paths)
 
 
-def other_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
+def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
     """Return the files of other projects and memories in home, and served graph files."""
-    mine = set(own_files(memory, found))
+    mine = set(own_files(memory, places))
     walked = os.walk(memory.switched_by[0])
     paths = (os.path.join(at, name) for at, _, names in walked for name in names)
     return [*served_files(memory), *(p for p in paths if p not in mine and os.path.isfile(p))]

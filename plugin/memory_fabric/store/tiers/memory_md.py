@@ -194,13 +194,13 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 
 
 def _chosen(
-    records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
+    records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return the lines of the block that fit beside the other text, and the ids of the records in
     them. The `lacked` lines follow those of the records, under a heading of their own.
     """
-    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
-    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
+    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
+    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
     room_lines -= bool(lacked)
     behind, ids_behind = _fitting(lacked, room_lines, room_bytes)
     room_bytes -= sum(map(_size, behind))

@@ -98,21 +98,21 @@ def promote(memory: BaseMemory) -> None:
     if memory.project is None or memory.settings.memory_md_off:
         return
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
-    shown: tuple[str, ...] = ()
+    shown_ids: tuple[str, ...] = ()
     if not notes.off_because:
         from memory_fabric.sharing.git import adoption  # not needed at a session's start
 
         # In home: the client's folder gets no new file.
         lock = files.lock_path(memory.settings.home, notes.path)
         keeps = partial(adoption.unknown, memory)
-        shown = memory_md.promote(notes, promotable(memory), lock, keeps)
-    database = memory.database("project", create=bool(shown))
+        shown_ids = memory_md.promote(notes, promotable(memory), lock, keeps)
+    database = memory.database("project", create=bool(shown_ids))
     if database is None:
         return
     root = memory.project.root
     before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
-    if {row[0] for row in before} != set(shown):
-        _note_shown(memory, database, root, shown)
+    if {row[0] for row in before} != set(shown_ids):
+        _note_shown(memory, database, root, shown_ids)
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
@@ -165,9 +165,9 @@ def confirm_shown(memory: BaseMemory) -> None:
     except OSError as error:  # a file that cannot be read shows nothing
         memory.fail(f"MEMORY.md: {error}")
         ids_in_file = ()
-    shown = [row[0] for row in believed if row[0] in ids_in_file]
-    if len(shown) < len(believed):
-        _note_shown(memory, database, root, shown)
+    shown_ids = [row[0] for row in believed if row[0] in ids_in_file]
+    if len(shown_ids) < len(believed):
+        _note_shown(memory, database, root, shown_ids)
 
 
 def backup_when_due(memory: BaseMemory) -> list[str]:
@@ -205,16 +205,16 @@ def expire(memory: BaseMemory, what: str, before: str) -> None:
                 c.execute(_EXPIRED[what], (before,))
 
 
-def _note_shown(memory: BaseMemory, project: Database, root: str, shown: Sequence[str]) -> None:
-    now, among = ids.timestamp(), f"IN ({', '.join('?' * len(shown))})"
+def _note_shown(memory: BaseMemory, project: Database, root: str, shown_ids: Sequence[str]) -> None:
+    now, among = ids.timestamp(), f"IN ({', '.join('?' * len(shown_ids))})"
     added = "INSERT OR IGNORE INTO promoted (root, record, since) VALUES (?, ?, ?)"
     marked = f"UPDATE records SET promoted_at = ? WHERE promoted_at = '' AND id {among}"
     with project.transaction() as c:
-        c.execute(f"DELETE FROM promoted WHERE root = ? AND record NOT {among}", (root, *shown))
-        c.executemany(added, [(root, id_, now) for id_ in shown])
+        c.execute(f"DELETE FROM promoted WHERE root = ? AND record NOT {among}", (root, *shown_ids))
+        c.executemany(added, [(root, id_, now) for id_ in shown_ids])
     for database in memory.databases():
         with database.transaction() as c:
-            c.execute(marked, (now, *shown))
+            c.execute(marked, (now, *shown_ids))
 
 
 def _export(memory: BaseMemory, database: Database) -> None:

@@ -86,12 +86,12 @@ def files_with(text: str, folders: Iterable[str]) -> list[str]:
     """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
 
     def has(path: str) -> bool:
-        sought, rest = text.encode(), b""
+        sought, tail = text.encode(), b""
         with open_regular(path) as file:
             while part := file.read(CHUNK_BYTES):
-                if sought in rest + part:
+                if sought in tail + part:
                     return True
-                rest = part[-len(sought) :]
+                tail = part[-len(sought) :]
         return False
 
     return [path for path in all_paths(folders) if os.path.isfile(path) and has(path)]
@@ -143,8 +143,8 @@ def _mounted(output: str) -> list[list[str]]:
     """Return device, place and type of lines such as `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
     mounts = []
     for line in output.splitlines():
-        device, _, rest = line.partition(" on ")
-        place, _, kind = rest.rpartition(" (")
+        device, _, tail = line.partition(" on ")
+        place, _, kind = tail.rpartition(" (")
         if place:
             mounts.append([device, place, kind.split(",")[0].rstrip(")")])
     return mounts

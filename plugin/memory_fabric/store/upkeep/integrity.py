@@ -90,16 +90,16 @@ def _parts_of(database: Database, *, full: bool) -> Iterator[Callable[[], Iterab
 def _registered(home: str) -> Iterator[Finding]:
     """Yield differences between registry and cards, and projects whose folder is gone."""
     path = os.path.join(home, registry_file.REGISTRY)
-    known = registry_file.read_registry(home)
-    if known.state != SOUND and known.keys:
-        text = f"The registry of projects is {known.state}; the cards replace it."
+    registry = registry_file.read_registry(home)
+    if registry.state != SOUND and registry.keys:
+        text = f"The registry of projects is {registry.state}; the cards replace it."
         yield Finding("registry", path, text, "The next session or command rewrites it.")
         return
-    if hidden := registry_file.missing_keys(registry_file.read_cards(home), known):
+    if hidden := registry_file.missing_keys(registry_file.read_cards(home), registry):
         text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
         remedy = "memory-fabric project link assigns them."
         yield Finding("registry", path, text, remedy)
-    for id_ in dict.fromkeys(known.keys.values()):
+    for id_ in dict.fromkeys(registry.keys.values()):
         if registry_file.has_lost_card(home, id_):
             text = f"The folder of the project {id_} is gone, with its memory."
             remedy = "A session or repair in the project's folder shows what its journal has."
@@ -137,8 +137,8 @@ def _names(database: Database) -> Iterator[Finding]:
         text = f"Entities without observations and relations: {names}."
         remedy = "memory-fabric repair --orphans deletes them."
         yield Finding("orphans", database.path, text, remedy, harms=False)
-    if left := graph.left_alone(database):
-        names = first_of(map(graph.shown, left), MAX_SHOWN)
+    if unlinked := graph.left_alone(database):
+        names = first_of(map(graph.shown, unlinked), MAX_SHOWN)
         text = f"Entities that a deletion left without relations: {names}."
         remedy = "memory-fabric forget NAME removes one, if it is not needed."
         yield Finding("orphans", database.path, text, remedy, harms=False)
