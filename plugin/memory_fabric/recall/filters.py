@@ -136,16 +136,10 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
     lowered = [value.lower() for value in values]
     allowed: Container[str] = SCOPES
     if name == "type":
-        allowed, lowered = TYPES, [_type(v) for v in lowered]
+        known = TYPES | TYPE_ALIASES.keys()
+        singular = (v if v in known else v.removesuffix("s") for v in lowered)
+        allowed, lowered = TYPES, [TYPE_ALIASES.get(v, v) for v in singular]
     return lowered if all(value in allowed for value in lowered) else []
-
-
-def _type(value: str) -> str:
-    """Return the type that a value means: itself, its singular, or the type of its alias."""
-    if value in TYPES:
-        return value
-    value = value if value in TYPE_ALIASES else value.removesuffix("s")
-    return TYPE_ALIASES.get(value, value)
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:

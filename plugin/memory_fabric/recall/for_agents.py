@@ -28,7 +28,7 @@ from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.render import within_share
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.queries.conditions import match_expression
+from memory_fabric.store.queries.conditions import marks, match_expression
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
@@ -230,8 +230,7 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
     """Return the records that name one of the kind's terms, or are from agents of this kind. Pinned
     ones first, then lasting ones, then the rest; newest first in each group.
     """
-    marks = ", ".join("?" * len(OF_WORK))
-    holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks})"
+    holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     match = match_expression(kind.terms)
     if match:

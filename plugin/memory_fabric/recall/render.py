@@ -61,6 +61,8 @@ def hit_line(hit: models.Hit) -> str:
     """Return `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (entities)`."""
     about, is_turn = hit.metadata, hit.source == "episodes"
     speaker = f"{about.get('role') or 'someone'} said"
+    source, _, id_ = hit.id.partition(":")
+    name = cut(one_line(hit.entities[0] if hit.entities else id_), MAX_NAME_CHARS)
     marks = [
         "contradicts this prompt" if about.get("conflict") else "",
         speaker if is_turn else models.shown_type(kind_of(hit) or "fact"),
@@ -70,7 +72,7 @@ def hit_line(hit: models.Hit) -> str:
         replaced_by(about),
         said_before(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
-        _reference(hit),
+        name if source == "graph" else short_id(id_),  # the name by which the memory is found
     ]
     # Names that recall added are left out, and the project's, which every second memory has.
     stated = about.get("entities") or hit.entities[:1]
@@ -194,14 +196,6 @@ def memory_line(
     return neutralised(
         " ".join(part for part in (first, body, tagged, changed_files(about)) if part)
     )
-
-
-def _reference(hit: models.Hit) -> str:
-    """Return the name under which the memory is found: a short id, or an entity's name."""
-    source, _, identifier = hit.id.partition(":")
-    if source == "graph":
-        return cut(one_line(hit.entities[0] if hit.entities else identifier), MAX_NAME_CHARS)
-    return short_id(identifier)
 
 
 # Days after which a memory of a type should be reviewed; None if it does not age.
