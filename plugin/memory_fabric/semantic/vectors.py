@@ -82,9 +82,7 @@ class Matrix:
             self._append(database)
             self._last, self._count = last, count
 
-    def nearest(
-        self, question: Any, most: Mapping[str, int], floor: float
-    ) -> list[tuple[str, int]]:
+    def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
         """Return (kind, row) of the rows nearest to a question's vector, nearest first.
 
         At most `most` of each kind, and none whose cosine similarity is below the floor.

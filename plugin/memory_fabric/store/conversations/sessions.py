@@ -331,9 +331,7 @@ def expire(db: Database, before: str) -> None:
         c.execute("UPDATE sessions SET block = '', checkpoint = '' WHERE seen_at < ?", (before,))
 
 
-def save_task(
-    db: Database, task: str, session: str, agent_type: str, prompt: str, now: str
-) -> None:
+def save_task(db: Database, task: str, session: str, agent_type: str, text: str, now: str) -> None:
     """Save the prompt of a task, without secrets, until its subagent starts."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed with a task
 
@@ -341,7 +339,7 @@ def save_task(
         c.execute(
             "INSERT OR REPLACE INTO tasks (id, session, agent_type, prompt, created_at) "
             "VALUES (?, ?, ?, ?, ?)",
-            (task, session, agent_type, cleaned({"prompt": prompt})["prompt"], now),
+            (task, session, agent_type, cleaned({"prompt": text})["prompt"], now),
         )
         c.execute(
             "DELETE FROM tasks WHERE session = ?1 AND id NOT IN (SELECT id FROM tasks "

@@ -273,18 +273,16 @@ class Mirror:
                 return
         raise OSError("others change it all the time")
 
-    def _read(
-        self, memory: BaseMemory, db: Database, state: State | None, stamp: Signature
-    ) -> None:
-        digest = agreed.digest_of(line for _, line in self._lines()) if stamp else ""
+    def _read(self, memory: BaseMemory, db: Database, state: State | None, now: Signature) -> None:
+        digest = agreed.digest_of(line for _, line in self._lines()) if now else ""
         after = state or NOTHING
         if state is None or digest != state.digest:
-            if state is not None and self._mended(state, stamp):
+            if state is not None and self._mended(state, now):
                 return  # it is read again
             ours = agreed.interrupted(db, self.home, state, digest) if state else None
-            after = ours or self._merge(memory, db, state, digest, stamp)
+            after = ours or self._merge(memory, db, state, digest, now)
             self.behind = self.behind or after.owed
-        agreed.agree(db, self.home, after._replace(signature=stamp, digest=digest))
+        agreed.agree(db, self.home, after._replace(signature=now, digest=digest))
         self._saved = False
 
     def _merge(
