@@ -160,8 +160,8 @@ def test_a_row_that_the_administrator_writes_in_this_users_name_is_not_own(
         }  # fmt: skip
         connection.execute(f"SET ROLE {ANN}")
         connection.execute(
-            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at) "
-            "VALUES (gen_random_uuid(), %s, 'x', 'record', %s, now())",
+            "SELECT memory_fabric.append(%s, ARRAY[gen_random_uuid()], ARRAY['x'], "
+            "ARRAY['record'], ARRAY[%s], ARRAY[now()])",
             (SPACE, json.dumps(payload)),
         )
 
