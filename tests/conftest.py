@@ -11,6 +11,7 @@ import pytest
 
 from drawn import chance
 from memory_fabric.hooks.table import PATIENCE
+from memory_fabric.store import files
 from thorough import examples
 
 # Variables that change what the product does; a test sets the ones that it is about.
@@ -47,6 +48,7 @@ def no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def same_chance_in_every_run(request: pytest.FixtureRequest) -> None:
-    """Make what a test draws depend on its name alone."""
+def nothing_left_of_other_tests(request: pytest.FixtureRequest) -> None:
+    """Make what a test draws depend on its name alone, and forget which files were refused."""
     chance.seed(request.node.nodeid)
+    files.take_refused_files()
