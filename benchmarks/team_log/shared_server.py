@@ -24,9 +24,11 @@ from team_log.statements import AUTHORS, Words
 
 WARM_UP_S = 5.0
 RECALL = "/v1/memory/recall?q="
-QUESTIONS = 400
+# So many that none is asked twice; and those that are asked again and again.
+QUESTIONS, REPEATED = 20_000, 40
 # Kinds of questions.
 OWN, COMMON = "about a component by its name", "in common words only"
+AGAIN = "the same forty about components"
 WORDS_INDEX = "CREATE INDEX heads_by_words ON memory_fabric.heads USING gin (words)"
 
 
@@ -76,6 +78,7 @@ def measured(folder: str, server: Server, clients: Sequence[int], seconds: float
         kind: [words.question(of_own_name=kind == OWN) for _ in range(QUESTIONS)]
         for kind in (OWN, COMMON)
     }
+    asked[AGAIN] = asked[OWN][-REPEATED:]
     environ = _environment(folder)
     key = _cli(environ, server, "--new-key", "benchmark", "--member", AUTHORS[0]).split()[0]
     for workers in (1, 2):
@@ -103,7 +106,7 @@ def _ask(
         with closing(
             http.client.HTTPConnection("127.0.0.1", serving.port, timeout=60)
         ) as connection:
-            place = number * 37
+            place = number * len(questions) // clients
             while time.perf_counter() < until:
                 place += 1
                 question = questions[place % len(questions)]
