@@ -131,6 +131,27 @@ def test_words_of_a_domain_that_is_isolated_later_go_from_the_server_at_once(
     assert "replayed" in held(ann) and ann.sync()[SPACE]["sent"] == 0
 
 
+def test_a_purge_reaches_who_read_the_words_before_the_server_lost_them(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+    own = bob.remember("The gateway retries three times", "--type", "decision")
+    assert bob.run("forget", own, "--purge", "--yes").status == 0  # which makes a backup
+    assert "replayed" in held(bob)
+    with postgres.connect(SUPERUSER, empty_database) as connection:  # set back to the beginning
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("DELETE FROM memory_fabric.operations")
+        connection.execute("UPDATE memory_fabric.spaces SET epoch = epoch + 1")
+
+    assert ann.run("forget", KAFKA, "--purge", "--yes").status == 0
+    ann.sync()
+    bob.sync()
+
+    assert "replayed" not in held(bob)
+
+
 def test_what_is_said_again_after_a_purge_outlives_a_move_of_the_server(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:

@@ -244,9 +244,16 @@ BEGIN
         SELECT jsonb_build_object(
             'v', 1, 'key', key, 'base', '[]'::jsonb, 'clock', '',
             'value', jsonb_build_object('of', jsonb_agg(DISTINCT author)))::text
-        FROM memory_fabric.operations
-        WHERE space = in_space AND key = ANY (in_keys) AND kind <> 'purge'
-            AND (owning OR author = me)
+        FROM (
+            SELECT key, author FROM memory_fabric.operations
+            WHERE space = in_space AND key = ANY (in_keys) AND kind <> 'purge'
+                AND (owning OR author = me)
+            -- Also where nothing is left: others read it before the server was set back.
+            UNION SELECT key, me FROM unnest(in_keys) AS asked (key)
+            WHERE key NOT LIKE 'p:%' AND NOT EXISTS (
+                SELECT FROM memory_fabric.operations o
+                WHERE o.space = in_space AND o.key = asked.key AND o.kind <> 'purge')
+        ) AS said
         GROUP BY key);
     UPDATE memory_fabric.operations
     SET payload = memory_fabric.blank(payload), superseded = true
