@@ -231,6 +231,7 @@ class _Keywords:
                     self.shorter[part] = self.shorter.get(part, 0) | bit
                 else:
                     self.by_three.setdefault(part[:3], []).append((part, bit))
+        self.shorter_ascii = {part: bit for part, bit in self.shorter.items() if part.isascii()}
         for word in words("links"):
             self.whole[word] = self.whole.get(word, 0) | LINK
         self.whole |= {"*": COMMAND, "/": STATED}
@@ -341,7 +342,8 @@ def _shown_by(word: str) -> int:
     for head in {folded[at : at + 3] for at in range(len(folded) - 2)} & by_three.keys():
         for part, bit in by_three[head]:
             bits |= bit if part in folded else 0
-    for part, bit in keywords.shorter.items():
+    shorter = keywords.shorter_ascii if folded.isascii() else keywords.shorter
+    for part, bit in shorter.items():
         bits |= bit if part in folded else 0
     for name, bit in keywords.alone:
         if name in folded and any(True for _ in places_alone(folded, name)):
@@ -354,6 +356,9 @@ def _shown_by(word: str) -> int:
 
 def _form_of(word: str, folded: str) -> int:
     """Return the bits of a word's characters: digits, signs, an address, a random value."""
+    plain = word.strip(".,;?")
+    if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
+        return _account_in(folded)  # as most words: letters show nothing else
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN
