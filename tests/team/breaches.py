@@ -23,7 +23,7 @@ INSERT = "INSERT INTO memory_fabric.operations ({}) SELECT {}"
 # As the server itself would write it, were it ANN who says this next.
 GIVEN = {
     "space": f"'{SPACE}'",
-    "seq": f"1 + (SELECT max(seq) FROM memory_fabric.operations WHERE space = '{SPACE}')",
+    "seq": f"1 + (SELECT last_seq FROM memory_fabric.spaces WHERE space = '{SPACE}')",
     "op_id": "gen_random_uuid()",
     "author": f"'{ANN}'",
     "origin": "'m'",

@@ -37,6 +37,7 @@ INSERT = """
     INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
     VALUES (%s, %s, %s, %s, %s::jsonb, %s)
 """
+HEADS = "SELECT op_id, author, key, stands FROM memory_fabric.heads ORDER BY op_id"
 READ = """
     SELECT tx::text::bigint, seq, op_id::text, payload #>> '{value,text}'
     FROM memory_fabric.operations
@@ -126,7 +127,7 @@ def test_operations_are_numbered_in_the_order_in_which_they_were_read(
     everything = f"SELECT {columns} FROM memory_fabric.operations ORDER BY op_id".encode()
     with closing(postgres.connect(SUPERUSER, old)) as superuser:
         before = superuser.execute(everything).fetchall()
-        heads = superuser.execute("SELECT * FROM memory_fabric.heads ORDER BY op_id").fetchall()
+        heads = superuser.execute(HEADS).fetchall()
 
         state = spaces.init(open_connection(OWNER), SPACE)
 
@@ -135,10 +136,7 @@ def test_operations_are_numbered_in_the_order_in_which_they_were_read(
             "SELECT space, array_agg(seq ORDER BY seq) FROM memory_fabric.operations"
             " GROUP BY space ORDER BY space"
         ).fetchall()
-        assert (
-            superuser.execute("SELECT * FROM memory_fabric.heads ORDER BY op_id").fetchall()
-            == heads
-        )
+        assert superuser.execute(HEADS).fetchall() == heads
     found, _ = SharedLog(open_connection(BOB), SPACE).pull(START)
     assert said(found) == expected
     assert after == before and len(before) == 8

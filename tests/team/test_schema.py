@@ -194,6 +194,28 @@ def test_a_purge_by_a_stranger_changes_nothing(
     assert payloads == [(False,), (False,)]
 
 
+def test_an_append_reads_no_more_rows_of_a_large_space_than_of_a_small_one(
+    superuser: Connection, open_log: OpenLog
+) -> None:
+    first = [operation(f"text {i}", key=f"o:{i}") for i in range(2000)]
+    log = open_log(ANN)
+    log.push(first)
+    superuser.execute(f"ANALYZE {TABLE}".encode())
+    log = open_log(ANN)  # what was read before does not count
+    read = []
+    for said in first[:10]:
+        with log.connection.transaction():
+            log.push([operation("again", key=said.key, base=[said.op_id])])
+            row = log.connection.execute(
+                "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables"
+                " WHERE relid = 'memory_fabric.operations'::regclass"
+            ).fetchone()
+        assert row is not None
+        read.append(row[0])
+
+    assert max(read) < 300, read
+
+
 def test_a_purge_finds_its_rows_by_an_index(superuser: Connection) -> None:
     superuser.execute("SET enable_seqscan = off")
     plan = superuser.execute(

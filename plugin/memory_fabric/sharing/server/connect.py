@@ -4,6 +4,7 @@ another host.
 
 import configparser
 import ipaddress
+import logging
 import os
 from typing import Any, TypeAlias
 
@@ -25,6 +26,8 @@ OLDEST_VERSION = 140000
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
+# The driver warns of a pipeline that an error ended, and raises the error, too.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
 

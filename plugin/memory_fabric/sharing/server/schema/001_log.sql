@@ -29,6 +29,8 @@ CREATE TABLE IF NOT EXISTS memory_fabric.spaces (
     system_identifier bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now()
 );
+-- The number of the newest operation.
+ALTER TABLE memory_fabric.spaces ADD COLUMN IF NOT EXISTS last_seq bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE IF NOT EXISTS memory_fabric.members (
     space text NOT NULL REFERENCES memory_fabric.spaces,
@@ -113,12 +115,12 @@ $$;
 CREATE OR REPLACE FUNCTION memory_fabric.blank(payload jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE
 RETURN jsonb_build_object('v', payload -> 'v', 'key', payload -> 'key', 'base', payload -> 'base');
 
--- Let one transaction at a time change a space, until it ends. The lock leaves the row as it is and
--- lets others refer to it.
-CREATE OR REPLACE FUNCTION memory_fabric.lock(in_space text) RETURNS void
+-- Let one transaction at a time change a space, until it ends; return the number of the newest
+-- operation. The lock lets others refer to the row.
+CREATE OR REPLACE FUNCTION memory_fabric.lock(in_space text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM FROM memory_fabric.spaces WHERE space = in_space FOR NO KEY UPDATE;
+    RETURN (SELECT last_seq FROM memory_fabric.spaces WHERE space = in_space FOR NO KEY UPDATE);
 END
 $$;
 
@@ -161,10 +163,10 @@ CREATE OR REPLACE FUNCTION memory_fabric.put(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     me name := memory_fabric.caller();
-    last bigint;
+    before bigint := memory_fabric.lock(in_space);
+    newest bigint;
+    replaced uuid[];
 BEGIN
-    PERFORM memory_fabric.lock(in_space);
-    last := coalesce((SELECT max(seq) FROM memory_fabric.operations WHERE space = in_space), 0);
     WITH given AS (
         SELECT DISTINCT ON (id) g.*
         FROM unnest(in_ids, in_origins, in_kinds, in_payloads, in_times)
@@ -176,27 +178,36 @@ BEGIN
         SELECT id, origin, kind, made_at, place,
             memory_fabric.checked(in_space, kind, payload::jsonb) AS payload
         FROM given
+    ), added AS (
+        INSERT INTO memory_fabric.operations (
+            space, seq, op_id, author, origin, kind, key, base, payload, made_at, stored_at, tx)
+        SELECT in_space, before + row_number() OVER (ORDER BY place), id, me, origin, kind,
+            payload ->> 'key',
+            CASE payload -> 'base'
+                WHEN '[]' THEN '{}'
+                ELSE ARRAY(SELECT jsonb_array_elements_text(payload -> 'base')::uuid)
+            END,
+            payload,
+            -- A clock without a battery, or a date that no calendar of the clients knows.
+            CASE WHEN made_at BETWEEN '1970-01-01' AND '2999-12-31' THEN made_at ELSE now() END,
+            now(), (extract(epoch FROM now()) * 1000000)::bigint
+        FROM good ORDER BY place
+        RETURNING seq
     )
-    INSERT INTO memory_fabric.operations (
-        space, seq, op_id, author, origin, kind, key, base, payload, made_at, stored_at, tx)
-    SELECT in_space, last + row_number() OVER (ORDER BY place), id, me, origin, kind,
-        payload ->> 'key',
-        CASE payload -> 'base'
-            WHEN '[]' THEN '{}'
-            ELSE ARRAY(SELECT jsonb_array_elements_text(payload -> 'base')::uuid)
-        END,
-        payload,
-        -- A clock without a battery, or a date that no calendar of the clients knows.
-        CASE WHEN made_at BETWEEN '1970-01-01' AND '2999-12-31' THEN made_at ELSE now() END,
-        now(), (extract(epoch FROM now()) * 1000000)::bigint
-    FROM good ORDER BY place;
-    UPDATE memory_fabric.operations o SET superseded = true
-    FROM (
-        SELECT DISTINCT n.key, b.id FROM memory_fabric.operations n, unnest(n.base) AS b (id)
-        WHERE n.space = in_space AND n.seq > last
-    ) AS replaced
-    WHERE o.space = in_space AND o.op_id = replaced.id AND o.key = replaced.key
-        AND o.author = me AND NOT o.superseded;
+    SELECT max(seq) INTO newest FROM added;
+    UPDATE memory_fabric.spaces SET last_seq = newest WHERE space = in_space AND newest > before;
+    -- Ids first: a plan that joins both sides may read the whole space.
+    replaced := ARRAY(
+        SELECT DISTINCT b.id FROM memory_fabric.operations n, unnest(n.base) AS b (id)
+        WHERE n.space = in_space AND n.seq > before);
+    IF replaced <> '{}' THEN
+        UPDATE memory_fabric.operations o SET superseded = true
+        WHERE o.space = in_space AND o.op_id = ANY (replaced)
+            AND o.author = me AND NOT o.superseded
+            AND EXISTS (
+                SELECT FROM memory_fabric.operations n WHERE n.space = in_space
+                    AND n.key = o.key AND n.seq > before AND o.op_id = ANY (n.base));
+    END IF;
 END
 $$;
 

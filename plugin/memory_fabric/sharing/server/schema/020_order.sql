@@ -14,6 +14,7 @@ ALTER TABLE memory_fabric.operations ALTER payload SET STORAGE EXTERNAL;
 ALTER FUNCTION memory_fabric.put SET enable_seqscan = off;
 ALTER FUNCTION memory_fabric.put SET enable_hashjoin = off;
 ALTER FUNCTION memory_fabric.put SET enable_mergejoin = off;
+ALTER FUNCTION memory_fabric.put SET jit = off;
 
 DO $$
 BEGIN
@@ -25,6 +26,8 @@ BEGIN
     SELECT space, row_number() OVER (PARTITION BY space ORDER BY tx, seq), op_id, author, origin,
         kind, key, base, payload, made_at, stored_at, tx::text::bigint, superseded
     FROM memory_fabric.operations_before ORDER BY space, tx, seq;
+    UPDATE memory_fabric.spaces s SET last_seq = coalesce(
+        (SELECT max(o.seq) FROM memory_fabric.operations o WHERE o.space = s.space), 0);
     ANALYZE memory_fabric.operations;
     DROP TABLE memory_fabric.operations_before;
     DROP SEQUENCE memory_fabric.operations_seq;
@@ -37,12 +40,13 @@ CREATE OR REPLACE FUNCTION memory_fabric.keep() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        PERFORM memory_fabric.lock(NEW.space);
         IF NEW.author <> memory_fabric.caller() OR NEW.superseded OR NEW.stored_at <> now()
             OR NEW.tx <> (extract(epoch FROM now()) * 1000000)::bigint
             OR NEW.key IS DISTINCT FROM NEW.payload ->> 'key'
-            OR NEW.seq <> 1 + coalesce((
-                SELECT max(seq) FROM memory_fabric.operations WHERE space = NEW.space), 0)
+            OR NEW.seq <= coalesce(memory_fabric.lock(NEW.space), NEW.seq)
+            OR NEW.seq > 1 AND NOT EXISTS (
+                SELECT FROM memory_fabric.operations
+                WHERE space = NEW.space AND seq = NEW.seq - 1)
         THEN
             RAISE EXCEPTION 'only memory_fabric.append adds operations'
                 USING ERRCODE = 'insufficient_privilege';
