@@ -275,7 +275,7 @@ def _schema(cluster: Cluster, database: str) -> list[list[Any]]:
         "SELECT proname, prosrc, prosecdef, proconfig::text, proacl::text FROM pg_proc"
         " WHERE pronamespace = 'memory_fabric'::regnamespace",
         "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
-        " WHERE connamespace = 'memory_fabric'::regnamespace",
+        " WHERE connamespace = 'memory_fabric'::regnamespace AND contype <> 'n'",
     )
     with closing(cluster.connect(SUPERUSER, database)) as superuser:
         return [sorted(map(repr, superuser.execute(query.encode()))) for query in queries]
