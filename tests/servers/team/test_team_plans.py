@@ -32,12 +32,13 @@ QUESTIONS = (
 )
 # Of ten operations six are records, two entities, one an observation and one a relation.
 FILL = """
-    INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
-    SELECT gen_random_uuid(), %s, '', kind, jsonb_build_object(
+    SELECT memory_fabric.append(%s, ids, origins, kinds, payloads, times) FROM (
+    SELECT array_agg(gen_random_uuid()) AS ids, array_agg(''::text) AS origins,
+        array_agg(kind) AS kinds, array_agg(now()) AS times, array_agg(jsonb_build_object(
         'v', 1, 'base', '[]'::jsonb, 'clock', to_char(n, 'FM0000000000'),
         'key', left(kind, 1) || ':' || id, 'value', value || jsonb_build_object(
             'created_at', '2027-01-01T00:' || to_char(n / 1000, 'FM00') || ':00.'
-                || to_char(n %% 1000, 'FM000') || 'Z')), now()
+                || to_char(n %% 1000, 'FM000') || 'Z'))::text) AS payloads
     FROM generate_series(1, %s) AS n,
     LATERAL (SELECT '00000000-0000-7000-8000-' || to_char(n, 'FM000000000000') AS id) AS i,
     LATERAL (
@@ -50,7 +51,7 @@ FILL = """
         WHEN 'observation' THEN jsonb_build_object(
             'entity', 'service' || n %% 100, 'text', 'part' || n %% 50 || ' is mirrored')
         ELSE jsonb_build_object('from', 'service' || n %% 300, 'to', 'service' || n / 9,
-            'relationType', 'calls') END AS value) AS v
+            'relationType', 'calls') END AS value) AS v) AS given
 """
 
 
