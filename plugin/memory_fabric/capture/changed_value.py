@@ -1,8 +1,9 @@
-"""Two statements of one subject with another value: "max_retries is 3", then "max_retries is 6".
+"""Detection of a changed value: "max_retries is 3", then "max_retries is 6".
 
-Few and certain: the rest of the statements is the same, and the subject has one such value at a
-time: a number, a day, a name, a kind, a place or a purpose. Statements that add up are left out:
-prohibitions, and the paths, commands, tools, environments and people of a list.
+The rules prefer missing a change to inventing one: the rest of the two statements must be the same,
+and the subject must have one value at a time: a number, a day, a name, a kind, a place or a
+purpose. Statements that add to each other are left out: prohibitions, and listed paths, commands,
+tools, environments and people.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,9 +18,10 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# After at least this many common words, any verb has a single value, which ends the sentence.
+# If two sentences begin with at least this many common content words, their ends are two values of
+# one subject, whatever the verb is.
 LONG_LEAD = 4
-# Sentences that share at least this many words and differ only in numbers are about one subject.
+# Sentences that share at least this many content words and differ only in numbers have one subject.
 FRAME = 4
 _SENTENCE_END = r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+"
 _OPENING = (
@@ -37,12 +39,12 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# Sorted only so that a run is like the other: they are looked for by their beginnings.
+# Sorted only to make every run alike: words are compared with these beginnings.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
 _BEFORE_VALUE, _CASES, _ENDS = _listed("before value"), _listed("cases"), _listed("ends")
-# Signs that a number follows as a measure.
+# Words after which a number is a measure.
 _BEFORE_NUMBER = _listed("before value", "before number")
 _SLOTS, _USING, _PURPOSES = _listed("slots"), _listed("using"), _listed("purposes")
 _WEAK = _BEFORE_NUMBER | _CASES | _ENDS | {"="}
@@ -52,7 +54,7 @@ _DENIALS = negations.NEVER.union(
 
 
 class Token(NamedTuple):
-    """A word of a sentence: for comparison, as written, and its `place` in the sentence."""
+    """A word of a sentence: for comparison, as written, and with its position in the sentence."""
 
     key: str
     raw: str
@@ -69,8 +71,8 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
-    """Return True if two statements give different values to one subject; in later sentences only
-    if the first sentences have the same subject, too.
+    """Return True if two statements give different values to one subject. Later sentences are
+    compared only if the first sentences have the same subject.
     """
     if not a or not b:
         return False
@@ -93,7 +95,7 @@ def _tokens(sentence: str) -> Sentence:
 
 
 def _settled(tokens: list[Token]) -> list[Token]:
-    """Return the words with "set X to", "X was raised from 3 to" and "defaults to" as `X =`."""
+    """Rewrite "set X to 3", "X was raised from 2 to 3" and "X defaults to 3" as `X = 3`."""
     keys = [token.key for token in tokens]
     setting = _listed("setting")
     at = next((i for i, key in enumerate(keys) if key in setting and "to" in keys[i:]), -1)
@@ -106,7 +108,7 @@ def _settled(tokens: list[Token]) -> list[Token]:
 
 
 def _has_other_value(a: Sentence, b: Sentence) -> bool:
-    """Return True if two sentences differ in the value of what both are about, and in no more."""
+    """Return True if two sentences differ only in the value that they give to one subject."""
     lead = _common(a, b)
     behind = _common(a[len(lead) :][::-1], b[len(lead) :][::-1])[::-1]
     one, other = (s[len(lead) : len(s) - len(behind)] for s in (a, b))
@@ -115,7 +117,7 @@ def _has_other_value(a: Sentence, b: Sentence) -> bool:
     keys = [token.key for token in lead] or [""]
     is_cause = keys[-1] == "=" and _is_one_of(_head(keys[:-1]), _listed("causes"))
     if is_cause and len(keys) > 2 + (keys[0] == "root"):
-        # Any words may follow "the root cause of the crash is".
+        # After "the root cause of the crash is" the value may be any text.
         return not _is_denying((*one, *other, *lead))
     values = _value(one), _value(other)
     rests = one[len(values[0]) :], other[len(values[1]) :]
@@ -138,7 +140,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value at the beginning, up to what says more about the case or the reason."""
+    """Return the value at the start of the tokens, without the case or reason after the value."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -147,13 +149,13 @@ def _value(tokens: Sentence) -> Sentence:
 
 
 def _count(tokens: Sequence[Token]) -> int:
-    """Return the number of words that say something by themselves."""
+    """Return the number of tokens that are content words."""
     return sum(token.key not in _WEAK for token in tokens)
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are numbers, days, months or switches, and the words around have
-    one of them.
+    """Return True if both values are numbers, days, months or switches, and the common words around
+    them describe something that has one such value.
     """
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
@@ -161,7 +163,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     keys = [token.key for token in lead]
     if _is_denying((*lead, *behind)) and not (kind == "number" and _listed("limiting") & set(keys)):
         return False
-    # The words before "is" are the subject, not a value.
+    # Words before "is" belong to the subject and are not a value.
     if "=" in (token.key for token in behind) and "=" not in keys:
         return False
     if kind != "number":
@@ -179,7 +181,8 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     )
     if not is_name:
         return bool(behind or all(units))
-    # "requires Node 18", "listens on port 8080"; but "Open port 80", "Python 3.11 is supported".
+    # Accept "requires Node 18" and "listens on port 8080", but not "Open port 80" or "Python 3.11
+    # is supported".
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)
@@ -187,23 +190,23 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if the words around two values say what takes one of them at a time."""
+    """Return True if the common words around two values describe something with one value."""
     keys = [token.key for token in lead]
     are_names = _is_name(one) and _is_name(other)
     if _is_denying((*lead, *behind)) or _has(lead[:1], _ADDING):
         return False
     if not lead:
-        # "Ines is the owner of the loyalty service".
+        # As in "Ines is the owner of the loyalty service".
         slot = behind[1].key if len(behind) > 2 and behind[0].key == "=" else ""
         return are_names and (_is_one_of(slot, _SLOTS) or slot in ("what", "who"))
     if len(keys) > 2 and keys[-2] in _BEFORE_VALUE and are_names:
-        lead, keys = lead[:-1], keys[:-1]  # "go to the bucket acme-raw"
+        lead, keys = lead[:-1], keys[:-1]  # as in "go to the bucket acme-raw"
     *before, last = keys
     if "default" in before and _is_one_of(last, _SLOTS):
         return are_names
     if last == "=":
         head = _head(before)
-        # Several may be: "the reviewers are Ana".
+        # A plural subject may have several values: "the reviewers are Ana".
         are_many = any(len(key) > 4 and key.endswith("s") and key not in _SLOTS for key in keys)
         is_named = _count(lead) and keys[0] not in _listed("generic") and not are_many
         is_default = "default" in before or head.startswith("standard")
@@ -226,13 +229,13 @@ def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Senten
 
 
 def _head(before: Sequence[str]) -> str:
-    """Return the head noun of a phrase: branch in "the default branch of the docs"."""
+    """Return the head noun of a phrase: "branch" for "the default branch of the docs"."""
     at = next((i for i, key in enumerate(before) if i and key in _listed("of")), len(before))
     return before[at - 1] if before else ""
 
 
 def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
-    """Return True if long sentences differ in several numbers, none of which is a name."""
+    """Return True if long sentences differ only in numbers, none of which is part of a name."""
     if len(a) != len(b):
         return False
     places = [i for i, pair in enumerate(zip(a, b, strict=True)) if not _same(*pair)]
@@ -251,7 +254,7 @@ def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
 
 
 def _kind(value: Sentence) -> str:
-    """Return `number`, `day`, `month` or `switch`; '' for a name or other words."""
+    """Return the kind of a value: `number`, `day`, `month` or `switch`; '' for other text."""
     first, last = value[0].key, value[-1].key
     if exact(_NUMBER).fullmatch(first) and not any(t.raw[0] in _QUOTES for t in value):
         return "number" if len(value) <= 3 else ""
@@ -262,7 +265,7 @@ def _kind(value: Sentence) -> str:
 
 
 def _is_name(value: Sentence) -> bool:
-    """Return True for a value that is written like a name, or is the name of a known thing."""
+    """Return True if a value is written like a name or is the name of a known technology."""
     if len(value) > 3 or any(token.key in _BEFORE_VALUE | _CASES for token in value):
         return False
     return any(
@@ -280,17 +283,19 @@ def _is_denying(tokens: Sequence[Token]) -> bool:
 
 
 def _is_one_of(key: str, nouns: Collection[str]) -> bool:
-    """Return True for one of the nouns, also where it is joined to another word."""
+    """Return True if a word is one of the nouns or a compound that ends with one."""
     return key in nouns or any(key.endswith(noun) for noun in nouns if len(noun) > 3)
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True for a statement that adds up; a bare verb counts only at its start."""
+    """Return True if a statement adds to earlier ones instead of changing a value. The base form of
+    a verb counts only as the first word.
+    """
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a word is a form of a verb in the list."""
+    """Return True if a word is a form of a verb that begins with one of these beginnings."""
     endings = _listed("endings") | {""}
     return any(
         token.key.startswith(beginnings)

@@ -1,5 +1,5 @@
-"""Clauses of a sentence: the clause that a record keeps, its reason and rejected alternatives, its
-denials, and its subject.
+"""Clauses of a sentence: the clause that a record keeps, its reason, its rejected alternatives, its
+denials and its subject.
 """
 
 import re
@@ -13,19 +13,20 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
-# Words that are no part of a name: they refer, count, describe how or when, or are verbs.
+# Words that are not part of a name: verbs, and words that refer, count, or describe manner or time.
 NO_NAME = STOPWORDS | listed("clauses", "no name")
-# Pronouns that no name begins with: "en vez de eso usa pnpm".
+# Pronouns with which no name begins: "eso" in "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(
     "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
 )
 _NAMELESS = NO_NAME - {"go"}
-# Words that open a sentence without belonging to it: "OK, so".
+# Words that open a sentence without belonging to its statement: "OK, so".
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
-# The first words of all of these: most sentences have none, and compile nothing.
+# The first words of these expressions. Most sentences begin with none of them, and then the
+# expression is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
-# The borders of a clause, to the left of a match and to its right.
-# The colon in the mark of a removed secret introduces nothing.
+# The borders of a clause before and after a match. The colon in the marker of a removed secret is
+# not a border.
 _LEFT = (
     r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
     r"… ?|\.\.\. ?|\) "
@@ -36,7 +37,7 @@ _RIGHT = (
     r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
 )
 _REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, anywhere')}"
-# After these words "to" does not introduce a purpose, as in "decided to keep".
+# After these words "to" does not introduce a purpose: "decided to keep".
 _TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
@@ -53,7 +54,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
-    # A "never" in the reason rejects nothing, nor does the "not" of "do not".
+    # A "never" within the reason rejects nothing, and neither does the "not" of "do not".
     r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
@@ -68,12 +69,12 @@ _REJECTED = (
     r"(?P<over>.{2,80})|\b(?:don't|do not) use (?P<gone>.{2,80}?) any ?(?:more|longer)\b|"
     r"\b(?:dropped|ditched|retired|abandoned|removed) (?P<dropped>.{2,60}?) in favou?r of\b"
 )
-# "Avoid X" names an alternative only where the sentence also says what to take.
+# "Avoid X" rejects an alternative only if the sentence also says what to use instead.
 _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
-# Each expression for a rejection, with words of which every match has one.
+# Each expression for a rejection, with words of which every match contains at least one.
 _OVER_FORMS = (
     (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
     (_OVER_CHOICE, (" over ", " not ", " never ")),
@@ -88,14 +89,16 @@ _OVER_END = (
 )
 
 
-# Sentences of a text, and a reason before its consequence: "offsets time out, so we use cursors".
+# Borders between sentences, and a reason before its consequence: "offsets time out, so we use
+# cursors".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Words that deny, and words that reject or leave something, in all languages that capture reads. No
-# relation is read from a clause with one: too many words cost a relation, too few make a false one.
-# "Use X, not Y" compares; "No, we use X" denies the previous statement.
+# Words that deny, and words that reject or abandon something, in all languages that capture reads.
+# No relation is read from a clause with such a word: a word too many loses a relation, a missing
+# word creates a false one. "Use X, not Y" only compares, and "No, we use X" denies the previous
+# statement; both are exempt.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -104,10 +107,11 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that are no subject of a sentence: words of choices, and of scopes.
+# Words that are never the subject of a sentence: words about choices and about scopes.
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# A verb's stem may be a noun: "ported", but "the port".
+# Words about choices are left out here because a verb's stem may be a noun: "ported", but "the
+# port".
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
@@ -120,7 +124,7 @@ class Parts(NamedTuple):
 
 
 def without_lead_in(sentence: str) -> str:
-    """Return the sentence without "OK, so", "Yes," and their kin at its beginning."""
+    """Return the sentence without opening phrases such as "OK, so" and "Yes,"."""
     if sentence.partition(" ")[0].strip(".,!:;…—-").lower() not in _LEAD_WORDS:
         return sentence
     match = pattern(_LEAD_IN).match(sentence)
@@ -129,8 +133,9 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
-    """Return the clause around `start:end` of the sentence, its reason and rejected alternatives.
-    With `whole` the clause begins at `start`; else it reaches back to where the clause begins.
+    """Return the clause around `start:end` of the sentence, with its reason and rejected
+    alternatives. With `whole`, the clause begins at `start`; otherwise after the last border before
+    `start`.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
     first = pattern(_REASON_FIRST).match(sentence)
@@ -143,7 +148,7 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     border = pattern(_RIGHT).search(sentence, min(max(end, left + 8), len(sentence)))
     right = border.start() if border else len(sentence)
     reason = _reason_marker(sentence, max(left + 6, start))
-    # A "because" after "unless" gives the reason of the exception, not of the rule.
+    # A "because" after "unless" explains the exception, not the rule.
     if reason and " unless " not in sentence[left : reason.start()]:
         right = min(right, reason.start())
         why = why or _reason(sentence, reason)
@@ -155,7 +160,7 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
 
 
 def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the reason that a text gives, and the alternatives that it rejects."""
+    """Return the reason that a text gives and the alternatives that the text rejects."""
     why = ""
     over: dict[str, None] = {}
     sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
@@ -167,7 +172,7 @@ def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_reason(text: str) -> str:
-    """Return a text without the reasons in its sentences."""
+    """Return a text without the reasons that its sentences give."""
     clauses = []
     for sentence in pattern(_SENTENCES).split(text.strip()):
         first = pattern(_REASON_FIRST).match(sentence)
@@ -196,7 +201,7 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """Return the first marker of a reason; the "to" of "decided to keep" opens no purpose."""
+    """Return the first expression that introduces a reason; not the "to" of "decided to keep"."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -205,18 +210,18 @@ def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
 
 
 def _reason(sentence: str, marker: re.Match[str]) -> str:
-    """Return what follows the marker; a purpose keeps its "to", since it cannot stand without."""
+    """Return the text after a reason's marker; a purpose keeps its "to" in order to be readable."""
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     if stop and pattern(_MENDED).search(tail, stop.end()):
-        return _trimmed(tail)  # what helped belongs to the reason
+        return _trimmed(tail)  # a remedy belongs to the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
 def _consequence(sentence: str, left: int) -> str:
-    """Return the text before the "so" of `X, so let's use Y`, which is the reason."""
+    """Return the reason in `X, so let's use Y`: the text before the "so" that ends at `left`."""
     head = sentence[:left].rstrip().lower()
     if not head.endswith((" so", ",so")) or len(head) < 15:
         return ""
@@ -225,7 +230,7 @@ def _consequence(sentence: str, left: int) -> str:
 
 
 def over_in(clause: str) -> tuple[str, ...]:
-    """Return the rejected alternatives that a clause names, shortest form, each once."""
+    """Return the alternatives that a clause rejects, without articles and duplicates."""
     names: list[str] = []
     folded = clause.lower()
     for expression, signs in _OVER_FORMS:
@@ -243,7 +248,7 @@ def over_in(clause: str) -> tuple[str, ...]:
 
 
 def _trimmed(text: str) -> str:
-    """Return the text without blanks, stops and unpaired signs at its ends."""
+    """Return the text without spaces, punctuation and unpaired brackets or quotes at its ends."""
     text = text.strip(" \t.,;:。，；—–-")
     if text[:1] in "([" and text.count("(") + text.count("[") > text.count(")") + text.count("]"):
         text = text[1:]
@@ -253,17 +258,17 @@ def _trimmed(text: str) -> str:
 
 
 def is_denied(clause: str) -> bool:
-    """Return True if the clause says that something is not, or must not be."""
+    """Return True if the clause denies or forbids something."""
     return bool(pattern(_DENIED).search(pattern(_COMPARED).sub(" ", clause)))
 
 
 def is_left(clause: str) -> bool:
-    """Return True if the clause rejects or gives up something."""
+    """Return True if the clause rejects or abandons something."""
     return bool(pattern(_LEAVING).search(clause))
 
 
 def clause_around(text: str, start: int, end: int) -> str:
-    """Return the clause around `start` to `end`; 400 characters on each side are read."""
+    """Return the clause around `text[start:end]`, reading at most 400 characters on each side."""
     before = text[max(0, start - 400) : start]
     after = text[end : end + 400]
     borders = [match.end() for match in pattern(_BORDERS).finditer(before)]
@@ -276,7 +281,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the common key of all names of a known thing, with a version at its end."""
+    """Return one key for all names of a known technology or pattern, including a final version."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last
@@ -286,7 +291,7 @@ def key_of(name: str) -> str:
 
 
 def subject(text: str) -> list[str]:
-    """Return the stems of the words for a text's subject, in order, each once."""
+    """Return the stems of the words for a text's subject, in order and without duplicates."""
     keys = (key_of(word) for word in words(text) if word not in _VAGUE)
     stems = [stem(word) for key in keys for word in words(key)]
     return [one for one in dict.fromkeys(stems) if one not in _VAGUE_STEMS]

@@ -1,4 +1,4 @@
-"""The outcome of a command by its output, and the line that states the error."""
+"""The outcome of a command according to its output, and the line that states the error."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,17 +7,19 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, words
 
-# The outcome is at the ends of an output; the middle is mostly repetition.
+# The outcome is at the start or the end of an output; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
-# Messages of the client, not of a command: refused, interrupted, cut off.
+# Messages of the client, not of the command: refused, interrupted, cancelled.
 NOT_ITS_FAULT = sections("command_output")["not its fault"]
-# Ended by a signal, or never started: 124 timed out, 126 not allowed, 127 not found, 130 Ctrl-C …
+# Commands ended by a signal or never started: 124 timed out, 126 not allowed, 127 not found, 130
+# Ctrl-C …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# Rows in order of search: which of several matches counts (first, last), and the expression.
+# Rows in order of search: which of several matching lines counts (`first` or `last`), and the
+# expression.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
-# Words of every failure, and names of tools.
+# Words that occur in most errors, and names of tools.
 _COMMON = listed("command_output", "common")
 _NAMED = r"['\"`‘“][^'\"`’”\s][^'\"`’”]{0,80}['\"`’”]|\b[A-Z]{1,5}\d{2,5}\b|\b[45]\d\d\b"
 _ASSERTION = r"(?i:\bassert(?:ion)?(?:error)?)\b\W{1,4}\w{1,40}\W.{0,80}\w"
@@ -26,7 +28,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Return True if an error result is not a failure of the command itself."""
+    """Return True if a result marked as an error is not a failure of the command itself."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
@@ -37,7 +39,7 @@ def is_no_failure(output: str) -> bool:
 
 
 def outcome(output: str) -> bool | None:
-    """Return True if a report says that all passed, False if not; None if that is uncertain."""
+    """Return True if the output reports success, False if it reports a failure, else None."""
     lines = _lines(output)
     for name, verdict in (("failed", False), ("passed", True)):
         if any(map(exact(either("command_output", name)).search, lines)):
@@ -46,30 +48,31 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """Return the line of an output that best states the error, without its marker; or ''. The
-    assertion or exception of a test, the first error of a compiler; else the last line with words.
+    """Return the output line that best states the error, without a prefix such as `npm ERR!`; '' if
+    there is none. A test's assertion or exception and a compiler's first error are preferred to the
+    last line with words.
     """
     lines = _lines_with_words(output)
     return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
 
 
 def pasted_error(text: str) -> str:
-    """Return the error line that a user pasted into a prompt, if it says what failed; or ''."""
-    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last are words of prose, too
+    """Return the error line in a prompt with pasted output; '' if it does not say what failed."""
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row also matches prose
     return line if is_specific(line) else ""
 
 
 def signature(output: str) -> str:
-    """Return the telling line if it says what failed; '' if it only says that something did.
-    "Lifecycle script `build` failed", "exit code 1", a path or a progress line say nothing.
+    """Return the line that states the error; '' if it says only that something failed, like
+    "Lifecycle script `build` failed", "exit code 1", a path or a progress line.
     """
     line = telling_line(output)
     return line if is_specific(line) or exact(_ASSERTION).search(line) else ""
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two words that most errors have not, or a word and a name. A
-    quoted name, a file, an error's number or an HTTP status is a name.
+    """Return True if an error line has two words that are not in most errors, or one such word and
+    a name: a quoted name, a file, an error number or an HTTP status.
     """
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
@@ -87,7 +90,7 @@ def _stated_line(lines: Sequence[str], expressions: Iterable[Sequence[str]]) -> 
     for order, expression in expressions:
         for place in reversed(range(len(lines))) if order == "last" else range(len(lines)):
             if exact(expression).search(lines[place]):
-                # "Error:" alone names the next line.
+                # If a line is only "Error:", the next line has the message.
                 is_head = lines[place].strip() in ("Error:", "error:") and place + 1 < len(lines)
                 return _plain(lines[place + 1] if is_head else lines[place])
     return ""

@@ -1,9 +1,10 @@
-"""The records that contradict a new one: shown with it, and never closed by it.
+"""Contradictions between a new record and current ones, which are shown with it and never closed by
+it.
 
-Few and certain: both are about the same subject, and one says to do it and the other not to, one
-that it worked and the other that it failed, or they give different values; or one rejects the
-choice of the other. Opposite outcomes must both name the same thing first, and share most of the
-words of the shorter one.
+The rules prefer missing a contradiction to inventing one. Both records must have the same subject,
+and one requires what the other forbids, one says that it worked and the other that it failed, they
+give different values, or one rejects what the other chooses. Records with opposite outcomes must
+also share most words of the shorter record and, if both have names, mention the same name first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,23 +32,24 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# The best matches are compared: a record on the same subject shares its rare words.
+# At most this many of the best matches are compared: a record on the same subject ranks high
+# because it shares rare words.
 MAX_LOOKED_AT = 30
-# Words that say only that something is to be done, or not.
+# Words that say only that something must be done or not.
 _MODALS = STOPWORDS | frozenset(
     "use uses used using always never must shall avoid forbidden allowed longer please let".split()
 )
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Words with which both statements may be in force: a limited time, a trial, an addition.
+# Words that let both statements be valid at once: a limited time, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that a choice can be about; components, in which choices apply, are shared by
-# too many records.
+# Types of entities that a choice can be about. Components, in which choices apply, are left out:
+# too many records share them.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# Both records share at least this part and number of the shorter record's words; more if neither
-# names a known thing.
+# Both records must share at least this part and this number of the shorter record's words; more
+# unless both mention known things.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
@@ -56,9 +58,9 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 class _Said(NamedTuple):
     """The statement of a record, as stems of words.
 
-    It says to do `does` and not to do `denies`. `takes` are the subjects of `does` without the
-    rejected names, which `rejects` has, and `first` the first words of the subject. `whole` is the
-    text in which another value is searched for.
+    The record says to do `does` and not to do `denies`. `takes` are the subjects of `does` without
+    the rejected names, `rejects` the rejected names, and `first` the first two stems of the
+    subject. `whole` is the whole text, in which changed values are searched for.
     """
 
     does: tuple[frozenset[str], ...] = ()
@@ -70,10 +72,11 @@ class _Said(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The subjects of a record: the keys of known things in their order, its stems, and the first
-    two.
+    """The subject of a record: the keys of known things in order, all stems, and the first two
+    stems.
 
-    `versions` are numbers after a name (Redis 6), `lacking` things that a trial was made without.
+    `versions` maps a name to the number after it (Redis 6); `lacking` are the things after
+    "without".
     """
 
     names: tuple[str, ...] = ()
@@ -84,7 +87,7 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with a mark that it contradicts these, which it does not replace."""
+    """Return the record with the ids of records that it contradicts but does not replace."""
     if not against:
         return record
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
@@ -92,8 +95,8 @@ def beside(record: Record, against: Sequence[Record]) -> Record:
 
 
 def contradicting(memory: Memory, record: Record) -> list[Record]:
-    """Return current records that contradict this one, nearest first, at most three; mostly none. A
-    database that cannot be read contributes none.
+    """Return at most three current records that contradict this record. A database that cannot be
+    read is reported and skipped.
     """
     query = parse(" ".join([record.what, *record.alternatives]), plain=True)
     match = match_expression([word for c in concepts(query) for word in c.spellings])
@@ -110,7 +113,9 @@ def contradicting(memory: Memory, record: Record) -> list[Record]:
 
 
 def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return the known records that contradict this record, nearest first; pure."""
+    """Return at most three known records that contradict this record: first opposite outcomes, most
+    similar first, then other disagreements, newest first. Reads no database.
+    """
     opposite, said = opposed(record, known), _said(record)
     not_opposite = [old for old in known if old.id != record.id and old not in opposite]
     disagreeing = [old for old in not_opposite if _disagree(said, _said(old))]
@@ -119,7 +124,7 @@ def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
-    """Return True if they disagree on what to do, not on its outcome: one may replace the other."""
+    """Return True if two records disagree on what to do: one may replace the other."""
     return _disagree(_said(record), _said(old))
 
 
@@ -145,7 +150,7 @@ def _said(record: Record) -> _Said:
 
 
 def _content(clause: str) -> frozenset[str]:
-    """Return the stems of all words of a clause, except words of prohibition and duty."""
+    """Return the stems of a clause's words, without words of prohibition and duty."""
     return frozenset(stem(key_of(word)) for word in words(clause) if word not in _MODALS)
 
 
@@ -160,12 +165,12 @@ def _disagree(a: _Said, b: _Said) -> bool:
 
 
 def _forbids(a: _Said, b: _Said) -> bool:
-    """Return True if `a` forbids what `b` does; a narrower prohibition is only an exception."""
+    """Return True if `a` forbids what `b` says to do; a narrower prohibition is an exception."""
     return any(denied <= done for denied in a.denies for done in b.does)
 
 
 def _rejects(a: _Said, b: _Said) -> bool:
-    """Return True if `a` rejects what `b` takes, for a purpose that may be the same."""
+    """Return True if `a` rejects what `b` chooses and their purposes may be the same."""
     for rejected in a.rejects:
         for taken in b.takes:
             if not (rejected <= taken and rejected & set(b.first)):
@@ -178,7 +183,7 @@ def _rejects(a: _Said, b: _Said) -> bool:
 
 
 def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return the known records that say the opposite, nearest first, then newest; pure."""
+    """Return at most three known records with the opposite outcome, most similar first."""
     about = _subject(record)
     contrary = [old for old in known if old.id != record.id and contradict(record, old)]
     rated = [(_nearness(about, _subject(old)), stated_at(old), old) for old in contrary]
@@ -187,7 +192,7 @@ def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
-    """Return a line as `earlier, 2026-01-03: failed: Offset pagination … (1a2b3c4d)`."""
+    """Return a record as a line: `earlier, 2026-01-03: failed: Offset pagination … (1a2b3c4d)`."""
     text = cut(one_line(record.what), max_chars)
     claimed = low_trust_of(record) if record.trust == "foreign" else ""
     marks = ", ".join(filter(None, (short_id(record.id), claimed)))
@@ -195,7 +200,7 @@ def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """Return the outcome in a word: failed, worked, or the type of a practice."""
+    """Return the outcome as a word: `failed`, `worked`, or the type of a record without outcome."""
     if verdict(record) == "failed":
         return "failed"
     worked = record.outcome == "success" or record.type == "pattern"
@@ -203,7 +208,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """Return the subjects that the record is for or against; none for a rule that only forbids."""
+    """Return the subject that the record supports or rejects; empty if the record only forbids."""
     text = without_reason(record.what)
     rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
     followed = verdict(record) == "worked"
@@ -232,7 +237,7 @@ def _subject(record: Record) -> _Subject:
 
 
 def _nearness(a: _Subject, b: _Subject) -> float:
-    """Return the share of words in common, 0 where they do not surely speak of the same."""
+    """Return the share of words that two subjects share; 0 if they may be different subjects."""
     is_other_release = any(b.versions.get(name, n) != n for name, n in a.versions.items())
     is_without = a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems
     if is_other_release or is_without:

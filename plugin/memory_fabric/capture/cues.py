@@ -1,7 +1,7 @@
-"""The tables of cues and of forms of statements, and a quick search for their words in prompts,
-most of which have none.
+"""Tables of cues and of forms of statements, and a quick search for their words in a prompt.
 
-It runs on every prompt, and so loads only the tables, not the modules that read sentences.
+The search runs on every prompt, and most prompts contain none of the words. This module therefore
+loads only the tables, not the modules that parse sentences.
 """
 
 from functools import cache
@@ -11,9 +11,9 @@ from memory_fabric.events import is_machine_text
 from memory_fabric.language.word_lists import filled
 from memory_fabric.patterns import pattern
 
-# Of a long prompt only the beginning and the end are read: pasted text is in between.
+# Only the beginning and the end of a long prompt are read, because pasted text is in between.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
-# A sentence is heard if its cues weigh at least this much together.
+# A sentence is captured if the weights of its cues add up to at least this much.
 ENOUGH = 2.0
 NUMBERED = ("\n2. ", "\n2) ")
 _MACHINE = (
@@ -24,7 +24,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A sign that something is settled; `expression` is tried only if one of the `words` occurs."""
+    """A sign of a statement to keep; `expression` is tried only if one of the `words` occurs."""
 
     kind: str
     weight: float
@@ -32,28 +32,28 @@ class Cue(NamedTuple):
     expression: str
 
     def is_in(self, lowered: str) -> bool:
-        """Return True if a sentence in lower case has the cue."""
+        """Return True if a sentence in lower case contains the cue."""
         if not any(word in lowered for word in self.words):
             return False
         return not self.expression or pattern(self.expression).search(lowered) is not None
 
 
 class Form(NamedTuple):
-    """A form of a statement: words without which it is not tried, and the record that it makes."""
+    """A form of a statement: words of which a sentence must have one, and the record it makes."""
 
     name: str
     words: tuple[str, ...]
     expressions: tuple[str, ...]
     type: str = "constraint"
     scope: str = "team"
-    kind: str = ""  # of a fact about the person
-    content_words: int = 1  # the sentence needs at least this many words that name something
+    kind: str = ""  # the kind of a fact about the person
+    content_words: int = 1  # the sentence needs at least this many content words
     first: bool = False  # the form counts only in the first sentence of a prompt
 
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each language, and of `against`."""
+    """Return the cues of each language and, under `against`, the signs against a statement."""
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
@@ -81,7 +81,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of the forms and of all cues that suffice alone: in ASCII, and others."""
+    """Return the words of all forms and of all sufficient cues: in ASCII, and in other scripts."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":
@@ -90,10 +90,10 @@ def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def may_hear(prompt: str) -> bool:
-    """Return False, in a fraction of a millisecond, for most prompts that settle nothing."""
+    """Return False, in a fraction of a millisecond, for most prompts with nothing to remember."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
-        return False  # written by the client, or a typed command
+        return False  # text by the client, or a typed command
     in_ascii, in_other_scripts = _gate()
     if any(word in lowered for word in (*NUMBERED, *in_ascii)):
         return True
@@ -101,7 +101,7 @@ def may_hear(prompt: str) -> bool:
 
 
 def typed_ends(prompt: str) -> str:
-    """Return the prompt; of a long one, only its beginning and its end."""
+    """Return the prompt, or only the beginning and the end of a long one."""
     if len(prompt) <= HEAD_CHARS + TAIL_CHARS:
         return prompt
     return f"{prompt[:HEAD_CHARS]}\n\n{prompt[-TAIL_CHARS:]}"

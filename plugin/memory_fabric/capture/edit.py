@@ -1,5 +1,5 @@
-"""Changes that the user makes to records: to words, type, scope and reason; and the user's
-decisions on candidates, on contradictions, and on records that a note replaced.
+"""Changes that the user makes to the text, type, scope and reason of records, and the user's
+decisions on candidates, on contradictions and on records that a note replaced.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# Evidence about the words of a note, which is void once the words are changed.
+# Evidence about the text of a note, which becomes void when the text changes.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 
@@ -46,7 +46,7 @@ Done = tuple[str, Record]
 
 
 class Stored(NamedTuple):
-    """A record with the sessions that stated it and the kind of its database."""
+    """A record with the ids of the sessions that stated it and the kind of its database."""
 
     record: Record
     seen: Sequence[str]
@@ -54,7 +54,7 @@ class Stored(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """The parts of a record to change: None leaves one as it is, '' removes a reason or `when`."""
+    """The new parts of a record: None leaves a part unchanged, '' removes a reason or `when`."""
 
     text: str | None = None
     type: str | None = None
@@ -64,7 +64,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the records that were closed in its favour."""
+    """A record before and after a change, and the records that it replaced."""
 
     old: Record
     new: Record
@@ -80,7 +80,7 @@ def request(
     when: str | None = None,
     prefix: str = "",
 ) -> Edit:
-    """Return a checked change; `prefix` begins the names of fields in errors. Raises BadInput."""
+    """Return a checked change; `prefix` precedes the names of fields in errors. Raises BadInput."""
     return Edit(
         _words(text, f"{prefix}text", required=True),
         _one_of(kind and record_type(kind), f"{prefix}type", STATED_TYPES),
@@ -91,7 +91,7 @@ def request(
 
 
 def _words(text: str | None, field: str, *, required: bool = False) -> str | None:
-    """Return the text as it may be stored; None if it was not given. Raises BadInput."""
+    """Return the text in the form that may be stored; None for None. Raises BadInput."""
     if text is None:
         return None
     text = one_line(without_controls(text))
@@ -116,10 +116,11 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record that an id or the end of one names, if it may be changed; with `of_others`
-    also a colleague's record, which may only be confirmed.
+    """Return the record with this id, or with an id that ends in `name`, if it can be changed. With
+    `of_others`, also return a colleague's record, which can only be confirmed.
 
-    Raises NotFound, and BadInput for the name of anything else, or a record that cannot be changed.
+    Raises NotFound, and BadInput if the name belongs to something else or the record cannot be
+    changed.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
@@ -141,7 +142,7 @@ def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
 
 
 def _explain(memory: Memory, name: str) -> None:
-    """Raise BadInput if the name is that of a turn, an entity or a change."""
+    """Raise BadInput if the name belongs to a turn, an entity or a change instead of a record."""
     if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
         raise _refused(
             f"{name!r} is an entity, which has no wording of its own.",
@@ -165,10 +166,10 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the record with the change; new words are the speaker's, with the names in them.
+    """Return the record with the change; a new text becomes a statement of the speaker in `by`.
 
-    Raises BadInput if nothing would change, for a global text that may name somebody, and for the
-    words of another record, unless that is one of `closing` (ids).
+    Raises BadInput if nothing would change, if a global text may name a person, and if another
+    record whose id is not in `closing` has the same text.
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -179,14 +180,14 @@ def edited(
         new = _restated(memory, old, new, by)
     if edit.when is not None:
         when = edit.when
-        if when.startswith(FIRST.rstrip()):  # without a `When:` of its own
+        if when.startswith(FIRST.rstrip()):  # without its own `When:` condition
             when = stated_first(str(old.evidence.get(WHEN) or ""), when[len(FIRST) :])
         evidence = {**new.evidence, WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
     if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
-        # "Project chose X" stays only where type and scope say so.
+        # Remove "Project chose X", which is added again if the type and scope still allow it.
         name = new.project or (memory.project.name if memory.project else "")
         chosen = [r for r in new.relations if (r.source, r.type) == (name, "chose")]
         if chosen:
@@ -207,7 +208,7 @@ def edited(
 
 
 def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Record:
-    """Return the record as the speaker's own statement, with the names in its new words."""
+    """Return the record as the speaker's own statement, with the names in its new text."""
     words = same_form(new.what)
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
@@ -228,7 +229,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 
 def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
-    """Raise BadInput if another current record of this scope and domain has the same words."""
+    """Raise BadInput if another current record of this scope and domain has the same text."""
     with_same_key = memory.find_records(
         f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}",
         (records.key_of(new.what), new.scope, new.domain, new.id),
@@ -244,8 +245,9 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record. A new scope may move it, with the records that it closed, to the
-    other database. Raises StoreUnavailable, and BadInput if the record was forgotten there.
+    """Store the changed record. With a new scope it may move to the other database, while the
+    records that it replaced remain closed in the old one. Raises StoreUnavailable, and BadInput if
+    the record was forgotten in the new database.
     """
     store = kind_of(memory, new)
     moves = store != old.store
@@ -269,7 +271,7 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 
 
 def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Close a record in favour of another. Raises StoreUnavailable."""
+    """Close a record that another one replaces. Raises StoreUnavailable."""
     successor = new.id if kind_of(memory, new) == old.store else ""
     link = _link(old.record, successor, by.at or timestamp())
     memory.write_now("supersede", {"links": [link]}, by, store=old.store)
@@ -278,8 +280,9 @@ def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record that an id or the end of one names, and close others in its favour. Raises
-    NotFound, StoreUnavailable, and BadInput as `edited` does, or if it would replace itself.
+    """Change the record with this id or end of an id, and close the records in `instead_of`, which
+    it replaces. Raises NotFound, StoreUnavailable, and BadInput as `edited` does or if the record
+    would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -307,8 +310,9 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Record that the user confirmed a record now: it is not due for review for a while, and both
-    it and the records in contradiction to it hold. An imported record gets the user's trust.
+    """Record that the user confirmed a record now. Its review is postponed, and it and the records
+    that contradicted it are no longer marked as contradictory. An imported record gets the user's
+    trust.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
@@ -336,8 +340,8 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
-    """Return a function that keeps or drops the candidate with this id, and returns the outcome.
-    Raises NotFound and BadInput; the function raises StoreUnavailable.
+    """Return a function that keeps or drops the candidate with this id and returns the outcome.
+    Raises NotFound and BadInput; the returned function raises StoreUnavailable.
     """
     record = candidates.named(memory, name)
 
@@ -355,9 +359,9 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep the record with this id: a candidate with the user's trust, any other one beside the
-    records that contradict it. A replaced or dropped record becomes current again. Raises NotFound,
-    BadInput and StoreUnavailable.
+    """Keep the record with this id. A candidate gets the user's trust; any other record remains
+    beside the records that contradict it; a replaced or dropped record becomes current again.
+    Raises NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -373,8 +377,9 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close the records that the record with this id contradicts; return it and the closed ones.
-    Whatever its trust, the user has agreed to it. Raises NotFound, BadInput, StoreUnavailable.
+    """Close the records that the record with this id contradicts; return that record and the closed
+    ones. The user agrees to the record by this, whatever its trust. Raises NotFound, BadInput,
+    StoreUnavailable.
     """
     new = editable(memory, name).record
     ids = contradicted(new)

@@ -1,10 +1,9 @@
 """Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses.
 
 One pass over the words finds mentions; a relation is read only from the words between two
-neighbouring mentions of one sentence. An ordinary word never becomes an entity, but for the parts
-that a sentence relates by a verb although no vocabulary knows them, as "the checkout": only whole
-subjects and objects of one to three words are read; where it is unclear where a name ends, nothing
-is.
+neighbouring mentions of one sentence. A word that no vocabulary lists, such as "checkout", becomes
+an entity only if a verb relates it to something. Only whole subjects and objects of one to three
+words are read; a name with an uncertain end is skipped.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from memory_fabric.text import STOPWORDS, name_key, words
 MAX_CHARS = 65536
 MAX_BESIDE_CHARS = 80
 
-# Sentences with these words count although they give something up.
+# Relations that are valid although their sentences give something up.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
@@ -36,13 +35,13 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# A supposition: no comma ends the condition before the name.
+# A supposition that still applies to the name after it: no comma ends the condition.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
-# Words before a name that say it is only considered, or used by other people.
+# Words before a name which show that it is only considered, or used by other people.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
-# Words that end an object; articles and the like may stand between a verb and its object.
+# Words that end an object. Articles and similar words may stand between a verb and its object.
 _ENDING = (
     STOPWORDS
     | FUNCTION_WORDS
@@ -53,26 +52,26 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# Nouns after an object that only name its kind ("the Redis server"), unlike "images" in "the Docker
-# images", which are another thing.
+# Nouns after an object that only state its kind ("the Redis server"), unlike "images" in "the
+# Docker images", which are a different thing.
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
 # Verbs that choose the object right after them.
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs of moving away from one thing to the object.
+# Verbs of moving from one thing to another, their object.
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other ways of choosing a name, whose position the sign marks: before a purpose or a service at the
-# start, or as the subject of a passive; in German and scripts without spaces verbs come last.
+# Other ways of choosing a name, whose position `_AT` marks: at the start before a purpose or a
+# service, or as the subject of a passive. In German and in scripts without spaces, verbs come last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# The words between two things -> the relation, read forwards or backwards.
+# The words between two things, mapped to the relation that they state forwards or backwards.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
 )
-# Words that relate two things without a verb, or mostly as an adjective or of people.
+# Words that relate two things without a verb, or that are mostly adjectives or said of people.
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
@@ -81,9 +80,9 @@ _VERB = "|".join(
         (w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB), key=len, reverse=True
     )
 )
-# "Used for" and "used by" need no auxiliary in a note.
+# In a note, "used for" and "used by" need no auxiliary verb.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
-# Verbs of several subjects: a single one before them is an order, "please use".
+# Verbs of plural subjects: after a single word they are an order, as in "please use".
 _PLURAL = frozenset("use require need enable prefer depend rely are were".split())
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
@@ -91,7 +90,7 @@ _SUBJECT = (
     rf"(?:(?:^|[.;:!?] |, )(?P<article>(?:the|our|a|an|all|every|each) )?|"
     rf"\b(?P<opener>the|our|that|because|since|and) )(?P<name>{_NAME}){_VERBS}"
 )
-# An object ends where the clause does, or before a preposition.
+# An object ends at the end of its clause or before a preposition.
 _END = (
     r"(?=$|[.,;:!?)]|\n| (?:for|in|on|to|with|by|from|at|as|when|where|because|since|so|and|or|but|"
     r"instead|rather|over|until|unless|if|which|that)\b)"
@@ -104,25 +103,25 @@ _CHOICE = (
     rf" {_ARTICLE}(?P<name>{_NAME}) (?:instead of|rather than|over) "
     rf"{_ARTICLE}(?P<other>{_NAME}){_END}"
 )
-# Common words that name a part of a system where a verb governs them.
+# Common words that name a part of a system if a verb governs them.
 _PARTS = frozenset("app build client code page repo repository test tests".split())
-# After these an -ing form is an action: "recommends waiting".
+# After these verbs an -ing form is an action: "recommends waiting".
 _ADVISING = frozenset("recommends suggests prefers prefer".split())
-# Adjectives in the form of adverbs.
+# Adjectives that look like adverbs.
 _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
 
 
 def extract(
     text: str, *, known: Mapping[str, str] = {}
 ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    """Return the entities in a text and their relations, in order, each once.
+    """Return the entities in a text and their relations, in order and without duplicates.
 
     `known` maps the `name_key` of existing entities to their names, so that a variant resolves to
-    the existing entity. Reads 64 KB at most.
+    the existing entity. Only the first 65,536 characters are read.
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
-    parts: list[Mention] = []  # what the text relates, and no vocabulary knows
+    parts: list[Mention] = []  # related names that no vocabulary lists
     for start, end in _spans(text, names):
         part = text[start:end]
         overlaps = any(start < m.end and m.start < end for m in (*names, *parts))
@@ -134,15 +133,15 @@ def extract(
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in in_order:
-        # A part that nothing relates may be any words.
+        # An unrelated part may be any words.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
     return tuple(entities.values()), relations
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that a verb of the text chooses; '' for none. Most decisions
-    name things that were not chosen in them: "We wait with Kubernetes".
+    """Return the first of these names that a verb in the text chooses; '' if there is none. Most
+    decisions also mention things that they do not choose: "We wait with Kubernetes".
     """
     mentioned = mentions(text, {name_key(name): name for name in names})
     return next((m.name for m in mentioned if m.name in names and _is_chosen(text, m)), "")
@@ -162,7 +161,7 @@ def _is_chosen(text: str, mention: Mention) -> bool:
 
 
 def _governs(verbs: str, before: str, behind: str) -> bool:
-    """Return True if the last of these verbs has what stands between the two as its object."""
+    """Return True if the last of these verbs governs the name between `before` and `behind`."""
     ends = [match.end() for match in pattern(verbs).finditer(before)]
     between = words(before[ends[-1] :]) if ends else list(_ENDING)
     if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):
@@ -182,7 +181,7 @@ def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
             continue
         before, last = last, _between(text, left, right, last)
         clause = clause_around(text, left.start, right.end)
-        # The clause may state the reverse, or a condition.
+        # The clause may deny the relation, or only suppose it.
         is_supposed = is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left))
         if not last or is_supposed or (last.type not in _OF_DEPARTURES and is_left(clause)):
             continue
@@ -205,7 +204,7 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         return Relation(left.name, "chose_over", right.name)
     phrase = " ".join(word for word in gap.lower().split() if word not in _FILLERS)
     if any(sign in gap for sign in '.,;:!?()\n"|—'):
-        phrase = ""  # across a clause
+        phrase = ""  # the names are in different clauses
     if phrase in BACKWARD:
         return Relation(right.name, BACKWARD[phrase], left.name)
     before = [word for word in _words_before(text, left, 6) if word not in _FILLERS] or [""]
@@ -217,7 +216,7 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     kind = FORWARD.get(phrase, "")
     if not kind or not _fits(kind, phrase, text, left, right):
         return None
-    # "X instead of Y for Z": Z is about X.
+    # In "X instead of Y for Z", Z is the purpose of X.
     was_declined = last and last.type == "chose_over" and last.target == left.name
     source = last.source if last and was_declined else left.name
     return Relation(source, kind, right.name) if source != right.name else None
@@ -234,12 +233,12 @@ def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> b
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
-    """Return the last words before a mention within its sentence, lower case."""
+    """Return the last `count` words before a mention within its sentence, in lower case."""
     return [word.strip("`*,:\"'(").lower() for word in _before(text, mention).split()][-count:]
 
 
 def _before(text: str, mention: Mention) -> str:
-    """Return what stands before a mention within its sentence; 80 characters are read."""
+    """Return the text before a mention within its sentence, reading at most 80 characters."""
     head = text[max(0, mention.start - MAX_BESIDE_CHARS) : mention.start]
     for stop in (". ", "! ", "? ", "\n", "; "):
         head = head.rpartition(stop)[2]
@@ -255,7 +254,7 @@ def _is_asked(text: str, place: int) -> bool:
 def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     for match in pattern(_SUBJECT).finditer(text):
         parts, verb = match["name"].lower().split(), match["verb"].split()[0]
-        # Without an article it may be an order: "please" of "please use".
+        # Without an article the text may be an order: "please use".
         is_subject = parts[0] not in OPENERS and (verb not in _PLURAL or parts[-1].endswith("s"))
         if match["article"] or match["opener"] or is_subject:
             yield match.span("name")
@@ -268,7 +267,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("other")
     for mention in named:
         if mention.type in ("technology", "pattern", "tool"):
-            # The purpose comes right after its thing.
+            # A purpose directly follows its thing.
             purpose = pattern(_PURPOSE).match(text, mention.end)
             if purpose:
                 yield purpose.span("name")
@@ -283,7 +282,7 @@ def _is_name(text: str) -> bool:
 
 
 def _is_object(name: str, verb: str, before: str) -> bool:
-    """Return True if what follows a verb is a thing: nothing to do, and after several subjects."""
+    """Return True if the text after a verb is a thing, and a plural verb has a plural subject."""
     if verb.split()[-1] in _ADVISING and name.endswith("ing"):
         return False
     if verb.endswith("for") and " " in name and name.split()[0].endswith("ing"):

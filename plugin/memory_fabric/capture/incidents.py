@@ -1,8 +1,8 @@
-"""Fixes: commands that failed, the changes made then, and the pass that followed.
+"""Fixes: failed commands, the changes made after the failure, and the pass that followed.
 
-Precision is more important than recall: a command that looks or waits, was refused or interrupted,
-whose error says nothing, or that passed without a changed file or a stated cause makes no record.
-Open failures are handed to the next reading.
+Precision matters more than recall: no record is made of a command that only looks or waits, that
+was refused or interrupted, whose error says nothing, or that passed without a changed file or a
+stated cause. Open failures are passed on to the next reading.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,20 +22,20 @@ MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
 MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
-# At most this many failing commands are watched at a time; beyond that the oldest is dropped.
+# At most this many failing commands are tracked at a time; beyond that the oldest is dropped.
 MAX_OPEN = 8
-# A change of only these files makes no command pass.
+# Changing only files with these endings cannot make a command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# Errors that share at least this part of the shorter error's words are one failure: line numbers
-# and counts may differ.
+# Errors that share at least this part of the shorter error's words are the same failure: line
+# numbers and counts may differ.
 SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """One step: a command with its outcome, a changed file, or a message. `said` is the assistant's
-    message, `asked` the user's own words.
+    """A step of a session: a command with its outcome, a changed file, or a message. `said` is the
+    assistant's message, `asked` the user's prompt.
     """
 
     command: str = ""
@@ -48,11 +48,11 @@ class Step(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failing command, its error if that says something, and what followed.
+    """A failing command, its error if that is informative, and what followed.
 
-    `files` were changed since, `symptom` is how the user named it. `passes` means that the same
-    work passed in another way, `is_over` that it is not known to fail any more: it passes so, or
-    the answer does not say that it fails.
+    `files` were changed after the failure; `symptom` is the user's description of it. `passes`
+    means that the same work passed in another way; `is_over` that the failure is not known to
+    persist, because the work passed in another way or the assistant's answer reports no failure.
     """
 
     command: Command
@@ -67,10 +67,10 @@ class Failure(NamedTuple):
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
-    """Return the failures that these steps solve, and the failures that are open after them.
+    """Return the failures that these steps solve, and the failures that are open after the steps.
 
-    `failing` are open before the steps. `passed` were solved just before the steps; they come first
-    among the solved ones, with the cause that the next answer states.
+    `failing` were open before the steps. `passed` were solved just before the steps; they come
+    first among the solved failures, with the cause that the next answer states.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -103,7 +103,7 @@ def follow(
 
 
 def fix_of(failure: Failure) -> Record | None:
-    """Return the record of a solved failure: the stated cause with the failure; None without."""
+    """Return the record of a solved failure, its cause and the failure; None if one is unknown."""
     if not failure.error or not failure.cause:
         return None
     command = cut(failure.command.text, MAX_COMMAND_NAMED)
@@ -121,7 +121,7 @@ def fix_of(failure: Failure) -> Record | None:
 
 
 def evidence_of(failure: Failure) -> dict[str, Any]:
-    """Return the evidence of a solved failure: command, error, files, the user's symptom."""
+    """Return the evidence of a solved failure: command, error, files and the user's symptom."""
     command, files = failure.command.text, list(failure.files)
     evidence: dict[str, Any] = {COMMAND: command, ERROR: failure.error, FILES: files}
     return evidence | ({SYMPTOM: failure.symptom} if failure.symptom else {})
@@ -135,8 +135,8 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence in which the user named the symptom, preferably one that shares a word
-    with the error; '' if there is none.
+    """Return the sentence in which the user described the symptom, preferably one that shares a
+    word with the error; '' if there is none.
     """
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
@@ -147,19 +147,19 @@ def symptom_in(asked: str, error: str) -> str:
 
 
 def report_in(asked: str) -> dict[str, Any]:
-    """Return the error line and the symptom in a prompt, as evidence; {} if it names none."""
+    """Return the error line and the symptom in a prompt, as evidence; {} if it has neither."""
     error = cut(without_secrets(pasted_error(asked)), MAX_ERROR_CHARS)
     symptom = symptom_in(asked, error)
     return ({ERROR: error} if error else {}) | ({SYMPTOM: symptom} if symptom else {})
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """Return a failure as JSON, for the next reading."""
+    """Return a failure as a JSON object, for the next reading."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 
 def from_object(value: Mapping[str, Any]) -> Failure | None:
-    """Return the failure in a JSON object; None if it is none."""
+    """Return the failure in a JSON object; None if the object is invalid."""
     command, files = value.get("command"), value.get("files")
     if not isinstance(command, dict) or not isinstance(command.get("words"), list):
         return None
@@ -177,7 +177,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 
 def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
-    """Return the open failures after a command, and the failures that it solved by passing."""
+    """Return the failures that are open after a command, and the failures that it solved."""
     # Redact before splitting: a single word does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:

@@ -1,7 +1,7 @@
-"""Mentions of things in a text: known words, names in code, proper names; no ordinary words.
+"""Mentions of things in a text: known names, names in code and proper names, but no ordinary words.
 
-One pass over the words. Text between backticks is one name; elsewhere a name is known, has the
-shape of one in code, or has a capital inside a sentence.
+The words are read in one pass. Text in backticks is one name; elsewhere a name is known, has the
+shape of a name in code, or has a capital inside a sentence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,19 +36,19 @@ MAX_SHORT_CHARS = 12
 _listed = partial(listed, "mentions")
 _HEADS = _listed("heads")
 _VAGUE = STOPWORDS | _listed("vague")
-# Labels of the parts of a text, and acronyms of the field.
+# Capitalised words that are not names: labels of the parts of a text, and acronyms of the field.
 _CAPITALISED = _listed("labels", "letters")
 OPENERS = _listed("openers")
 _VERBS_OF_PARTS = frozenset("uses depends requires relies needs".split())
 _EACH = frozenset(("all", "every", "each", "any"))
-# German nouns begin with capitals, which therefore name nothing.
+# German nouns begin with a capital, so a capital in German text does not show a name.
 _GERMAN = frozenset(
     "und der die das nicht für wir mit ist ein eine einen statt auf auch wird".split()
 )
 _TOOL_VERBS = frozenset("use uses used using via through adopt adopted run runs running".split())
 _LITERALS = frozenset("true false null none nil undefined nan yes no ok todo".split())
 _WORD = r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+"
-# CamelCase, snake_case, dotted.call and CONSTANT_CASE names, unlike prose.
+# Names in CamelCase, snake_case and CONSTANT_CASE, which do not occur in prose.
 _SHAPE = (
     r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
     r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}"
@@ -63,11 +63,11 @@ class _Word(NamedTuple):
     end: int
     key: str
     first: bool  # opens a sentence
-    span: int  # the index of its pair of backticks, -1 outside
+    span: int  # index of the enclosing pair of backticks, -1 outside
 
 
 class Mention(NamedTuple):
-    """A name in a text: in our spelling, with its type and position."""
+    """A name in a text: in the spelling of memory or the vocabulary, with its type and position."""
 
     name: str
     type: str
@@ -127,7 +127,7 @@ def _prose_at(
     mention = _resolved(" ".join(run), words[i].start, words[i + used - 1].end, known)
     kind = entity_type(" ".join(run)) or ("component" if run[-1].lower() in _HEADS else "")
     if not kind:
-        # People, companies and places are no technologies.
+        # Names of people, companies and places are not technologies.
         before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
         after = words[i + used].text.lower() if i + used < len(words) else ""
         kind = kind_of(run, before[::-1], after) or "technology"
@@ -137,7 +137,7 @@ def _prose_at(
 def _span_at(
     text: str, words: list[_Word], i: int, spans: list[tuple[int, int]], known: Mapping[str, str]
 ) -> tuple[Mention | None, int]:
-    """Return the name between the backticks around word `i`, and the number of its words."""
+    """Return the name in the backticks around word `i`, if any, and the number of words to skip."""
     start, end = spans[words[i].span]
     used = sum(1 for word in words[i : i + MAX_SPAN_WORDS + 1] if word.span == words[i].span)
     inside = text[start:end].strip()
@@ -150,7 +150,7 @@ def _span_at(
 
 
 def _is_span_name(inside: str, used: int) -> bool:
-    """Return True if text between backticks is a name: of code, a file, an option, a command."""
+    """Return True if text in backticks is a name of code, a file, an option or a command."""
     if not 2 <= len(inside) <= MAX_SPAN_CHARS or used > MAX_SPAN_WORDS:
         return False
     if "://" in inside or "[redacted" in inside or inside.lower() in _LITERALS:
@@ -167,7 +167,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
-            continue  # "I am" is no IAM
+            continue  # "I am" is not IAM
         key = "".join(word.key for word in run[:used])
         name = known.get(key) or TECHNOLOGIES.get(key) or PATTERNS.get(key)
         if name:
@@ -180,7 +180,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
 
 
 def _run(words: list[_Word], i: int) -> list[_Word]:
-    """Return up to four neighbouring words from `i`, each separated by one space."""
+    """Return word `i` and up to three words after it, as far as single spaces separate them."""
     run = [words[i]]
     for word in words[i + 1 : i + MAX_NAME_WORDS]:
         if word.start != run[-1].end + 1 or word.first or word.span != run[0].span:
@@ -190,7 +190,7 @@ def _run(words: list[_Word], i: int) -> list[_Word]:
 
 
 def _proper_length(words: list[_Word], i: int) -> int:
-    """Return the number of words from `i` that are one proper name; 0 if none begins here."""
+    """Return the number of words of the proper name that begins at word `i`, or 0."""
     run = [words[i]] if _is_capital(words[i]) else []
     for word in words[i + 1 : i + MAX_NAME_WORDS] if run else ():
         beside = word.start == run[-1].end + 1 and not word.first and word.span < 0
@@ -204,13 +204,13 @@ def _proper_length(words: list[_Word], i: int) -> int:
     opener = run[0].text
     if len(run) < 2:
         return int(opener.lower() in GIVEN)
-    # A capital may only begin the sentence: "Use Redis", "Usamos Redis".
+    # The capital may only open the sentence: "Use Redis", "Usamos Redis".
     opens = opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in TECHNOLOGIES
     return 0 if opens else len(run)
 
 
 def _is_capital(word: _Word) -> bool:
-    """Return True for a word written as a name, unless its capitals are only emphasis."""
+    """Return True if a word has a capital like a name, and not only for emphasis."""
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
@@ -222,7 +222,7 @@ def _is_capital(word: _Word) -> bool:
 
 
 def _is_title(words: list[_Word], i: int) -> bool:
-    """Return True if the line is written in capitals as titles are."""
+    """Return True if the text around word `i` is capitalised like a title."""
     start = end = i
     while start > 0 and not words[start].first:
         start -= 1
@@ -251,13 +251,14 @@ def _single(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, 
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Return True if an ordinary word is written as a name, not only at the start of a sentence."""
+    """Return True if an ordinary word is used as a name, not only capitalised as a first word."""
     word = words[i]
     if name.isupper() and word.text == name:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # "Use poetry for dependencies": the object of "use", if no noun follows.
+        # In "Use poetry for dependencies", the word is the object of "use", because no noun
+        # follows.
         ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
         return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -266,7 +267,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
 
 
 def _is_identifier(text: str) -> bool:
-    """Return True for a file, a folder, an option, or a word shaped like a name in code."""
+    """Return True for a file, a folder, an option, or a word with the shape of a name in code."""
     text = text.removesuffix("()")
     if not 2 < len(text) <= 80 or "//" in text or not text.isascii():
         return False
@@ -281,11 +282,11 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component in `all list endpoints` or `for the analytics DB`, and the number of its
-    words.
+    """Return the component that begins at word `i`, as in `all list endpoints` or `for the
+    analytics DB`, and the number of its words.
     """
     opener = words[i].text.lower()
-    # "all" or "the" stands before word `i`, at which the mention itself begins.
+    # The mention begins at word `i`, after "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
@@ -314,10 +315,10 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the other names in the text for each name; names without other names are left out.
+    """Return the other names that the text gives each name; names without other names are left out.
 
-    A short form counts in brackets after the name, or if the vocabulary knows it and the text uses
-    it.
+    A short form counts if it is in brackets after the name or before the name in brackets, or if
+    the text uses it and the vocabulary maps it to the name.
     """
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
     aliases: dict[str, tuple[str, ...]] = {}
@@ -334,7 +335,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if the letters of a shorter word occur in the name in order, first to first."""
+    """Return True if the letters of a shorter word occur in the name in order, beginning alike."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False
@@ -343,7 +344,7 @@ def _is_short(short: str, name: str) -> bool:
 
 
 class KnownNames(Mapping[str, str]):
-    """A mapping from `name_key` to the name of known entities; most texts need no lookup."""
+    """A lazy mapping from `name_key` to the names of known entities; most texts need no lookup."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._memory, self._text = memory, text

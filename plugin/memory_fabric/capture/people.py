@@ -1,13 +1,13 @@
 """Names of people, companies and places: read in memories about the user, removed from memories for
 all projects.
 
-In memories of scope user "wants to learn Rust" is a goal and "works for Contoso" names an employer.
-Uncertain readings are left out: after "trabajo en" there may be a town.
+In memories of scope user, "wants to learn Rust" states a goal and "works for Contoso" an employer.
+Uncertain names are left out: "trabajo en" may be followed by a town.
 
-In statements for all projects certain names are replaced by a neutral word. A capitalised word of
-unknown kind makes the statement refused, with that word in the message: replacing it would turn
-"Run Zephyr first" into nonsense in every project; keeping it could name a customer. In backticks a
-word is a technical term. In scripts without capitals nothing is found.
+In statements for all projects, certain names are replaced by a neutral word. A statement with a
+capitalised word of unknown kind is refused, and the error shows that word: replacing it would turn
+"Run Zephyr first" into nonsense in every project, and keeping it could reveal a customer. A word in
+backticks is a technical term. In scripts without capitals nothing is found.
 """
 
 import re
@@ -36,12 +36,12 @@ from memory_fabric.text import cut, name_key, one_line
 
 MAX_CHARS, MAX_GOAL_CHARS = 2000, 80
 SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
-# A token is a term in backticks, a word with what joins its parts, or a sign.
+# A token is a term in backticks, a word with the characters that join its parts, or one character.
 _TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
 _STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
 _ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
 _PARTICLES = frozenset("van von de der den da di la le bin al".split())
-# Vendors, calendars and languages, which may be named.
+# Vendors, calendars and languages, whose names may remain.
 _COMMON = listed("identifying_names", "common")
 _ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("ed", "e"), ("ied", "y"), ("d", ""), ("ing", "e"),
@@ -57,7 +57,7 @@ _DOUBLED = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or sign of a text, from `at` to `end`, and a flag if a sentence may begin with it."""
+    """A word or character of a text, from `at` to `end`; `begins` if it may open a sentence."""
 
     text: str
     at: int
@@ -66,8 +66,8 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user; `entities` are the result for any text. Names
-    in the vocabulary keep their types.
+    """Return the entities of a text about the user. `entities` are those extracted as from any
+    other text; names in the vocabulary keep their types.
     """
     text = one_line(text[:MAX_CHARS])
     personal = {name_key(entity.name): entity for entity in (*_persons(text), *_goals(text))}
@@ -79,7 +79,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         if _expression("common").fullmatch(entity.name):
             continue
         key = name_key(entity.name)
-        # Of a guess no more is known than its capitals.
+        # A guess rests only on the capitals of a word.
         is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
         if not is_guess:
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
@@ -122,8 +122,8 @@ def _matches(text: str, kind: str) -> Iterator[str]:
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """Return the record without names of people, companies and places, and anonymised. Raises
-    BadInput for words that may or may not be such a name.
+    """Return the record anonymised and without names of people, companies and places. Raises
+    BadInput if a word may be such a name.
     """
     record = anonymised(record, memory)
     unsure: list[str] = []
@@ -158,10 +158,11 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names.
+    """Return the text with certain names replaced by neutral words, and the words that may be
+    names.
 
-    In German, whose nouns have capitals, no word is uncertain; in other languages than English only
-    words within a sentence.
+    In German, whose nouns have capitals, no word is uncertain; in other languages than English,
+    only words within a sentence are.
     """
     tokens: list[Token] = []
     before, end_before = ".", 0
@@ -182,7 +183,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
     while at < len(tokens):
         end = _run_end(text, tokens, at)
         if end == at:
-            # The lower-case name of an account: "user rkapoor".
+            # A lower-case name of an account: "user rkapoor".
             word = tokens[at].text
             is_account = _cue(tokens, at) in ("user", "username") and word not in COMMON_USERS
             if is_account and word.isalpha() and not (_is_ordinary(word) or _is_known(word)):
@@ -204,7 +205,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
 
 
 def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return the end of the run of capitalised words that begins here."""
+    """Return the end of the run of capitalised words that begins at token `at`."""
     end = at
     while end < len(tokens) and (end == at or not tokens[end].begins):
         word = tokens[end].text
@@ -219,14 +220,14 @@ def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
 
 
 def _cue(tokens: Sequence[Token], at: int) -> str:
-    """Return the word before a name, "dr" for "Dr." too."""
+    """Return the word before a name in lower case; for "Dr." it is "dr", without the full stop."""
     if at > 1 and tokens[at - 1].text == ".":
         return tokens[at - 2].text.lower()
     return tokens[at - 1].text.lower() if at else ""
 
 
 def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
-    """Return the certain names in these words: first, last, and the replacement."""
+    """Return the certain names in a run of words: first word, last word, replacement."""
     words = [_plain(token.text) for token in run]
     last = len(words) - 1
     skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
@@ -273,7 +274,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words that may be names; neighbouring words are joined."""
+    """Return the words that may be names, with neighbouring words joined."""
     words = [_plain(token.text) for token in run]
     terms = listed("identifying_names", "terms")
     if not terms.isdisjoint((after, *map(str.lower, words))):
@@ -283,7 +284,7 @@ def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool)
     unsure: list[list[str]] = []
     before = False
     for i, (token, word) in enumerate(zip(run, words, strict=True)):
-        # A word after a known name is part of that product: "Redis Cluster".
+        # A word after a known name is part of the product's name: "Redis Cluster".
         ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
         if token.begins:
             ok = ok or not is_english or _is_ordinary(word)
@@ -302,7 +303,7 @@ def _is_term(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """Return True for technologies, acronyms, and words written as only code or a header is."""
+    """Return True for a technology, an acronym, or a word written like code or a header."""
     if _is_term(word) or word.lower() in _COMMON:
         return True
     if _ACRONYM.fullmatch(word) or not word[:1].isalpha():
@@ -331,5 +332,5 @@ def _is_ordinary(word: str) -> bool:
 
 
 def _plain(word: str) -> str:
-    """Return the word without its possessive: "Bob's" is Bob."""
+    """Return the word without a possessive ending: "Bob" for "Bob's"."""
     return word.replace("’", "'").removesuffix("'s").removesuffix("'")

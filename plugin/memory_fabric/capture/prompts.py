@@ -1,7 +1,7 @@
-"""Statements and cues in a person's prompts; nothing here writes to memory.
+"""Statements and cues in the user's prompts; this module writes nothing to memory.
 
-A sentence *states* something if it has one of the forms of `stated_forms.txt`; it is *heard* if the
-weights of the cues in it, set by hand in `cues.txt`, reach `ENOUGH`.
+A sentence *states* something if it has one of the forms in `stated_forms.txt`. It is *heard* if the
+weights of its cues, which are set by hand in `cues.txt`, add up to at least `ENOUGH`.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# A numbered list is taken as answers if at most this many words stand before it, or if one of
-# _ANSWERING is among them; any other list is a list of tasks.
+# A numbered list counts as answers if at most this many words precede it, or if one of _ANSWERING
+# is among them; any other list is a list of tasks.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
-# Sentences are the same from this share of common content words.
+# Sentences that share at least this part of their content words say the same.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words that name nothing by themselves, pronouns that need an antecedent, and nouns with which a
+# Words that name nothing by themselves, pronouns that need an antecedent, and nouns before which a
 # pronoun needs none.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
@@ -39,7 +39,7 @@ _GREETING = (
 
 
 class Heard(NamedTuple):
-    """A sentence that may settle something, and the kind of thing it sounds like."""
+    """A sentence that may state something to remember, and the kind of statement."""
 
     kind: str  # "rule", "correction", "choice", "change", "person"
     sentence: str  # one line, at most 320 characters
@@ -54,14 +54,14 @@ class Statement(NamedTuple):
     instead_of: tuple[str, ...] = ()
     scope: str = "team"  # "user" for statements about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
-    form: str = ""  # the words in which it is stated, with "from now on" and the like
+    form: str = ""  # the words that have the form, with "from now on" and the like
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence of the prompt that has the heaviest cues of a decision, if heavy enough.
+    """Return the sentence of the prompt with the heaviest cues, if they are heavy enough.
 
-    Commands to memory do not count, nor do sentences with a secret: without the secret they say
-    little, and a cue would ask the assistant to repeat them.
+    Commands to memory do not count. Sentences with a secret do not count either: without the secret
+    they say little, and a cue would ask the assistant to repeat it.
     """
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
@@ -72,17 +72,18 @@ def heard(prompt: str) -> Heard | None:
             best, kind, strongest = weight, its_kind, sentence.text
     if best < ENOUGH:
         kind, strongest = "choice", _answers(prompt)
-    # A stored prompt has the mark in place of the secret.
+    # In a stored prompt a marker replaces the secret.
     if not strongest or REDACTED in strongest or without_secrets(strongest) != strongest:
         return None
     return Heard(kind, cut(strongest, MAX_SENTENCE_CHARS))
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Count the earlier prompts that say the same as a sentence, in nearly the same words.
+    """Return the number of earlier prompts that say the same as a sentence, in nearly the same
+    words.
 
-    Only sentences with a cue count: "run the tests" is typed again by nature, "I'll run the tests
-    myself" is a habit.
+    Only sentences with a cue count: users often type "run the tests" again, whereas "I'll run the
+    tests myself" is a habit.
     """
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
@@ -91,7 +92,7 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
 
 
 def stated(text: str) -> list[Statement]:
-    """Return the explicit statements in order, no questions, quotations, pastes or errands."""
+    """Return the explicit statements in order; questions, quotations and pastes are left out."""
     if not may_hear(text):
         return []
     statements = (
@@ -103,7 +104,7 @@ def stated(text: str) -> list[Statement]:
 
 
 def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
-    """Return the statement of a sentence by the first form that it has; None if it has no form."""
+    """Return the statement by the first form that a sentence has; None if the sentence has none."""
     tried = (stated_as(form, sentence) for form in forms() if is_first or not form.first)
     return next(filter(None, tried), None)
 
@@ -124,7 +125,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return the sentences of a prompt; a document's list items, which are tasks, are left out."""
+    """Return a prompt's sentences, but not a document's list items, because they are tasks."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
@@ -134,7 +135,7 @@ def _sentences(prompt: str) -> Sequence[Sentence]:
 def _says(prompt: str, content: frozenset[str], kind: str) -> bool:
     ends = typed_ends(prompt)
     lowered = ends.lower()
-    # Split a prompt into sentences only if most of the words are in it: splitting is slow.
+    # Splitting is slow, so split only a prompt that contains most of the words.
     if sum(word in lowered for word in content) < _SAME_FROM * len(content):
         return False
     for sentence in segments(ends):
@@ -164,7 +165,7 @@ def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
 
 
 def _answers(prompt: str) -> str:
-    """Return a numbered list of short answers to the assistant's questions as one line."""
+    """Return a numbered list of short answers to the assistant's questions as one line, or ''."""
     if len(prompt) > _ANSWERS_CHARS or "\n2" not in prompt:
         return ""
     lines = [line.strip() for line in prompt.splitlines() if line.strip()]
@@ -195,7 +196,7 @@ def _made(form: Form, text: str, matched: str) -> Statement | None:
     if len(parts.what) >= _SHORTEST_CLAUSE:
         clause = parts.what
     over = tuple(name.removesuffix(" entschieden") for name in parts.over)
-    # `max_uploads` and `totals.csv` are other names in another case.
+    # With a capital, `max_uploads` and `totals.csv` would be other names.
     is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
     text = clause if is_code else clause[:1].upper() + clause[1:]
     type_ = "constraint" if is_rule else form.type
@@ -203,7 +204,7 @@ def _made(form: Form, text: str, matched: str) -> Statement | None:
 
 
 def _names_something(said: str, at_least: int) -> bool:
-    """Return True if enough words name something, and no pronoun points out of the sentence."""
+    """Return True if enough words name something and no pronoun refers to another sentence."""
     if any(word in said for word in _DEICTIC):
         return False
     naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS

@@ -1,4 +1,4 @@
-"""Store a text that was stated on purpose as a record, and the other names of entities in it."""
+"""Storage of texts that were stated on purpose, and of aliases of the entities in them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
-# The types of entities in "the project chose X".
+# The types of entities that can be X in "project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
 
 
@@ -44,25 +44,25 @@ def state(
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated on purpose; return the stored record, and True if it is new.
 
-    It closes only the records (ids) in `instead_of`, as far as its trust allows. Records that it
-    contradicts (`against`, by default searched for) stay, marked as earlier. An `echo` does not
-    count as an occurrence. `at` is the time of a statement of the past. The stored record is None
-    if it was forgotten and must not be restored, if it is too uncertain, or if it states nothing
-    but a secret.
+    Only the records with the ids in `instead_of` are closed, if the trust of the new record allows
+    that. Records that it contradicts (`against`, by default searched for) remain current, and their
+    ids are stored with it. An `echo` does not count as an occurrence. `at` is the time of a past
+    statement. The stored record is None if it was forgotten and must not be restored, if it is too
+    uncertain, or if it states only a secret.
     """
     if "[redacted: " in record.what:
-        # late: only for stated records
+        # Imported late: few texts contain the marker of a secret.
         from memory_fabric.redaction.redact import says_only_secrets
 
         if says_only_secrets(record.what):
             return None, False
     if record.scope == "global":
-        # late: rare, and never in a hook
+        # Imported late: global records are rare, and hooks never make them.
         from memory_fabric.capture.people import for_everybody
 
         record = for_everybody(record, memory)
     if record.scope == "user":
-        # late: most records are about a project
+        # Imported late: most records are about a project.
         from memory_fabric.capture.people import of_person
 
         record = record._replace(entities=of_person(record.what, record.entities))
@@ -87,8 +87,8 @@ def state(
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
-    """Return the record of a text that was stated on purpose, with the spellings of names in
-    memory. Parts that cannot be read are left out, and counted.
+    """Return the record of a text that was stated on purpose, with names spelled as in memory. If
+    reading the text fails, the failure is counted and the record has no entities and relations.
     """
     unread = Unread()
     plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
@@ -100,7 +100,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate as a record, since the user confirmed it; its prompt is its quotation."""
+    """Store a candidate that the user confirmed as a record, with its prompt as the quotation."""
     text, type_, why = candidate.what, candidate.type, candidate.why
     statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(
@@ -118,7 +118,7 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
-    """Save the aliases of entities in the record's text, except names that are taken."""
+    """Save the aliases of entities in the record's text, except names of existing entities."""
     names = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     kind = "user" if record.scope in USER_SCOPES else "project"
     database = memory.database(kind, create=False) if record.scope != "local" and names else None
@@ -133,7 +133,7 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Return a decision with the relation `project chose X` for what its verb chooses (BR-11)."""
+    """Return a decision with the relation `project chose X` for the thing X it chooses (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
@@ -155,8 +155,8 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def _is_a_thing(name: str) -> bool:
-    """Return True for a known thing, or a name written like one. Plain capitals may be a town, a
-    person or a company; files and environment variables are chosen by nobody.
+    """Return True for a known thing or a name written like one. Plain words with capitals may be
+    towns, people or companies; files and environment variables are never chosen.
     """
     is_file = "." in name and not name.endswith(".")
     is_variable = name.isupper() and "_" in name
@@ -166,5 +166,5 @@ def _is_a_thing(name: str) -> bool:
 
 
 def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of the database that a record of this scope belongs in."""
+    """Return the kind of the database in which a record of this scope is stored."""
     return "user" if record.scope in USER_SCOPES or memory.project is None else "project"

@@ -1,7 +1,8 @@
 """Sentences of a text and their roles: a person's statements, without quoted and pasted material.
 
-Removed first: our own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs,
-tables, templates. Every step is a pass over the lines; no step backtracks.
+The following is removed first: this plugin's own blocks, machine tags, comments, code blocks,
+quotations, logs, traces, diffs, tables, templates. Each step is a pass over the lines, without
+backtracking.
 """
 
 import re
@@ -13,19 +14,19 @@ from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
-# A longer "sentence" is a dump, no statement; the expressions after this stage rely on the limit.
+# A longer "sentence" is a dump, not a statement; later expressions rely on this limit.
 MAX_SENTENCE_CHARS = 700
-_WRAPPED_FROM = 55  # a line at least this long without an end is one that an editor wrapped
-_WRAPPED_LOWER_FROM = 30  # also wrapped: a shorter line that goes on in lower case
-_QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
+_WRAPPED_FROM = 55  # an editor wrapped a line at least this long that has no end
+_WRAPPED_LOWER_FROM = 30  # also wrapped: a shorter line, if the next is in lower case
+_QUOTED_FROM_WORDS = 9  # a longer quotation is somebody else's text, a shorter one a name
 
-# The mark that `redact` leaves for private text; it is no statement.
+# The marker that `redact` leaves for private text, which is not a statement.
 _PRIVATE = "[redacted: private]"
 
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
 _PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
-# A position in a file, as compilers, linters and loggers write it before their message.
+# A position in a file, which compilers, linters and loggers write before their message.
 _PLACE = (
     r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
 )
@@ -34,10 +35,10 @@ _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", 
 
 
 class Sentence(NamedTuple):
-    """One sentence with white space folded and without emphasis marks.
+    """A sentence with white space collapsed and without emphasis markers.
 
-    `heading` is the nearest heading and `lead` the line that introduces its list, both in lower
-    case; `opens` marks the first sentence of a paragraph or list item.
+    `heading` is the nearest heading and `lead` the line that introduces the sentence's list, both
+    in lower case; `opens` is True for the first sentence of a paragraph or list item.
     """
 
     text: str
@@ -58,7 +59,7 @@ class _Block(NamedTuple):
 
 
 def segments(text: str) -> list[Sentence]:
-    """Return the sentences of statements in order; none for a text of only quoted material."""
+    """Return the sentences of a text in order; empty if the whole text is quoted or pasted."""
     prose = _without_shown(text[:MAX_CHARS])
     sentences: list[Sentence] = []
     for block in _blocks(_prose_lines(prose.splitlines())):
@@ -72,7 +73,7 @@ def segments(text: str) -> list[Sentence]:
 
 
 def is_question(sentence: str) -> bool:
-    """Return True if the sentence asks, with or without a question mark."""
+    """Return True if the sentence is a question, with or without a question mark."""
     bare = sentence.rstrip(" \"'*_)`.…!")
     if bare.endswith(("?", "？")) or bare.lower().endswith(_QUESTION_ENDINGS):
         return True
@@ -99,7 +100,7 @@ def _without_shown(text: str) -> str:
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
-    """Return the text without all spans between two marks, or to the end if none closes."""
+    """Return the text without the spans between two markers; an unclosed span runs to the end."""
     pieces: list[str] = []
     place = 0
     while (start := text.find(opening, place)) >= 0:
@@ -113,12 +114,12 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """Return the lines that are prose; a dropped line leaves an empty line between paragraphs."""
+    """Return the lines of prose; every other line becomes an empty line, which ends a paragraph."""
     prose: list[str] = []
     fence = ""
     in_trace = False
     in_paste = False
-    # A diff, also one without its header.
+    # A diff, even without a header.
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
     spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
@@ -130,7 +131,7 @@ def _prose_lines(lines: list[str]) -> list[str]:
         line = line[: place.start()] if place else line
         bare = line.strip()
         if fence or bare.startswith(("```", "~~~")):
-            # An open fence is closed only by its own mark.
+            # A code block is closed only by the marker that opened it.
             is_closed = fence and bare.startswith(fence) and not bare.strip("`~")
             fence = "" if is_closed else fence or bare[:3]
             prose.append("")
@@ -143,9 +144,8 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to pasted text that an earlier phrase announces. A paste
-    runs from the announcing line to a blank line that is followed by unindented text which speaks
-    for itself; this reader takes the whole following paragraph and no more.
+    """Return True if this line belongs to pasted text that one of the last three lines announces.
+    An empty line ends a paste of up to two lines; a longer paste runs to the end of the text.
     """
     has_text = bool(line.strip())
     # The last line that is not blank, after at most two blank lines.
@@ -157,7 +157,7 @@ def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
 
 
 def _is_shown(line: str, bare: str) -> bool:
-    """Return True if the line is a quotation, table, log, trace or code, and not prose."""
+    """Return True if the line belongs to a quotation, table, log, trace or code."""
     if not bare:
         return False
     if bare[0] in ">|" or bare.startswith(("$ ", "❯", "⎿", "⏺", "·", "│", "├", "└")):
@@ -194,7 +194,7 @@ def _is_code(line: str, bare: str) -> bool:
 
 
 def _blocks(lines: list[str]) -> Iterator[_Block]:
-    """Yield paragraphs and list items, wrapped lines joined, each with its heading and its lead."""
+    """Yield paragraphs and list items, wrapped lines joined, each with its heading and lead."""
     heading = lead = ""
     paragraph = 0
     open_lines: list[str] = []
@@ -214,7 +214,8 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
             ended = closed()
             yield from ended
             if ended and not bullet:
-                # The line that introduces what follows; empty if the paragraph stands by itself.
+                # The line that introduces the following items; empty if the paragraph introduces
+                # nothing.
                 before = ended[0].text.lower().rstrip(" :")
                 lead = before.rpartition(". ")[2] if ended[0].text.endswith(":") else ""
                 lead = "because" if before.endswith("because") else lead
@@ -233,7 +234,7 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
 
 
 def _continues(open_lines: list[str], bare: str) -> bool:
-    """Return True if the next line belongs to the paragraph: an editor wrapped the last one."""
+    """Return True if an editor wrapped the last line, so that this line continues its paragraph."""
     last = open_lines[-1] if open_lines else ","
     if len(last) >= _WRAPPED_LOWER_FROM and bare[:1].islower() and last[-1] not in ".!?:":
         return True
@@ -241,7 +242,7 @@ def _continues(open_lines: list[str], bare: str) -> bool:
 
 
 def _heading(bare: str) -> str:
-    """Return the title, where the line is a heading: hashes, or bold from end to end."""
+    """Return the title if the line is a heading, with hashes or bold from end to end; else ''."""
     if bare.startswith("#"):
         title = bare.lstrip("#")
         return title.strip(" #*:") if title[:1] == " " else ""
@@ -253,7 +254,7 @@ def _heading(bare: str) -> str:
 
 
 def _bullet_length(bare: str) -> int:
-    """Return the length of the bullet, 0 where the line is no list item."""
+    """Return the length of the line's bullet or number; 0 if the line is not a list item."""
     if bare[:2] in ("- ", "* ", "+ ", "• ", "– "):
         return 2
     mark, _, item = bare.partition(" ")
@@ -263,16 +264,16 @@ def _bullet_length(bare: str) -> int:
 
 
 def _plain(text: str) -> str:
-    """Return the text without marks of emphasis and without check boxes."""
+    """Return the text without emphasis markers, check boxes and leading symbols."""
     if text[:4].lower() in ("[ ] ", "[x] "):
         text = text[4:]
     while text and text[0] > "\u2190" and not text[0].isalnum() and text[0] not in "「『《【（":
-        text = text[1:].lstrip()  # ticks, crosses, arrows and their kin before an item
+        text = text[1:].lstrip()  # ticks, crosses, arrows and similar symbols before an item
     return text.replace("**", "") if "*" in text else text
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences of one block, long quotations left out."""
+    """Yield the sentences of a block, without long quotations."""
     for piece in _without_quotations(text):
         start = 0
         for match in exact(_SENTENCE_END).finditer(piece):
@@ -284,7 +285,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return True if a full stop ends a sentence, and not an abbreviation, a number or a pause."""
+    """Return True if a full stop ends a sentence and is not in an abbreviation, number or pause."""
     if len(match.group().rstrip("\"')]`*”")) > 1:
         follower = text[match.end() : match.end() + 2].strip()
         return not follower or follower.isupper()
@@ -296,7 +297,7 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _without_quotations(text: str) -> list[str]:
-    """Return the pieces around long quotations; an unpaired mark leaves the text whole."""
+    """Return the pieces around long quotations; with an unpaired quotation mark, the whole text."""
     text = text.replace("“", '"').replace("”", '"')
     parts = text.split('"')
     if len(parts) < 3 or len(parts) % 2 == 0:

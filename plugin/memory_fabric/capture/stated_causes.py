@@ -1,6 +1,6 @@
-"""Statements of the assistant about a failure: its cause, and whether it still fails.
+"""Statements of the assistant about a failure: the cause, and whether the failure persists.
 
-Plans and guesses state nothing. A cause is a sentence with a subject: "the discount was subtracted
+Plans and guesses do not count. A cause is a sentence with a subject: "the discount was subtracted
 twice in applyDiscount".
 """
 
@@ -13,13 +13,13 @@ from memory_fabric.text import STOPWORDS, one_line, words
 
 MAX_READ_CHARS = 16 << 10
 MIN_CAUSE_CHARS, MIN_CJK_CHARS, MAX_CAUSE_CHARS = 15, 8, 240
-# A stated cause has at least this many content words besides "the cause was" and the like.
+# A stated cause has at least this many content words, not counting "the cause was" and the like.
 MIN_OWN_WORDS = 2
 MIN_SHARED_CHARS = 4
 _ASKING = ("?", ":", "？", "：")
 _END = r"(?<=[.!?])\s+|(?<=[。！？])"
 _NOTE_LINE = r"[\s>*_`#-]{0,12}(?:noted[ *_]{1,4}\w{1,24}|dropped)[ *_]{0,4}[:：]"
-# "I see the issue - the tag is missing": only what follows is the statement.
+# In "I see the issue - the tag is missing", only the text after the dash is the statement.
 _FOUND = (
     r"^.{0,12}?\b(?:i (?:can |now )?(?:see|found|understand|know)|found|here's|there's|that's)"
     r" (?:the|what)(?: \w+){0,2} (?:issue|problem|bug|cause|error|culprit)\b[^-–—:]{0,20}"
@@ -32,7 +32,7 @@ def cause_in(said: str, about: str = "") -> str:
     """Return the sentence in which the assistant states the cause; '' unless that is certain.
 
     A sentence that states a past defect without calling it the cause counts if it shares a word
-    with `about`: the error, the files that were changed.
+    with `about`, such as the error and the changed files.
     """
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
@@ -57,7 +57,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer says that something still fails, False if not; None for a plan."""
+    """Return True if an answer reports a remaining failure, False if not; None for a plan."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True
@@ -98,12 +98,12 @@ def _statement(sentence: str) -> str:
 
 
 def _states(name: str, sentence: str) -> bool:
-    """Return True if a sentence has a phrase of this list."""
+    """Return True if a sentence contains a phrase from the list of this name."""
     return pattern(phrases("stated_causes", name)).search(sentence) is not None
 
 
 def _own_words(text: str) -> set[str]:
-    """Return the words that say more than that there is a cause."""
+    """Return the words that say more about a cause than that there is one."""
     return set(words(text)) - STOPWORDS - listed("stated_causes", "generic")
 
 

@@ -1,7 +1,8 @@
-"""The record of one text that was stated on purpose: by command, tool, note or ingest.
+"""The record of a text that was stated on purpose: by a command, a tool, a note or an ingested
+file.
 
-A few plain words decide its type (BR-7, BR-11, BR-15, BR-16); nothing is guessed beyond them. The
-text stays whole: its reason and the rejected alternatives are read from it.
+A few plain words determine its type (BR-7, BR-11, BR-15, BR-16); nothing else is guessed. The text
+is kept whole; its reason and the rejected alternatives are also read from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,16 +16,16 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
 # The confidence of records by their origin: stated on purpose; a note with the user's own words; a
-# plain statement in a prompt; a note of the assistant alone; a candidate. Stored from 0.5, in
-# MEMORY.md from 0.7, generalizable from 0.8.
+# plain statement in a prompt; a note of the assistant alone; a candidate. Records are stored from
+# 0.5, added to MEMORY.md from 0.7, and generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
-# What hooks observe: an incident, the summary of a session.
+# The confidence of what hooks observe: an incident, the summary of a session.
 BASE = 0.5
-# A reason counts for this much, and never lifts a record into the next class.
+# A stated reason adds this much, but never lifts a record into the next class.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# The first marker in the text decides; of two at one position, the first in this list.
+# The first marker in the text decides; of two markers at one position, the first type in this list.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
-# What failed stands before the verb that says so: "Offset pagination caused timeouts".
+# The name of what failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
     r"(?:(?:we (?:tried|used)|using|trying|the|a|an|our) )*(?P<name>\w[\w-]*(?: \w[\w-]*){0,4}?) "
     r"(?:(?:has|have|had|always|never|just|only|also|often) )*"
@@ -35,7 +36,7 @@ _FAILED = (
 
 
 def with_reason(of_class: float, has_reason: bool) -> float:
-    """Return the confidence of a record of a class, a little higher if a reason is stated."""
+    """Return the confidence of a record of this class, slightly higher if a reason is stated."""
     above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
     most = min(above) - LEAST_DISTANCE if above else 1.0
     return round(min(of_class + REASON_STEP * has_reason, most), 2)
@@ -53,7 +54,7 @@ def statement(
     """Return the record of a text, without id and provenance. Arguments override the text's fields.
 
     `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key`s of existing
-    entities to their names. `base` is its class of confidence.
+    entities to their names. `base` is the class of confidence of the record.
     """
     reason, over = reason_and_alternatives(text)
     why = why or reason
@@ -78,7 +79,7 @@ def statement(
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Add what failed as an antipattern, or mark the pattern that it is (BR-15)."""
+    """Add the failed thing as an antipattern, or change its existing pattern into one (BR-15)."""
     match = pattern(_FAILED).match(text)
     spoken = match["name"].lower().split() if match else []
     name = "-".join(word for word in spoken if word not in STOPWORDS)
@@ -92,7 +93,7 @@ def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, 
 
 
 def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
-    """Return the type of record that a text states by its words; a fact is a note."""
+    """Return the type of record that a text states by its words; `note` if it states none."""
     clause = without_reason(text).strip()
     if clause.endswith(("?", "？")):
         return "question"

@@ -1,6 +1,6 @@
-"""The error boundary around each sentence: one that fails does not stop the rest.
+"""The error boundary around each sentence: a sentence that fails does not stop the others.
 
-Failures are counted. The log names the location in the code, never the sentence.
+Failures are counted. The log states the location in the code, never the sentence.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
 
-# Errors of reading a sentence. Store, deadline and system errors are not among them.
+# Errors in reading a sentence. Errors of the store, the deadline and the system are not caught.
 FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -19,7 +19,7 @@ MAX_PLACES = 3
 
 
 class Unread:
-    """The number of unreadable `sentences`, and the `places` in the code that failed."""
+    """The number of `sentences` that could not be read, and the `places` in code that failed."""
 
     def __init__(self) -> None:
         self.sentences = 0
@@ -37,10 +37,10 @@ class Unread:
         return instead
 
     def report(self, memory: Memory) -> None:
-        """Add the unreadable sentences to the memory's failures, and count them in its store."""
+        """Report the unreadable sentences as a failure, and count them in the memory's store."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
-            from memory_fabric.store.queries import counts  # late: only after a failure
+            from memory_fabric.store.queries import counts  # imported late: only after a failure
 
             memory.fail(f"sentences that could not be read: {summary}")
             counts.add_unread(memory, self.sentences)
@@ -48,7 +48,7 @@ class Unread:
 
 
 def _place(error: BaseException) -> str:
-    """Return the kind of an error, and the module and line that raised it, without the text."""
+    """Return the type of an error with the module and line that raised it, without its message."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

@@ -1,6 +1,7 @@
 """Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`.
 
-The prompt hook runs them itself, without the assistant, and its notice states the outcome.
+The prompt hook runs these commands itself, without the assistant, and reports the outcome in its
+notice.
 """
 
 from memory_fabric.capture import edit
@@ -22,19 +23,20 @@ from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import content_stems, cut, neutralised
 
 MAX_SHOWN_CHARS = 160
-# Records that words without a certain match may mean.
+# At most this many records are suggested if no record matches for certain.
 MAX_MEANT = 3
-# An argument with fewer characters and without a digit may be a word: `keep face`.
+# An argument with fewer characters and without a digit may be an ordinary word: `keep face`.
 SURE_CHARS = 8
-# The sources of notes: a note and its deletion of the statement that it replaced are one change.
+# The sources of notes. A note and the deletion of a statement that it replaced are one change.
 NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command; return its outcome, or the reason against it, as one sentence for the user.
+    """Run a command; return the outcome, or the reason why it was not run, as one sentence for the
+    user.
 
-    `refused` is a reason not to run it. Return '' for words that mean nothing in memory, or may
-    mean something else: they are for the assistant.
+    `refused` is a reason not to run the command. The result is '' for text that matches nothing in
+    memory, or that may mean something else: such text is left to the assistant.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -63,8 +65,8 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records that a command means: by an id or the words of a record; without either,
-    the only open record of the session, unless the assistant has just asked something.
+    """Return the records that a command means: those with the id or text in `argument`; without
+    one, the only open record of the session, unless the assistant has just asked something.
     """
     if argument:
         is_words = " " in argument
@@ -80,8 +82,9 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return, for the assistant, the records that words to memory may mean; '' if none fits.
-    Without content: to `forget` this session's newest, to `keep` or `replace` the open ones.
+    """Return a line for the assistant with the records that a command's text may mean; '' if none
+    fits. Without content words, `forget` means this session's newest records, `keep` and `replace`
+    the open ones.
     """
     if content_stems(argument):
         records = matching(memory, argument)
@@ -119,7 +122,7 @@ def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
 
 
 def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
-    memory.whole.batch = new_id()  # all that the word does is undone together
+    memory.whole.batch = new_id()  # all changes of the command are undone together
     if verb == KEEP:
         outcome, record = edit.keep(memory, record.id, by)
         message = f"{outcome} {line(record)}"
@@ -142,7 +145,7 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
     for change in changes.read_all(memory, where, (record.id,)):
         closed = [link["id"] for link in change.payload.get("links", ())]
         closed += change.payload.get("supersedes", ())
-        # Not a change that only names the record.
+        # A change that only mentions the record does not count.
         is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
         if is_about and change.inverse and not (change.undone or change.settles):
             of_note = change.by.get("source") in NOTING

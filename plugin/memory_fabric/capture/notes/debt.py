@@ -1,5 +1,5 @@
-"""Review debt: statements without a note, for the assistant of the next sessions; contradictions of
-the user's records, for the user; and records that other sessions' notes closed, for both.
+"""Review debt: statements without a note, for the assistant of later sessions; contradictions of
+the user's records, for the user; and records that notes of other sessions closed, for both.
 """
 
 import time
@@ -13,12 +13,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# At most this many candidates are shown in one session, and each this many times, plus once for
-# each further session that repeats it.
+# At most this many candidates are shown in a session. Each candidate is shown this many times, plus
+# once for each further session that repeats it.
 MAX_SHOWN, MAX_TIMES = 3, 2
-# The starts of a session at which they are shown.
+# The kinds of session start at which the debt is shown.
 SOURCES = ("startup", "clear")
-# The prefix of the ledger's names for candidates that were shown.
+# The prefix of the names of shown candidates in the ledger.
 ID = "debt:"
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
@@ -43,10 +43,11 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """Candidates to note or drop, and records that contradict older ones: of the assistant, and
-    (`asked`) those on which the user decides.
+    """Candidates to note or drop, and records that contradict older ones: those for the assistant,
+    and in `asked` those on which the user decides.
 
-    `closed` are records that other sessions' notes closed, with their replacements and the time.
+    `closed` are records that notes of other sessions closed, each with its replacement and the
+    time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -56,7 +57,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ledger's names for the shown debt."""
+        """Return the names of the shown debt in the ledger."""
         pairs = (*self.contradictory, *self.asked)
         records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)
@@ -74,9 +75,10 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the debt to show: at most three contradictory records and candidates together.
+    """Return the debt to show, with at most three contradictory records and candidates together.
 
-    Contradictory records come first, then candidates that other sessions repeated, then the newest.
+    Contradictory records come first, then candidates that other sessions repeated, then the newest
+    candidates.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
@@ -96,7 +98,7 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
     """Return the candidates that a session stated or was shown, and its contradictory records, each
-    with the older one.
+    with the older record.
     """
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]

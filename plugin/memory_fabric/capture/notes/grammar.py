@@ -1,13 +1,13 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`.
 
-A note is one whole line outside code blocks. The next line continues it only if that line begins
-with a field's name, closes the quotation of `From:`, or is indented deeper while the note so far
-does not end a sentence. Nothing is joined across an empty line, another note, a list item, a
-heading or a code block, so that no prose gets into a note.
+A note is one whole line outside code blocks. The next line continues the note only if that line
+begins with a field's name, closes the quotation of `From:`, or is indented deeper while the note so
+far does not end a sentence. Lines are never joined across an empty line, another note, a list item,
+a heading or a code block, so that no prose gets into a note.
 
 A note has at most 600 characters without markdown and quotation, and 1,000 with the quotation. A
-longer note is not shortened, since a cut may change its sense. Longer texts are not searched for
-fields, so that the time is linear in the text.
+longer note is not shortened, because a cut may change its meaning, and is not searched for fields,
+so that the time of parsing is linear in the length of the text.
 """
 
 import re
@@ -19,24 +19,24 @@ from memory_fabric.patterns import pattern
 from memory_fabric.rules.bindings import with_first
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
-# Without and with the quotation.
+# The limits without and with the quotation.
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
-# A longer text of the assistant is read up to here only.
+# Of a longer text of the assistant, only this much is read.
 MAX_CHARS = 1 << 20
 # A note is wrapped into at most this many lines.
 MAX_LINES = 6
 
-# Values of `For:` that mean this user in every project.
+# Values of `For:` that mean all projects of this user.
 _EVERYWHERE = frozenset(
     ("everywhere", "me", "all", "every project", "all projects", "all my projects")
 )
-# Sentences that say that there is nothing to note.
+# Sentences which say that there is nothing to note.
 _NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
 
 _MARKS = "*_`"
 _M = r"[*_`]{0,6}"
-# Bullets, numbers, boxes, headings, quotes, emphasis and pictures before a label. Strikethrough is
-# not among them, since it takes a line back.
+# Bullets, numbers, boxes, headings, quotes, emphasis and pictographs before a label. Strikethrough
+# is not among them, because it retracts a line.
 _LEAD = (
     r"(?:[\s>#+*_`\-=•·‣◦▪●○–—\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]"
     r"|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s)){0,80}"
@@ -52,14 +52,14 @@ _FIELD = (
     rf"|(?-i:A)lso|(?-i:F)irst){_M}[:：]{_M}"
 )
 _FIELD_LINE = rf"\s{{0,60}}(?:[>*+•‣◦–—\-]|[ \t]){{0,20}}{_FIELD}"
-# Quotations inside a sentence, where no field begins.
+# Quotations and code inside a sentence, in which no field begins.
 _SPANS = (
     r"(?<![^\s(（\[*_])\"(?=\S)[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|「[^」]*」|『[^』]*』"
     r"|(?<![^\s(（\[*_])'(?=\S)[^']*'(?!\w)|(?<![^\s(（\[*_])‘[^’]*’(?!\w)|`[^`]*`"
 )
 _OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
 _TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
-# A field begins after these; white space and emphasis between do not count.
+# A field begins after one of these characters; white space and emphasis between them are ignored.
 _BOUNDARY = ".;!?…。；！？．｡।॥۔։።\"”“»«’'」』\n"
 _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
@@ -74,11 +74,11 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
 class Note(NamedTuple):
-    """One note without its markdown.
+    """A note without its markdown.
 
-    `text` is the sentence without the fields, `instead_of` an id or words, `quotation` the words
-    of `From:` without the outer quotation marks. `From: [id]` names a candidate instead. `when`
-    also holds the value of `First:`, which is a field only after `When:`.
+    `text` is the sentence without the fields, `instead_of` an id or text, and `quotation` the text
+    of `From:` without the outer quotation marks. `From: [id]` gives a `candidate` instead. `when`
+    also contains the value of `First:`, which is a field only after `When:`.
     """
 
     kind: str
@@ -93,8 +93,8 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The notes in a text, the ids or words after `Dropped:`, the sentences of notes that are too
-    long, and the number of lines that look like notes and cannot be read.
+    """The notes in a text, the ids or texts after `Dropped:`, the sentences of notes that are too
+    long, and the number of lines that look like notes but cannot be read.
     """
 
     notes: tuple[Note, ...] = ()
@@ -104,10 +104,10 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Read the notes of one text block of the assistant; equal ones count once.
+    """Parse the notes in one text block of the assistant; duplicates count once.
 
-    Code fences and blocks of this plugin are skipped. A line that begins like a note, but has an
-    unknown kind, no sentence or a tag of such a block, is unread.
+    Code blocks and blocks of this plugin are skipped. A line that begins like a note but has an
+    unknown kind, no sentence, or a tag of this plugin's blocks counts as unread.
     """
     lowered = text.lower()
     if "noted" not in lowered and "dropped" not in lowered:
@@ -130,7 +130,7 @@ def parse(text: str) -> Parsed:
 
 
 def without_notes(text: str) -> str:
-    """Return the text without its notes and `Dropped:` lines, as far as they are read."""
+    """Return the text without the lines of its notes and its `Dropped:` lines."""
     lowered = text.lower()
     if "noted" not in lowered and "dropped" not in lowered:
         return text
@@ -151,11 +151,11 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of the text, with empty lines for code blocks and injected blocks.
+    """Return the lines of the text, with empty lines in place of code blocks and injected blocks.
 
-    A code block with a language inside another one is nested. CommonMark does not nest them, but
-    models write them so, and to skip a line too many is safer than one too few. A code block that
-    is not closed ends with its blockquote or with the text.
+    A code block with a language inside another one counts as nested. CommonMark does not nest code
+    blocks, but models write them so, and skipping a line too many is safer than one too few. A code
+    block that is not closed ends with its blockquote or with the text.
     """
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
@@ -179,8 +179,8 @@ def _shown(text: str) -> list[str]:
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
-    """Return True if the line opens or closes a code block; update `fences`, the markers and
-    quotation depths of the open blocks.
+    """Return True if the line opens or closes a code block, and update `fences`: the markers and
+    blockquote depths of the open blocks.
     """
     if fences and depth != fences[-1][1]:
         return False
@@ -197,8 +197,8 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the kind ("" for `Dropped:`) and the text of each note; an unreadable note has no text.
-    Joined lines keep their line breaks, since a field may begin after one.
+    """Yield the kind ("" for `Dropped:`) and the text of each note; both are "" for an unreadable
+    note. Joined lines keep their line breaks, because a field may begin after a line break.
     """
     at = 0
     while at < len(lines):
@@ -218,19 +218,19 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # Neutralising marks the tags of injected blocks.
+        # `neutralised` changes the tags of injected blocks; a note that contains one is unreadable.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         is_note = kind in ("", *NOTE_KINDS) and is_safe
         yield (kind, body) if is_note else ("", "")
 
 
 def _body(line: str, label: re.Match[str]) -> str:
-    """Return the text after the label, without emphasis marks around it or around the line."""
+    """Return the text after the label, without emphasis markers around the text or the line."""
     lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
     text = after + line[label.end() :].strip()
     if not closing or label["middle"] or label["inside"]:
-        return text  # not emphasised, or not beyond the label
+        return text  # no emphasis, or only on the label
     if after:
         return text.removeprefix(closing).lstrip()
     return text.removesuffix(closing).rstrip()
@@ -252,7 +252,7 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
 
 
 def _lines_to_close(body: str, following: list[str]) -> int:
-    """Return the number of lines after which an open quotation of `From:` is closed, or 0."""
+    """Return the number of lines that close an open quotation of `From:`, or 0."""
     value = dict(_fields(body)).get("from", "")
     opening = value[:1]
     if opening not in _CLOSINGS or _close(value) > 0:
@@ -273,13 +273,13 @@ def _indentation(line: str) -> int:
 
 
 def _note(kind: str, body: str) -> Note | None:
-    """Return the note, or None if it has no whole sentence."""
+    """Return the note, or None if it has no complete sentence."""
     values: dict[str, str] = {}
     for name, value in _fields(body):
         values.setdefault(name, value)
     sentence = one_line(values.pop("", "")).rstrip(";； ")
     bare = sentence.rstrip(". ").lower()
-    # A quotation or a span of code in the sentence that is not closed: a cut note.
+    # With an unclosed quotation or code span in the sentence, the note was cut off.
     is_open = pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence))
     if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None
@@ -300,7 +300,7 @@ def _note(kind: str, body: str) -> Note | None:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentence, named "", and then each field with its value, in order."""
+    """Yield the sentence under the name "", and then each field with its value, in order."""
     name, start, at = "", 0, 0
     names = set()
     tokens = pattern(_TOKEN)
@@ -312,7 +312,8 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins at the end of a sentence; after a field, a quotation is enough.
+        # A field begins after the end of a sentence or, after another field, if its value is
+        # quoted.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -326,8 +327,9 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the index of the mark that closes the quotation at the start of the value, or 0: the
-    first such mark before the end or before another field, else the last one.
+    """Return the index of the character that closes the quotation at the start of the value: the
+    first such character before the end or before another field, else the last one; 0 if there is
+    none.
     """
     closing = _CLOSINGS[value[0]]
     last = 0
@@ -343,8 +345,9 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return the quotation of `From:`, or "" and the id of a candidate. A quotation that is not
-    closed was cut off, so it proves nothing. Words without quotation marks are taken as they are.
+    """Return the quotation of `From:` and "", or "" and the id of a candidate. A quotation that is
+    not closed was cut off and proves nothing, so that both are "". Text without quotation marks is
+    accepted.
     """
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:
@@ -366,7 +369,7 @@ def _value(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return a value without quotation or code marks around it."""
+    """Return a value without the quotation marks or backticks around it."""
     text = _value(text)
     if len(text) > 1 and text[0] in _CLOSINGS and text[-1] in _CLOSINGS[text[0]]:
         inner = text[1:-1]

@@ -1,4 +1,6 @@
-"""Notes of a turn as records: their trust by quotations, and the records that they replace."""
+"""Storage of a turn's notes as records, with the trust that their quotations earn and the records
+that they replace.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,25 +26,24 @@ from memory_fabric.store.operations import tombstones
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
-# At most this many notes of one turn are kept, since a pasted specification may have many.
+# At most this many notes of a turn are kept, because a pasted specification may contain many.
 MAX_NOTES = 20
-# A summary repeats a note if at least this share of their words is common.
+# A summary repeats a note if at least this share of the words of both is common.
 SAME_FROM = 0.8
-# Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
+# Full stops of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
-# The key of evidence under which a note's kind is kept.
+# The key of the note's kind in the evidence.
 NOTED = "noted"
 
 
 class Said(NamedTuple):
-    """The user's typed prompts of a session, newest first, and the assistant's message `before` the
-    newest.
+    """The prompts that the user typed in a session, newest first, and the assistant's message
+    `before` the newest prompt.
 
-    `checked` is False where no quotation earns the user's trust: in an unattended or SDK session.
-    `at` is the time at which the notes were written, if that was earlier than now. `is_past` means
-    that an old session is read: its notes have their own time, and close nothing that was stated
-    later.
+    `checked` is False in an unattended or SDK session, in which no quotation earns the user's
+    trust. `at` is the time at which the notes were written, if earlier than now. `is_past` is True
+    for an old session: its notes keep their own time and close nothing that was stated later.
     """
 
     prompts: tuple[Prompt, ...] = ()
@@ -52,17 +53,17 @@ class Said(NamedTuple):
     before: str = ""
 
     def precedes(self, old: models.Record) -> bool:
-        """Return True if a record was stated after these notes."""
+        """Return True if a record was stated later than these notes of an old session."""
         return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
-    """The trust that a note earns by the user's words, these words with their context, and the
+    """The trust that the user's words earn for a note, these words with their context, and the
     `quoted` sentences alone.
 
-    `agreed` is the assistant's proposal with the user's answer, if they only agreed to it; `at` is
-    the time of the words. `candidate` is the record that the note names. `is_staged` means that no
-    entry of the transcript has shown yet that a person typed the words.
+    `agreed` is the assistant's proposal with the user's answer, if the user only agreed to it; `at`
+    is the time of the words. `candidate` is the record in the note's `From:`. `is_staged` is True
+    if no entry of the transcript has shown yet that a person typed the words.
     """
 
     trust: str = "assistant"
@@ -75,9 +76,10 @@ class Earned(NamedTuple):
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return the evidence of a note: its kind, its fields, the user's words, and the parts of
-        `When:` that nobody typed.
+        `When:` that the user did not type.
         """
-        # Of the prompts without an entry only the quoted one, with which the record is raised.
+        # Of the prompts without a transcript entry, only the quoted one counts: once its entry is
+        # there, the record gets the user's trust.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -107,14 +109,14 @@ def keep(
     limit: int = MAX_NOTES,
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Store the notes in the assistant's texts of one turn; return what became of each.
+    """Store the notes in the assistant's texts of one turn; return the result for each note.
 
-    The results are added to `into` one by one, so that they are there even if DeadlinePassed is
-    raised before the last note.
+    The results are appended to `into` one by one, so that they are available even if DeadlinePassed
+    is raised before the last note.
 
-    Identical lines count once. A note that contains only a secret, is too long or was forgotten,
-    and those beyond the limit, are reported as lost. A note that repeats a known record, or cannot
-    be read, adds nothing. Raises StoreUnavailable if a note could not even be queued.
+    Identical lines count once. A note is reported as lost if it contains only a secret, is too
+    long, was forgotten, or exceeds the limit. A note that repeats a known record, or cannot be
+    read, adds nothing. Raises StoreUnavailable if a note could not even be queued.
     """
     notes: dict[tuple[str, str], Note] = {}
     dropped: dict[str, None] = {}
@@ -158,7 +160,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         text,
         type=note.kind,
         why=why,
-        # A known statement is replaced; it is not the name of something that was not taken.
+        # A known statement in `Instead of:` is replaced; it is not the name of a rejected
+        # alternative.
         alternatives=() if meant_records else replaced.alternatives(note.instead_of),
         known=KnownNames(memory, text),
         base=USER_NOTE if by.trust == "user" else NOTE,
@@ -174,7 +177,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    # The note was undone since: its turn is read again, late.
+    # If the note was undone in the meantime, this is a second, late reading of its turn.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
@@ -186,7 +189,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
-    # A contrary record of the same session is closed: the session has refuted it.
+    # A contrary record of the same session is closed, because the session has refuted it.
     refuted = [
         old
         for old in contrary
@@ -202,7 +205,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         return Kept(record, is_new=False)
     if candidate is not None:
         _take_place_of(memory, candidate, by)
-    # The user's own words in this session count, whatever the assistant was shown.
+    # The user's own words in this session count as an occurrence, whatever the assistant was shown.
     echo = (candidate is not None or not from_user.words) and _was_told(memory, record, by)
     past = said.at if said.is_past else ""
     ids_closed = [old.id for old in closing]
@@ -233,7 +236,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
 
 
 def _take_place_of(memory: Memory, old: models.Record, by: models.Provenance) -> None:
-    """Delete a record that a note says better, and have the note undone together with that."""
+    """Delete a record that a note states better; both changes are undone together."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
 
@@ -242,7 +245,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
     """Return the trust that a note earns by its quotation or its candidate."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # In a transcript other texts pass as typed.
+        # The transcript of such a session presents other texts as if they were typed.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -259,7 +262,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
         agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
     is_staged = place.prompt.origin == prompts.STAGED
-    # A question settles nothing.
+    # A question decides nothing.
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
@@ -269,8 +272,8 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop, as lists show it and as its reason
-    follows it; other endings such as "..." stay.
+    """Return the sentence as one line without a final full stop, because lists show it so and a
+    reason may follow it; other endings such as "..." are kept.
     """
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
@@ -278,9 +281,10 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: models.Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, even if the note was replaced or undone since.
+    """Return True if the session noted this before, even if the note was replaced or undone later.
 
-    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    A summary rephrases a note. It is the same note if it has the same quotation and a third of the
+    words, or nearly all words and all numbers.
     """
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
@@ -303,7 +307,7 @@ def _was_noted(memory: Memory, record: models.Record, quotation: str, session: s
 
 
 def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:
-    """Return True if this session was given the record: repeating the record is no new evidence."""
+    """Return True if this session was shown the record, so that repeating it is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
     stored = memory.find_records(same, (key_of(record.what),), 1)
     if not stored or not by.session:
@@ -312,8 +316,8 @@ def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> b
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept | None:
-    """Close the record that a `Dropped:` line names. A record with the user's trust is closed only
-    if notes of the turn quote (`quoted`) the user on the same subject.
+    """Close the record that a `Dropped:` line refers to. A record with the user's trust is closed
+    only if the notes of the turn quote the user (`quoted`) on the same subject.
     """
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
@@ -321,7 +325,8 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
             return Kept(is_new=False)  # it is closed already
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # An undo or a `keep` has opened it since: the line is read again, late.
+    # If an undo or a `keep` has opened the record since, this is a second, late reading of the
+    # line.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
@@ -343,9 +348,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
 
 
 def _is_queued(memory: Memory, record: models.Record, session: str) -> bool:
-    """Return True if this session has queued a record with the same words. While the graph cannot
-    be written, the position in the transcript cannot be saved either, so that each Stop reads the
-    same notes again.
+    """Return True if this session has queued a record with the same text. While the graph cannot be
+    written, the position in the transcript cannot be saved either, so that each Stop reads the same
+    notes again.
     """
     if not session:
         return False

@@ -1,9 +1,9 @@
-"""The user's words behind a note: found in the prompts, and widened by the context that may change
-their sense; and the proposal of the assistant to which a short answer of the user agrees.
+"""The user's words behind a note: found in the prompts, and extended by context that may change
+their meaning; and the assistant's proposal that a short answer of the user accepts.
 
-Nothing here decides if the words mean the note's sentence. They are stored and shown before it,
-with their paragraph, so that a reader can judge. Only prompts are searched, never the transcript,
-and without parts that were not typed.
+This module does not decide if the words mean the same as the note's sentence. The words are stored
+and shown before the sentence, with their paragraph, so that a reader can judge. Only prompts are
+searched, never the transcript, and without the parts that were not typed.
 """
 
 from bisect import bisect_right
@@ -26,25 +26,27 @@ from memory_fabric.patterns import pattern
 from memory_fabric.store.conversations.prompts import CHOSEN, Prompt
 from memory_fabric.text import STOPWORDS, cut, one_line
 
-# A quotation has at least this many words, or twice as many letters in scripts without spaces.
+# A quotation has at least this many words, or twice as many characters in scripts without spaces.
 MIN_WORDS = 4
-# Shorter parts around an ellipsis could be found in any text.
+# Shorter parts around an ellipsis would be found in any text.
 MIN_PART_WORDS, MAX_PARTS = 2, 4
-# The newest prompts of the session that are searched, in characters.
+# At most this many characters are searched, in the newest prompts of the session.
 MAX_TYPED_CHARS = 256 << 10
-# A prompt up to this length is kept whole; of a longer prompt the paragraph, up to this length.
+# A prompt up to the first length is kept whole; of a longer prompt the paragraph is kept, up to the
+# second length.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# The characters of whole sentences before and after a paragraph, at least one sentence.
+# At most this many characters of whole sentences are kept on each side of a paragraph; the sentence
+# next to it may be as long as the second limit.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
-# A sentence of more characters is not kept, since it would have to be cut.
+# A longer sentence is not kept, because it would have to be cut.
 MAX_SENTENCE_CHARS = 1000
-# Words with more occurrences are not stored: any context of them may reverse the sense.
+# Words with more occurrences are not stored, because any of the contexts may reverse their meaning.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
-# Also between quotations: `"use pnpm" and "never npm"`.
+# This also matches between two quotations: `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 _SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
-# Also signs and pictures as bullets, and quoted lines.
+# Symbols and pictographs count as bullets, and so do quoted lines.
 _ITEM = (
     r"\s*(?:(?:[-*+]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)\]])\s+\S|\d{1,2}[、．]"
     r"|[>•‣–—·・\u2190-\u2bff\U0001f300-\U0001faff])"
@@ -63,16 +65,16 @@ _LABEL = r"(?:^|(?<=\s))[*_(\[]{0,3}([A-Ha-h]|\d{1,2})[.):\]](?=[\s*_])"
 _LABELLED = r"[^\w]{0,4}(?:option|plan|variante?|opción|вариант|方案|選択肢)?[\s:]{0,2}(\w{1,2})\b"
 _ORDINALS = tuple(line.split() for line in sections("quotation")["ordinals"])
 _NAMING = words("quotation", "ordinals", "naming")
-# Words between two things that one question offers.
+# Words between two alternatives in one question.
 _OR = r"\b(?:or|oder|ou|or else|o|или|lub)\b|还是|還是|それとも|아니면"
 _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation, and their prompt; or the reason why there are none.
+    """The user's words around a quotation and their prompt, or the reason why there are none.
 
     `quoted` are the sentences with the quotation, without their context. An `answer` only replies
-    to the assistant, or is too short: it is no statement of the user's.
+    to the assistant or is too short, so it is not a statement of the user.
     """
 
     words: str = ""
@@ -88,8 +90,8 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, list item or heading, as the range of its sentences: `first` up to `end`.
-    `level` is the indent of an item, or the number of signs of a heading.
+    """A paragraph, list item or heading, with the range of its sentences from `first` up to `end`.
+    `level` is the indentation of an item, or the number of hashes of a heading.
     """
 
     kind: str
@@ -101,8 +103,8 @@ class _Block(NamedTuple):
 class _Said(NamedTuple):
     """A prompt in the form in which it is searched: its sentences, and its tokens in one string.
 
-    `borders` are the offsets of token ends in `joined`, `starts` those of the sentences. The joined
-    form finds words however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
+    `borders` are the offsets of token ends in `joined`, `starts` the offsets of the sentences. The
+    joined form matches words however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
     """
 
     sentences: tuple[_Sentence, ...]
@@ -113,10 +115,11 @@ class _Said(NamedTuple):
 
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
-    """Return the user's words around a quotation, from the newest prompt that contains it.
+    """Return the user's words around a quotation, from the newest prompt that contains the
+    quotation.
 
     `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
-    it is a whole prompt that shares a word with the note's `sentence`: other short prompts are mere
+    it is a whole prompt and shares a word with the note's `sentence`: other short prompts are mere
     answers.
     """
     parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
@@ -151,7 +154,7 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
 
 
 def around(sentence: str, prompt: str) -> str:
-    """Return a sentence of a prompt with the text around it; '' if the sentence is not found."""
+    """Return a sentence of a prompt with its context; '' if the sentence is not found."""
     text = _read(prompt)
     parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
     places = list(_places(parts, text)) if parts else []
@@ -159,7 +162,7 @@ def around(sentence: str, prompt: str) -> str:
 
 
 def says_everywhere(words: str) -> bool:
-    """Return True if the words claim to apply to every project: "always", "immer", "总是"."""
+    """Return True if the text claims to apply to every project: "always", "immer", "总是"."""
     text = " ".join(plain(words).split())
     return any(
         negations.ALL.isdisjoint(tokens_of(text[: place.start()])[-1:])
@@ -172,8 +175,8 @@ def _joined(text: str) -> str:
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if both texts have the beginning of a word, or two letters of a script without
-    spaces, in common.
+    """Return True if both texts have the beginning of a word in common, or two neighbouring
+    characters of a script without spaces.
     """
     tokens, joined = tokens_of(quotation), _joined(sentence)
     parts = [a + b for a, b in pairwise(tokens) if is_spaceless(a[0]) and is_spaceless(b[0])]
@@ -182,7 +185,7 @@ def _shares_a_word(quotation: str, sentence: str) -> bool:
 
 
 def _length(quotation: str) -> float:
-    """Return the number of words; a letter of a script without spaces is half a word."""
+    """Return the number of words; a character of a script without spaces is half a word."""
     length = 0.0
     for word in quotation.split():
         tokens = tokens_of(word)
@@ -191,7 +194,7 @@ def _length(quotation: str) -> float:
     return length
 
 
-@lru_cache(64)  # all notes of a turn are looked for in the same prompts
+@lru_cache(64)  # all notes of a turn are searched for in the same prompts
 def _read(text: str) -> _Said:
     sentences: list[_Sentence] = []
     blocks: list[_Block] = []
@@ -241,7 +244,7 @@ def _sentences(line: str) -> Iterator[str]:
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
     """Yield the first and last sentence of each occurrence of each part; nothing unless all parts
-    occur in this order.
+    occur in the given order.
     """
     at = 0
     for part in parts:
@@ -270,7 +273,7 @@ def _sentence_at(place: int, said: _Said) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the sentences at these places with their context; '' if one of them is too long."""
+    """Return the sentences at these places with their context; '' if a sentence is too long."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -290,8 +293,8 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences of the block before and after in turn, up to MAX_BLOCK_CHARS; at least one on
-    each side.
+    """Add the sentences of a block after and before `around` in turn, up to MAX_BLOCK_CHARS, but at
+    least one on each side.
     """
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
@@ -309,7 +312,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that introduce a block: before it, before its list, and its headings."""
+    """Yield the sentences that introduce a block: before it, before its list, in its headings."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -337,7 +340,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences after a block, those under an item, and those after its list."""
+    """Yield the sentences after a block, in its sub-items, and after its list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -381,10 +384,10 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return "proposal — “answer”" if the answer is to one proposal of the assistant's; else ''.
+    """Return `proposal — “answer”` if the answer accepts one proposal of the assistant; else ''.
 
-    `said` is the end of the assistant's message before the answer. If it has several options or
-    questions, the answer must name one of them.
+    `said` is the end of the assistant's message before the answer. If the message has several
+    labelled options, the answer must name one of them; several questions are not a proposal.
     """
     proposal = _proposal(one_line(said), answer)
     if not proposal:
@@ -414,8 +417,8 @@ def _proposal(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer names: "B", "3.", "the second", "option a please"; '' if the
-    answer has other words, which may reject it: "not B", "B is wrong".
+    """Return the label that an answer selects: "B", "3.", "the second", "option a please"; '' if
+    the answer has other words, which may reject the option: "not B", "B is wrong".
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()

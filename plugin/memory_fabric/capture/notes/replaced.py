@@ -1,5 +1,5 @@
-"""The records that a note replaces. A note names a record by its id or in words, and closes a
-record of the user only if words that the user typed are about its subject.
+"""The records that a note replaces. A note refers to a record by its id or in words, and closes a
+record of the user only if the user typed words about the record's subject.
 """
 
 from collections.abc import Sequence
@@ -36,50 +36,50 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 
 MIN_ID_CHARS = 6
 MAX_LOOKED_AT = 8
-# The share of a stated record's words that a quotation of the same prompt has.
+# A quotation repeats a stated record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# A name in words has at least SAME of the weight of the record's words, and the record NAME_HELD of
-# the name's. A sentence on a record's subject has SAME or HELD of the record's weight; the record
-# has BESIDE_TWO of the sentence's if two of the words are rare, BESIDE_VALUE if they differ in one
-# value, else BESIDE_ONE.
+# A name in words must contain SAME of the weight of the record's words, and the record NAME_HELD of
+# the weight of the name. A sentence on a record's subject must contain SAME or HELD of the record's
+# weight. The record must contain BESIDE_TWO of the sentence's weight if two of the shared words are
+# rare, BESIDE_VALUE if the two texts differ in one value, else BESIDE_ONE.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences that share at least this many words, even weak ones, and differ in at most one word are
-# about one subject.
+# Sentences have the same subject if they share at least this many words, even weak ones, and differ
+# in at most one word.
 FRAME = 3
-# Sentences that begin with at least this many words of their subject, two of them rare, are about
-# one subject, whatever the rest says.
+# Sentences have the same subject, whatever follows, if they begin with at least this many common
+# words, two of them rare.
 LEADING = 3
-# A word is common if it is in more of the texts than this share, and than this number.
+# A word is common if more than this share of the texts, and more than this number, contain it.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
-# Verbs that only say that something is settled.
+# Verbs which only say that something was decided.
 _STATING = frozenset(
     map(stem, "decide decided agree agreed settle settled choose chose chosen pick picked".split())
 )
 _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
-# Words of a sentence that only repeats a record: "yes, we still use it".
+# Words that a sentence may add when it only repeats a record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
 _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
     "bcdefghjklmnopqrtuvwxyz"
 )
-# In sentences with these words the order of the two things carries the meaning.
+# If a sentence contains one of these words, the order of the two things matters.
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
-# The source of what prompts state.
+# The source of records that prompts state.
 _PROMPT = "prompt"
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = f"{CURRENT} AND scope <> 'local'"
 
 
 def id_in(name: str) -> str:
-    """Return the id that `Instead of:` or `Dropped:` names, without brackets; '' if it is words."""
+    """Return the id in a value of `Instead of:` or `Dropped:`, without brackets; or ''."""
     bare = name.strip(" []`.'\"").lower().removeprefix("record:")
     return bare if len(bare) >= MIN_ID_CHARS and _HEX.issuperset(bare) else ""
 
 
 def with_id(memory: Memory, ending: str) -> list[Record]:
-    """Return the records with this id or end of an id, also replaced ones; several if ambiguous."""
+    """Return the records whose id has this ending, also replaced ones; several if ambiguous."""
     return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
 
 
@@ -87,8 +87,8 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     """Return the current record that `name` means, as a list of one; empty if that is uncertain.
 
     Words mean the record with exactly these words, else the record most of whose rare words are in
-    them or in the note's `text`: "npm" alone does not mean every record about npm. With `surely`
-    all words of `name` must be the record's, with the same denials.
+    `name` or in the note's `text`: "npm" alone does not mean every record about npm. With `surely`,
+    all words of `name` must be in the record, with the same denials.
     """
     id_ = id_in(name)
     if id_:
@@ -97,7 +97,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # The record was shown in the user's words.
+        # The user was shown the record in the user's own words.
         what = users_words(record) if surely and _is_all_in(name, users_words(record)) else ""
         what = what or record.what
         if same_form(what) == same_form(name):
@@ -119,10 +119,11 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """A measure of the share of one text in another, by the weights of recall: strength and rarity.
+    """A measure of how much of a text another text contains, with the weights of recall: the
+    strength and rarity of words.
 
-    A word is rare if few records and turns of the memory contain it. The project's own name says
-    nothing about a subject.
+    A word is rare if few records and turns of the memory contain it. The project's own name is
+    ignored.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -133,14 +134,14 @@ class Shared:
         self._holding = lru_cache(MAX_COUNTED)(self._number_holding)
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Compare the words of a text with those of another one.
+        """Compare the words of a text with those of another text.
 
-        Return the share of the weight of the text's words that the other one contains; the number
-        of shared words, and of those that are neither common nor weak; the number of missing words
-        that are not weak, and of all missing words.
+        Return the share of the text's weight that the other text contains; the number of shared
+        words; the number of shared words that are neither common nor weak; the number of missing
+        words that are not weak; and the number of all missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Not the runs of scripts without spaces, whose pairs are terms, too.
+        # Leave out runs of scripts without spaces: pairs of their characters are terms already.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -157,8 +158,8 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a sentence that the user typed states something new on a record's
-        subject: no question, and no repetition of the record.
+        """Return True if a sentence that the user typed states something new on a record's subject.
+        Questions and repetitions of the record do not count.
         """
         texts = {old.what, str(old.evidence.get(QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
@@ -188,7 +189,7 @@ class Shared:
 
 
 def _confirms(sentence: str, text: str) -> bool:
-    """Return True if a sentence only repeats a text: all its words, and its denials, are there."""
+    """Return True if a sentence only repeats a text: no new words, and the same denials."""
     tokens = tokens_of(sentence)
     stems, on_record = list(map(stem, tokens)), list(map(stem, tokens_of(text)))
     if set(stems) - set(on_record) - _UNSAID or is_left(sentence) != is_left(text):
@@ -200,8 +201,8 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return the reason why a note may not close a record unless the user says so; '' if it may.
-    `said` are the sentences of the user that the note quotes, without their context.
+    """Return the reason why a note may not close a record without the user's consent; '' if it may.
+    `said` are the user's sentences that the note quotes, without their context.
     """
     if PASTED in old.evidence:
         return "waits for the user's yes"
@@ -220,8 +221,9 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject, which the writer may close
-    and which is not among the records that the note was `compared` with.
+    """Return at most one record of another session on a note's subject, which the writer of the
+    note may close. The records in `compared`, with which the note was already compared, are left
+    out.
     """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
@@ -236,8 +238,8 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records that prompts of this session stated in words that a note quotes and
-    repeats; a quotation with its context also contains other sentences.
+    """Return the records that prompts of this session stated in words which a note quotes and
+    repeats. The quotation includes its context and may therefore contain other sentences.
     """
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
@@ -253,30 +255,30 @@ def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> 
 
 
 def alternatives(instead_of: str) -> tuple[str, ...]:
-    """Return the rejected alternative that `Instead of:` names in words."""
+    """Return the rejected alternative in a value of `Instead of:`; empty if the value is an id."""
     return () if not instead_of or id_in(instead_of) else (instead_of.strip(" .'\"“”"),)
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id, unless only the user may keep it."""
+    """Return the candidate with this id; None if there is none or only the user may keep it."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a dropped candidate or, without `bury`, one that a note replaces: then the same words
-    may be stored again.
+    """Delete a dropped candidate or, without `bury`, a record that a note replaces, whose text may
+    be stored again.
     """
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 
 def line(record: Record) -> str:
-    """Return the line by which notices name a record: its id and its words."""
+    """Return the line that shows a record in notices: its id and its text."""
     return f"{short_id(record.id)}: {shown(record)}"
 
 
 def matching(memory: Memory, text: str) -> list[Record]:
-    """Return the records, also candidates, that share words with a text, best first."""
+    """Return the records, including candidates, that share words with a text, best match first."""
     query = match_expression(terms(text)[:12])
     return [
         record

@@ -1,4 +1,4 @@
-"""The text of a prompt that the user typed: its words and tokens, prompts that only agree, and
+"""The text that the user typed in a prompt: its words and tokens, prompts that only agree, and
 prompts that are a command to memory.
 """
 
@@ -10,7 +10,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
 MAX_PROMPT_CHARS = 64 << 10
-# Most prompts with a tag have none of these, and compile nothing.
+# Most prompts with a tag contain none of these names, and then no expression is compiled.
 _MACHINE_NAMES = (
     *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
     "attached_files", "attached-files", "file_contents", "tool_use_error",
@@ -19,8 +19,8 @@ _MACHINE_NAMES = (
 _MACHINE = "|".join(
     f"{name}[a-z_]{{1,20}}" if name[-1] in "-_" else name for name in _MACHINE_NAMES
 )
-# Some clients escape what hooks add to a prompt (measured in Qwen Code 0.15).
-# In code marks <private> is only mentioned.
+# Some clients escape the text that hooks add to a prompt (measured in Qwen Code 0.15). In
+# backticks, <private> is only mentioned.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
@@ -32,24 +32,25 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# They set what a bound rule does, as `memory-fabric rules` does.
+# Commands that set what a bound rule does, like `memory-fabric rules`.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
 _PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
-# An id is shown in brackets, and a command between code marks.
+# Characters removed around an id, which is shown in brackets, and around a command in backticks.
 _BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
-# The last word of `undo …`, `keep …` and `replace …` that speak of a memory, not of the work.
+# The last word of `undo …`, `keep …` and `replace …` if they are about a memory, not about the
+# work.
 _MEANT = frozenset("that this it one memory record note rule decision fact preference".split())
 
 
 def typed_words(prompt: str) -> str:
-    """Return the words that the user typed in a prompt.
+    """Return the text that the user typed in a prompt.
 
     Marked pastes, messages and reminders of the client, this plugin's block and the name of a typed
-    command are removed: from the first opening tag to the last closing one of its kind, since a
-    paste may contain such tags, or to the end if none closes.
+    command are removed. A marked part extends from the first opening tag to the last closing tag of
+    its kind, because a paste may contain such tags, or to the end if there is no closing tag.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     if "<" in text or "&lt;" in text:
@@ -73,9 +74,9 @@ def _outside_tags(text: str) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return the text in compatibility form and small letters, without invisible characters."""
+    """Return the text in Unicode compatibility form and lower case, without hidden characters."""
     if not text.isascii():
-        from unicodedata import normalize  # late: most texts are ASCII
+        from unicodedata import normalize  # imported late: most texts are ASCII
 
         text = normalize("NFKC", text).replace("’", "'").replace("ʼ", "'")
         text = "".join(c for c in text if c not in HIDDEN)
@@ -83,7 +84,7 @@ def plain(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return words, numbers apart from their units, and the letters of scripts without spaces."""
+    """Return words, numbers separated from units, and characters of scripts without spaces."""
     tokens: list[str] = []
     for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
@@ -102,7 +103,7 @@ def is_spaceless(c: str) -> bool:
 
 
 def assents() -> frozenset[str]:
-    """Return the words that agree or are polite: alone they settle nothing."""
+    """Return the words that agree or are polite; alone they decide nothing."""
     return words("assents", "words")
 
 
@@ -131,13 +132,13 @@ def command_in(prompt: str) -> tuple[str, str] | None:
     if argument in _PLAIN.get(verb, ()):
         return verb, argument
     is_id = len(argument.strip("-")) >= MIN_ID_CHARS and _HEX.issuperset(argument)
-    # The words of a memory; of one word the meaning is never certain.
+    # `forget` accepts several words of a memory; the meaning of a single word is never certain.
     is_named = verb == FORGET and len(words_behind) > 1 and not prompt.rstrip().endswith("?")
     return (verb, argument) if is_named or (verb in OF_ID and is_id) else None
 
 
 def spoken_to_memory(prompt: str) -> tuple[str, str] | None:
-    """Return the verb and words of one short sentence to memory, as `keep that one`; else None."""
+    """Return the verb and text of a short request to memory, as in `keep that one`; else None."""
     verb, *behind = prompt[: MAX_COMMAND_CHARS + 1].lower().translate(_BRACKETS).split() or [""]
     argument = " ".join(behind).rstrip(".! ")
     if len(prompt) > MAX_COMMAND_CHARS or any(mark in argument for mark in ",;.?"):
