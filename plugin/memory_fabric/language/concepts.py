@@ -1,6 +1,6 @@
-"""The concepts of a question: one for each content word, with all its spellings.
+"""The concepts of a query: one for each content word, with all its spellings.
 
-`retrieve` searches for the spellings; `normalize` and `inject` measure how much of the question a
+`retrieve` searches for the spellings; `normalize` and `inject` measure how much of the query a
 memory covers.
 """
 
@@ -12,12 +12,12 @@ from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 
-# Common words of prompts to a coding assistant: they describe the action, hardly the topic.
+# Common words of prompts to a coding assistant, which describe the action and hardly the topic.
 WEAK = word_lists.words("weak_words")
-# The same of the larger languages besides English: they say how, hardly what about.
+# Function words of the larger languages besides English, which say hardly anything about the topic.
 FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# An agent's name says whose memory is meant; each of its words alone means little.
+# An agent's name shows whose memory is meant; each of its words alone means little.
 AGENT_WORD_STRENGTH = 0.5
 # Short forms of words that are searched for in both forms.
 SHORT_FORMS = {
@@ -33,7 +33,7 @@ MAX_NAMED_WORDS = 400
 
 
 class Concept(NamedTuple):
-    """One content word of a question: `spellings` to search for, `stems` that count as a match."""
+    """A content word of a query: `spellings` to search for, and `stems` that count as a match."""
 
     text: str
     spellings: tuple[str, ...]
@@ -43,7 +43,7 @@ class Concept(NamedTuple):
 
 @lru_cache(8)  # every stage of one recall asks for the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return the concepts of a query: its terms, then the words of the agents it names."""
+    """Return the concepts of a query: its terms, then the words in the names of its agents."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)
@@ -51,7 +51,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # A name of several words has its spellings from its entity.
+            # A name of several words gets its spellings from its entity.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
@@ -106,11 +106,11 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return the synonyms of a concept, without spellings that count as the same word; () for most.
+    """Return the synonyms of a concept that do not count as the same word; () for most concepts.
 
-    A question about the "database" matches a memory of PostgreSQL, one about "sign-in" one about
-    authentication. Synonyms count less than the words of the question (relevance.NEAR_SHARE), so
-    that an exact word always ranks higher. Only explicit queries use them, not prompts.
+    A query about the "database" matches a memory about PostgreSQL, and one about "sign-in" a memory
+    about authentication. Synonyms count less than the words of the query (relevance.NEAR_SHARE), so
+    that an exact word always ranks higher. Only explicit queries use synonyms, not prompts.
     """
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
@@ -118,7 +118,7 @@ def near_words(concept: Concept) -> tuple[str, ...]:
 
 @cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
-    """Return the words near each stem: words alike, and the members of a kind."""
+    """Return the words near each stem: words of similar meaning, and the members of a kind."""
     table = word_lists.sections("synonyms")
     kinds = (line.partition(" = ") for line in table["kinds"])
     rows = [(line, line) for line in table["alike"]]

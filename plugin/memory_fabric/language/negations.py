@@ -1,7 +1,7 @@
 """Words of denial in the languages of the users.
 
-One lower-case table for all modules that compare words. Each adds its own further words, such as
-verbs of rejecting, or the parts into which it splits "don't".
+All modules that compare words share this lower-case table. Each module adds words of its own, such
+as verbs of rejecting, or the parts into which it splits "don't".
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())
@@ -10,5 +10,5 @@ NOT = frozenset(
 )
 WITHOUT = frozenset("without ohne sin sans sem без".split())
 ALL = NEVER | NOT | WITHOUT
-# "don't" and the like, up to the apostrophe.
+# Contracted forms up to the apostrophe, such as "don't".
 CONTRACTED = frozenset("don doesn didn mustn shouldn".split())

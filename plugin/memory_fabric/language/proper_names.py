@@ -1,5 +1,5 @@
-"""Names of people, companies and places, the words around them that show which they are, and
-ordinary words, which are no names.
+"""Names of people, companies and places, the words around them that show their kind, and ordinary
+words, which are not names.
 """
 
 from collections.abc import Sequence
@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from memory_fabric.language.word_lists import sections, words
 
 _FILE = "proper_names"
-# Endings of companies' names, with capitals.
+# Endings of company names, in their usual case.
 SUFFIXES = words(_FILE, "company endings")
 COMPANY_CUES, PERSON_CUES = words(_FILE, "company cues"), words(_FILE, "person cues")
 SAYING = words(_FILE, "saying")
 GIVEN = words(_FILE, "given names")
-# Given names that are also words: names only if the context shows it.
+# Given names that are also ordinary words: they count as names only if the context shows it.
 AMBIGUOUS = words(_FILE, "given names that are words")
 PLACES = words(_FILE, "places")
 LONG_PLACES = frozenset(sections(_FILE)["places of several words"])
 
 
 def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
-    """Return `person`, `organisation` or `place` for a capitalised name, or '' if it is neither.
+    """Return `person`, `organisation` or `place` for a capitalised name, or '' if its kind is
+    unknown.
 
-    `before` are the words before the name, nearest first, and `after` is the next one, in lower
-    case.
+    `before` are the words before the name, nearest first, and `after` is the word after it, all in
+    lower case.
     """
     lower = [word.lower() for word in name]
     cue = before[0] if before else ""
@@ -39,7 +40,7 @@ def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
 
 
 def is_ordinary(word: str) -> bool:
-    """Return True for a word of the list, also in the plural or with an ending of a verb."""
+    """Return True for a word in the list, also in the plural or with a verb ending."""
     return any(
         word.endswith(ending) and word[: len(word) - len(ending)] in words("ordinary_words")
         for ending in ("", "s", "es", "d", "ed", "ing")

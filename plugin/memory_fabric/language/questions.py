@@ -1,14 +1,15 @@
-"""Requests in a prompt: earlier talk, help with trouble, or a person, a number or a time.
+"""Requests in a prompt: for earlier conversations, for help with trouble, or for a person, a number
+or a time.
 
-A prompt that only names a past time ("the deployment of yesterday fails") asks for no earlier talk.
-Phrases of languages with spaces are matched as whole words, others as parts of the text.
-Code spans, files and names such as `prior-chat` ask for nothing.
+A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
+earlier conversations. Phrases of languages with spaces are matched as whole words, other phrases as
+parts of the text. Code spans, files and names such as `prior-chat` are ignored.
 
-Some prompts ask for the end of the last session ("where were we"), as does a session's first prompt
-that continues something ("continue").
+Some prompts ask for the end of the last session ("where were we"), and so does a session's first
+prompt if it continues something ("continue").
 
-A memory without a word of the requested kind is no answer, even if it is about the same thing: "how
-long do we keep the rows?" is not answered by a description of the rows.
+A memory without a word of the requested kind is not an answer, even if it is about the same thing:
+"how long do we keep the rows?" is not answered by a description of the rows.
 """
 
 from collections.abc import Iterable
@@ -19,14 +20,14 @@ from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
 
-# A longer prompt states its request at its ends.
+# A longer prompt states its request at its beginning or its end.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
-# A prompt that goes on with something is short.
+# A prompt that continues something is short.
 RESUMED_CHARS = 160
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-# A prompt of more words asks for more than one thing.
+# A longer prompt asks for more than one thing.
 MAX_KIND_CHARS = 240
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
@@ -46,8 +47,8 @@ _ASSISTANTS = (
 
 
 def asked_by(text: str) -> frozenset[str]:
-    """Return the words by which a prompt asks for the past, which say nothing about the subject;
-    empty if it does not ask for earlier sessions.
+    """Return the words with which a prompt asks for earlier sessions; they say nothing about the
+    subject. Return an empty set if the prompt does not ask for earlier sessions.
     """
     spoken: set[str] = set()
     for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
@@ -58,11 +59,11 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject with which a prompt continues an earlier session: '' for no stated
-    subject, None for a prompt that continues nothing.
+    """Return the subject with which a prompt continues an earlier session: '' if it states no
+    subject, None if it continues nothing.
 
-    Such a prompt asks where the work ended, or is a short first prompt of a session that begins
-    with a word for going on: "continue with the importer" gives "importer".
+    Such a prompt asks where the work ended, or is a session's short first prompt and begins with a
+    word of continuing: "continue with the importer" gives "importer".
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -86,7 +87,7 @@ def resumed(text: str, *, is_first: bool) -> str | None:
 
 @cache
 def _phrases(*names: str) -> dict[str, list[str]]:
-    """Return the phrases of these lists by their first words."""
+    """Return the phrases of these lists, grouped by their first words."""
     phrases: dict[str, list[str]] = {}
     for name in names:
         for phrase in word_lists.sections("past_talk")[name]:
@@ -95,7 +96,7 @@ def _phrases(*names: str) -> dict[str, list[str]]:
 
 
 def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[str]:
-    """Return the phrases in a prompt, outside of its code spans and names of files."""
+    """Return the phrases in a prompt, outside its code spans and names of files."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     if text.count("`") % 2 == 0:
@@ -114,7 +115,7 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
         for phrase in phrases.get(word, ()):
             parts = phrase.split()
             spoken = numbered[at : at + len(parts)]
-            # A name of one piece is no phrase, whatever words it is made of.
+            # A single token is not a phrase, whatever words it consists of.
             is_phrase = len(parts) == 1 or spoken[-1][1] > number
             if is_phrase and [word for word, _ in spoken] == parts:
                 present.append(phrase)
@@ -122,13 +123,13 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
 
 
 def asks_for_the_assistant(text: str) -> bool:
-    """Return True if a question is about statements of the assistant: "what did you recommend?"."""
+    """Return True if a question is about the assistant's statements: "what did you recommend?"."""
     return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text reports a failure or asks for its cause: then fixes matter, which are
-    noise for a prompt about new work.
+    """Return True if a text reports a failure or asks for its cause. Fixes are then relevant,
+    although they are noise for a prompt about new work.
     """
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):
@@ -138,7 +139,7 @@ def reports_trouble(text: str) -> bool:
 
 
 def asked_kind(text: str) -> str:
-    """Return the kind of answer that a short question asks for with its first words; or ''."""
+    """Return the kind of answer that the first words of a short question ask for; or ''."""
     if len(text) > MAX_KIND_CHARS:
         return ""
     first, second = [*words(without_files(text))[:2], "", ""][:2]
@@ -152,7 +153,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text has a word of the kind; `names` are things, which are no persons."""
+    """Return True if a text contains a word of the kind; `names` are things and no persons."""
     if not kind:
         return True
     spoken = words(text)
@@ -161,14 +162,14 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         return not roles.isdisjoint(spoken) or _names_somebody(text, names)
     if any(map(str.isdigit, text)) or not word_lists.words("answers", "numbers").isdisjoint(spoken):
         return True
-    from memory_fabric.language.times import CUES  # late: few prompts ask for a time
+    from memory_fabric.language.times import CUES  # imported late: few prompts ask for a time
 
     dates = CUES | word_lists.words("answers", "times")
     return kind == TIME and not dates.isdisjoint(spoken)
 
 
 def _names_somebody(text: str, names: Iterable[str]) -> bool:
-    """Return True if a capitalised word inside a sentence is none of the things."""
+    """Return True if a capitalised word inside a sentence is not the name of a thing."""
     things = {part for name in names for part in (name_key(name), *words(name))}
     things.update(word for word in words(text) if word in TECHNOLOGIES)
     parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]

@@ -1,7 +1,7 @@
 """The subject of a subagent's task, extracted from a prompt that is mostly instructions.
 
-A task is written for a model: its role, its folder, its limits, the form of its report. The subject
-is in between, in lists and paragraphs; the task's short description names it as well.
+A task is written for a model: it states a role, a folder, limits and the form of the report. The
+subject is in between, in lists and paragraphs, and also in the task's short description.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,17 @@ CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
 # A path with this many slashes is a location on this machine, not a subject.
 PATH_SLASHES = 3
-# A short task is searched for as a whole; for a long one its beginning, which names the subject,
-# comes first.
+# A short task is searched for as a whole. For a long task its beginning, which states the subject,
+# is searched for first.
 FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the questions to memory for a task: its subject, and for a long one the whole as well.
+    """Return the questions to memory for a task: its subject, and for a long task also the whole
+    task.
 
-    The first line of `task` is its description, as `text_of` joins them. Empty for a task of
-    instructions only.
+    The first line of `task` is its description, as `text_of` joins them. The result is empty for a
+    task that consists only of instructions.
     """
     description, _, prompt = without_injected(task).partition("\n")
     subject: list[str] = []
@@ -51,12 +52,12 @@ def questions(task: str) -> tuple[str, ...]:
 
 
 def title(task: str) -> str:
-    """Return the description without its verb: `Review webhook retries` gives webhook retries."""
+    """Return the description without its verb: "webhook retries" for "Review webhook retries"."""
     return _without_errand(without_injected(task).partition("\n")[0])
 
 
 def text_of(description: object, prompt: str) -> str:
-    """Return the task as one text, its description alone on the first line."""
+    """Return the task as one text, with only its description on the first line."""
     title = one_line(description) if isinstance(description, str) else ""
     return f"{title}\n{prompt}"
 
@@ -66,7 +67,7 @@ def _opens(name: str, lowered: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without the marks of lists and headings, and without code."""
+    """Yield the sentences of a text without list and heading markers, and without code."""
     is_code = False
     for line in text.splitlines():
         bare = line.strip()
@@ -82,7 +83,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """Return the sentence without the words of tasks and without long paths."""
+    """Return the sentence without words of any task and long paths; '' if nothing remains."""
     openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
     spoken = (word for word in sentence.split() if _bare(word) not in errands)
     short = (word for word in spoken if word.count("/") < PATH_SLASHES)

@@ -1,4 +1,4 @@
-"""The age of a time stamp, and the time span that a question or a filter means in words."""
+"""The age of a time stamp, and the time spans that questions and filters express in words."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-# A text without these words names no time span, unless by a year.
+# A text without one of these words contains no time span, except a year.
 CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
@@ -29,7 +29,7 @@ _NAMED_MONTH = (
 _YEAR = r"\b(?:in|of|during|since|from) ((?:19|20)\d\d)\b"
 _AGO = r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b"
 _LAST = r"\b(last|this|past|previous) (week|weekend|month|year)\b"
-# "may" and "march" are also a modal and a verb: as bare words they need a capital.
+# "May" and "march" are also a modal and a verb, so without a day or year they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
 _SMALL_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
@@ -44,7 +44,7 @@ def may_name_time(text: str) -> bool:
 
 
 def letters_of(text: str) -> list[str]:
-    """Return the runs of Latin letters of a text, lower case."""
+    """Return the runs of Latin letters in a text, in lower case."""
     return text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS).decode().split()
 
 
@@ -66,7 +66,9 @@ def days_between(stamp: str, now: str) -> float | None:
 
 
 def boundary(text: str, now: str) -> str:
-    """Return the ISO date of a filter value: `2026-01`, `7d`, `yesterday`, `monday`, or ''."""
+    """Return the ISO date for a filter value such as `2026-01`, `7d`, `yesterday` or `monday`; or
+    ''.
+    """
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
@@ -82,8 +84,9 @@ def boundary(text: str, now: str) -> str:
 
 
 def moment(text: str, now: str) -> str:
-    """Return the time of `as_of:`: the end of the day, month or span in the text; '' for none.
-    `2026-01-15`, `2026-01`, `last month`, `7d`, or an exact time. Never later than `now`.
+    """Return the time for a value of `as_of:`: the end of the day, month or span in the text, or an
+    exact time, but never later than `now`; '' for any other text. Examples are `2026-01-15`,
+    `2026-01`, `last month` and `7d`.
     """
     value = text.strip()
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
@@ -103,7 +106,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """Return the time that a field's value means. Raises BadInput for any other value."""
+    """Return the time that a field's value means. Raises BadInput if it means no time."""
     time = moment(text, now)
     if not time:
         remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'
@@ -117,11 +120,11 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return the time spans in a text, as (first day, first day after), at most four.
+    """Return at most four time spans in a text, each as (first day, first day after).
 
-    Understands `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`,
-    weekdays, today, yesterday, last/this week, month, year, and `3 days ago`. Months without a year
-    mean the latest that is not in the future.
+    Recognised are `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`,
+    weekdays, today, yesterday, last/this week, month, year, and `3 days ago`. A month without a
+    year means the latest such month that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
@@ -155,7 +158,7 @@ def _relative(lowered: str, words: set[str], now: datetime) -> list[Range]:
     for count, unit in pattern(_AGO).findall(lowered):
         days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         middle = today - timedelta(days=days * (_SMALL_NUMBERS.get(count) or int(count)))
-        # People round: "two weeks ago" is some day of that week.
+        # People round, so "two weeks ago" means some day of that week.
         slack = 0 if unit == "day" else days // 2
         spans.append(_span(middle - timedelta(days=slack), 1 + 2 * slack))
     return spans + [_last(word == "this", u, today) for word, u in pattern(_LAST).findall(lowered)]

@@ -1,23 +1,23 @@
 """Known technologies, patterns and agents: their names, and the kind and subjects of each.
 
-Every prompt reads them.
+Every prompt is compared with these lists.
 """
 
 from memory_fabric.language.word_lists import sections, word_table, words
 from memory_fabric.text import name_key
 
 _FILE = "vocabulary"
-# The name in our spelling, by the `name_key` of the name or of a variant.
+# The usual spelling of a name, by the `name_key` of the name or of a variant.
 TECHNOLOGIES, PATTERNS = word_table(_FILE, "technologies"), word_table(_FILE, "patterns")
 # A hyphenated name with one of these heads is a pattern: `token-pagination`, `jwt-auth`.
 PATTERN_HEADS = words(_FILE, "pattern heads")
-# Names that are ordinary words too: they count only as written above, never as `go` or `react`.
+# Names that are also ordinary words, such as `go` and `react`: they count only if used like a name.
 ORDINARY = words(_FILE, "ordinary")
 KNOWN_AGENTS = words(_FILE, "agents")
 # A hyphenated name whose last part is a role is an agent: `payments-engineer`, `api-designer`.
 AGENT_ROLES = words(_FILE, "roles")
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
-# Endings of agents' names besides roles: `python-pro`, `go-expert`.
+# Endings of agents' names that are not roles: `python-pro`, `go-expert`.
 _PERSONS = frozenset("expert pro dev guru agent".split())
 
 
@@ -32,13 +32,13 @@ AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 
 def canonical(name: str) -> str:
-    """Return our spelling of a technology or pattern; any other name unchanged."""
+    """Return the vocabulary's spelling of a technology or pattern; any other name unchanged."""
     key = name_key(name)
     return TECHNOLOGIES.get(key) or PATTERNS.get(key) or name
 
 
 def is_agent(name: str) -> bool:
-    """Return True for an agent's name: a known one, or hyphenated with a role at its end."""
+    """Return True for the name of a known agent, or a hyphenated name that ends with a role."""
     if name in KNOWN_AGENTS:
         return True
     parts = name.split("-")
@@ -48,7 +48,7 @@ def is_agent(name: str) -> bool:
 
 
 def entity_type(name: str) -> str:
-    """Return `agent`, `technology` or `pattern` if the vocabulary knows the name, else ''."""
+    """Return `agent`, `technology` or `pattern` if the vocabulary recognises the name, else ''."""
     if is_agent(name):
         return "agent"
     key = name_key(name)
@@ -63,8 +63,8 @@ def entity_type(name: str) -> str:
 def agent_terms(agent_type: str) -> tuple[str, ...]:
     """Return the domain terms of an agent type that is known or has known words in its name.
 
-    A technology in the name is a term of its own (`postgres-expert`); a name that is also an
-    ordinary word is a term only before a role (`go-developer`, not `go-around`).
+    A technology in the name is a term itself (`postgres-expert`). If its name is also an ordinary
+    word, it is a term only before a role (`go-developer`, not `go-around`).
     """
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms

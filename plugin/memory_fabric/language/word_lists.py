@@ -1,6 +1,7 @@
-"""Words, phrases and tables from the files of `data/`, which are read when they are first needed.
+"""Words, phrases and tables from the files in `data/`, which are read on first use.
 
-A file has sections: `== name ==`, and below it words or whole lines. `# ` begins a comment.
+A file has sections: a line `== name ==`, followed by words or whole lines. A line that begins with
+`# ` is a comment.
 """
 
 import os
@@ -22,33 +23,35 @@ def sections(file: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def words(file: str, *names: str) -> frozenset[str]:
-    """Return the words of these sections, or of the whole file."""
+    """Return the words of these sections, or of the whole file if no section is given."""
     lists = sections(file)
     return frozenset(" ".join(" ".join(lists[name]) for name in names or lists).split())
 
 
 def word_table(file: str, name: str) -> dict[str, str]:
-    """Return the table of a section whose lines are `value = key key`."""
+    """Return the table in a section whose lines have the form `value = key key`, by key."""
     rows = (line.partition(" = ") for line in sections(file)[name])
     return {key: value for value, _, keys in rows for key in keys.split()}
 
 
 @cache
 def either(file: str, name: str) -> str:
-    """Return an expression that matches any line of a section."""
+    """Return a regular expression that matches any line of a section."""
     return "|".join(sections(file)[name])
 
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for whole words, or for a line of the section `NAME, anywhere`."""
+    """Return a regular expression for a section's lines as whole words, and for those of the
+    section `NAME, anywhere` in any position.
+    """
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return the sections of a file of expressions, after replacing the names of its `parts`."""
+    """Return the sections of a file of expressions, with the names of its `parts` expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:
