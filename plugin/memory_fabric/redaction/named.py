@@ -1,4 +1,4 @@
-"""Secrets known by their context: names, URLs, headers, command lines, positions in code."""
+"""Detection of secrets by their context: names, URLs, headers, command lines, places in code."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from memory_fabric.text import runs
 
 MARK = "[redacted: secret]"
 MIN_CHARS = 4
-# The most values of one command, which share its beginning.
+# At most this many values that share the beginning of one command are replaced.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
-# The characters after a value that distinguish code and prose from a secret.
+# The length of the text after a value that distinguishes code and prose from a secret.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
@@ -48,13 +48,13 @@ _KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secr
 
 
 def _hidden(match: re.Match[str], group: int, mark: str) -> str:
-    """Return the match with a mark in place of one of its groups."""
+    """Return the match with a marker in place of one of its groups."""
     whole, at = match.group(), match.start(group) - match.start()
     return f"{whole[:at]}{mark}{whole[at + len(match.group(group)) :]}"
 
 
 def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
-    """Return the text with its values hidden; repeat until nothing changes."""
+    """Return the text with values hidden, after at most `most` passes, until nothing changes."""
     for _ in range(most):
         text, before = exact(expression).sub(hide, text), text
         if text == before:
@@ -63,7 +63,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """Return the text without values in positions of secrets, however weak they look."""
+    """Return the text without values where only a secret can be, however weak they look."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -94,7 +94,7 @@ def may_be_secret(value: str) -> bool:
 
 
 def without_url_secrets(text: str) -> str:
-    """The text without passwords, tokens and signatures in its URLs."""
+    """Return the text without passwords, tokens and signatures in its URLs."""
     text = form("credentials in url").sub(_hide_password_in_url, text)
     text = form("oracle").sub(_hide_signed, text) if "@" in text and "/" in text else text
     text = form("dsn of go").sub(_hide_at_host, text) if "@" in text else text
@@ -103,14 +103,14 @@ def without_url_secrets(text: str) -> str:
 
 
 def without_headers(text: str) -> str:
-    """The text without secrets of HTTP headers."""
+    """Return the text without secrets in HTTP headers."""
     text = form("bearer").sub(_hide_bearer, text)
     text = form("authorization").sub(_hide_bearer, text)
     return form("cookie").sub(_hide_cookies, text)
 
 
 def without_arguments(text: str) -> str:
-    """Return the text without secrets in command lines of programs, or in .pgpass."""
+    """Return the text without secrets in command lines, .pgpass, and XML and HTML elements."""
     folded = text.casefold()
     for rule in _commands_in(text, folded):
         text = _replaced(rule.expression, _hide_argument, text, MAX_ARGUMENTS)
@@ -123,7 +123,7 @@ def without_arguments(text: str) -> str:
 
 
 def _commands_in(text: str, folded: str) -> list[Rule]:
-    """Return the rules of the programs that could be given a secret in this text."""
+    """Return the rules of programs whose command lines in this text may contain a secret."""
     by_word = _commands_by_word()
     places = {place for word in by_word.keys() & runs(folded) for place in by_word[word]}
     return [
@@ -166,7 +166,7 @@ def _is_content(value: str) -> bool:
 
 
 def _without_cells_of_html(text: str) -> str:
-    """Return the text without the cells of HTML tables whose head names a secret."""
+    """Return the text without the cells of HTML tables in columns whose head names a secret."""
     columns: set[int] = set()
     parts: list[str] = []
     at = 0
@@ -202,7 +202,7 @@ def _hide_cookies(match: re.Match[str]) -> str:
 
 
 def _is_session(name: str, value: str) -> bool:
-    """Return whether a cookie's value is an identifier, not a word, number or date."""
+    """Return True if a cookie's value is an identifier, not a word, number or date."""
     is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
     return (
         len(value) >= (8 if is_named else MIN_COOKIE_CHARS)
@@ -223,7 +223,7 @@ def _hide_argument(match: re.Match[str]) -> str:
     is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
     if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
         return whole
-    # No sentence begins with a program.
+    # A program at the beginning of a line is a command, because no sentence begins with a program.
     begins = form("before command").fullmatch(_line(match)) is not None
     if is_word and not (is_option and lead[-1:] not in " |<") and not begins:
         return whole
@@ -245,7 +245,7 @@ def _hide_flag(match: re.Match[str]) -> str:
     if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
-        return match.group()  # a placeholder of the help, or a field
+        return match.group()  # a placeholder in a help text, or a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group()
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -281,7 +281,7 @@ def _hide_signature(match: re.Match[str]) -> str:
 
 
 def without_names(text: str) -> str:
-    """The text without secrets that are known by their name."""
+    """Return the text without secrets that are recognised by their names."""
     return "\n".join(map(_without_named, text.split("\n")))
 
 
@@ -301,10 +301,10 @@ def _without_named(line: str) -> str:
 
 
 def _without_values(line: str, folded: str) -> str:
-    """Return the line without values after a name and a sign."""
+    """Return the line without values that follow a secret's name and a separator."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
-    # As `sub` does, but only where one of the names begins.
+    # Like `sub`, but only at the positions where one of the names begins.
     places = sorted(at for head in words("heads") for at in _places(folded, head))
     parts, end_of_last = [], 0
     for place in places:

@@ -1,6 +1,6 @@
 """Tests of a value after a secret's name: secret, prose, code or placeholder.
 
-`password=hunter42` is one; `password = get_password()` and `token: string` are not.
+`password=hunter42` is a secret; `password = get_password()` and `token: string` are not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
 
-# Every name of a secret.
+# All names of secrets.
 EVERY_NAME = tuple(
     name
     for section in ("passwords", "short passwords", "pairs", "keys", "common keys")
@@ -23,7 +23,7 @@ _OF_DEFINITIONS = words("definitions")
 _COLUMN_TYPES = words("column types")
 _PLACEHOLDERS = frozenset(words("placeholders"))
 _SUBSTITUTES = frozenset(words("substitutes"))
-# With these a sentence goes on.
+# Words after which a sentence continues.
 _SAYING = NAMES.union(*map(words, ("modal", "prose", "predicates", "fillers", "continuing")))
 _PROSE = frozenset(words("continuing"))
 PUBLISHED = words("published")
@@ -40,18 +40,18 @@ MIN_STRONG_CHARS = 8
 MIN_ENTROPY_BITS = 3.7
 MIN_ENTROPY_CHARS = 24
 MIN_HEX_CHARS = 32
-# Letters of either case and digits follow one another at random in a key, in runs in a name:
-# 62 of 100 neighbours differ in kind there, fewer than 30 in CamelCase.
+# Capitals, other letters and digits alternate at random in a key, but form runs in a name: 62 of
+# 100 neighbours differ in kind in a key, fewer than 30 in CamelCase.
 MIN_CHANGES = 0.35
-# A tenth of a key is in runs of four or more small letters, but most of a name in CamelCase.
+# A tenth of a key is in runs of four or more lower-case letters, but most of a CamelCase name is.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if the value after `lead` (name and sign) is prose, code or a placeholder.
+    """Return True if the value after `lead` (name and separator) is prose, code or a placeholder.
 
-    `follower` are the next few dozen characters of the text.
+    `follower` is the text after the value, a few dozen characters.
     """
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
@@ -59,10 +59,10 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
     if value[0] == "/" and not looks_random(value):
-        return True  # where a secret lies
+        return True  # the path of a secret
     name, sign = parted(lead)
     if plain.isdigit() and name.startswith("token"):
-        return True  # how many tokens
+        return True  # a number of tokens
     parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
     is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # `token_type`
     if is_about and not (looks_random(value) or is_hex(value)):
@@ -85,7 +85,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """Return True for a psql variable, a cmdlet, or the name of an object with the secret."""
+    """Return True for a psql variable, a cmdlet, a mail address, or an object with the secret."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -100,7 +100,7 @@ def _is_example(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether the value is a placeholder: `your-token-here`, `xxxx`, `$TOKEN`."""
+    """Return True if the value is a placeholder: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'[]()/").lower()
     if _is_example(value) or value[:1] >= "\U000f0000" or "..." in value:
         return True
@@ -138,18 +138,18 @@ def _is_substitute(part: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """True if a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
+    """Return True if a value is words and numbers joined by separators: `users_v2`, `eu-west-1`."""
     parts = exact(r"[-_./:,]").split(value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
 def is_style(line: str) -> bool:
-    """True if a line is a rule of CSS: a selector before a brace, a colour, a length."""
+    """Return True if a line is a CSS rule: a selector before a brace, a colour, a length."""
     return bool(form("rule of style").search(line))
 
 
 def is_markup(line: str) -> bool:
-    """True if a line is an element of HTML with attributes, or a rule of CSS."""
+    """Return True if a line is an HTML element with attributes, or a CSS rule."""
     return bool(form("html element").search(line)) or is_style(line)
 
 
@@ -159,7 +159,7 @@ def is_definition(line: str) -> bool:
 
 
 def _may_define(line: str) -> bool:
-    """Return False if a line certainly has no definition, as most prose."""
+    """Return False if a line certainly contains no definition, like most prose."""
     if not line.isascii():
         return True  # expressions ignore the case of more letters than str.lower does
     folded = line.lower()
@@ -176,7 +176,7 @@ def _may_define(line: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """True if a value is words in CamelCase or joined by signs, and at most numbers: no key."""
+    """Return True if a value is CamelCase, or words and numbers joined by separators: no key."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
@@ -184,30 +184,31 @@ def is_identifier(value: str) -> bool:
 
 
 def is_words(text: str) -> bool:
-    """Return whether these are plain words, joined at most by hyphens, apostrophes or slashes."""
+    """Return True if a text is plain words, joined only by hyphens, apostrophes or slashes."""
     return all(part.isalpha() for part in exact(r"[-'/]").split(text.strip("*_`")) if part)
 
 
 def is_strong(value: str) -> bool:
-    """Return whether letters mix with digits or symbols, as in passwords and hardly in prose."""
+    """Return True if letters mix with digits or symbols, as in passwords and hardly in prose."""
     plain = value.strip(".,;:!?*`\"'()")
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False
     digits = sum(c.isdigit() for c in plain)
     if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
         return True
-    # A key of one digit; names in camel case change more seldom.
+    # In a key with at most one digit the classes change often; in a CamelCase name they change
+    # seldom.
     kinds = _kinds(plain)
     return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 
 
 def is_hex(value: str) -> bool:
-    """Return whether these are 32 or more hexadecimal digits, as in a hash or a key."""
+    """Return True for 32 or more hexadecimal digits, as in a hash or a key."""
     return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
 
 
 def looks_random(value: str) -> bool:
-    """Return True if the mix of characters suggests a key; not for hashes, UUIDs, names, paths."""
+    """Return True if the mix of characters suggests a key, not a hash, UUID, name or path."""
     plain = "".join(c for c in value if c.isalnum())
     if len(plain) < MIN_ENTROPY_CHARS or _is_example(value):
         return False
@@ -227,12 +228,12 @@ def _kinds(text: str) -> list[str]:
 
 
 def _changes(kinds: list[str]) -> int:
-    """Count changes from one character class to another."""
+    """Return the number of changes from one character class to another."""
     return sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
 
 
 def parted(lead: str) -> tuple[str, str]:
-    """Return the name of the secret, in its own case, and the sign after it."""
+    """Return the name of the secret, in its own case, and the separator after the name."""
     bare = lead.rstrip("\"'` \t\\*")
     for sign in ("is", "to"):
         if bare.endswith((" " + sign, "\t" + sign)):
@@ -242,8 +243,8 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if a value of several words is a passphrase: its name means a password, and it
-    does not read like a sentence.
+    """Return True if a value of several words is a passphrase: its name means a password, and the
+    value does not read like a sentence.
     """
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
@@ -255,8 +256,8 @@ def is_passphrase(name: str, value: str) -> bool:
 
 
 def is_joined_words(value: str) -> bool:
-    """True for three words or more, or two and a number, with one sign between them, of which
-    programs use none.
+    """Return True for three or more words, or two words and a number, joined by one separator, if
+    none of the words is common in prose or programs.
     """
     sign = next((c for c in value if c in "._-"), " ")
     words = value.rstrip("!?").split(sign)
@@ -273,7 +274,7 @@ def is_joined_words(value: str) -> bool:
 
 
 def says_prose(parts: Sequence[str]) -> bool:
-    """Return True if one of the words, in small letters, is a function word of prose."""
+    """Return True if one of the lower-case words is a function word of prose."""
     return not _SAYING.isdisjoint(parts)
 
 
@@ -306,7 +307,7 @@ def _is_code(value: str, follower: str) -> bool:
 
 
 def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
-    """ "Token: expires after 15 minutes", but not "password: opensesame"."""
+    """Return True for "Token: expires after 15 minutes", but not for "password: opensesame"."""
     if sign != ":" or not (follower[:1] == " " and follower[1:2].isalpha()):
         return False
     return is_words(plain) and (not _names_password(name) or plain in _PROSE)

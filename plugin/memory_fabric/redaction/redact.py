@@ -1,9 +1,9 @@
-"""Secrets out of a text, before any byte of it reaches a disk.
+"""Removal of secrets from a text, before any byte of it reaches a disk.
 
 Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Every
-expression is linear in the text. Most texts have no keyword of any rule, so that no expression is
-compiled for them. Stored texts were redacted by the rules of their time, and are redacted again by
-today's rules before they are shown.
+expression is linear in the length of the text. Most texts contain no keyword of any rule, so that
+no expression is compiled for them. Stored texts were redacted by the rules of their time, and are
+redacted again by today's rules before they are shown.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from memory_fabric.redaction.rules import (
 )
 from memory_fabric.text import each_text, encodable
 
-# A mark changes what stands around it, so a text with a new one is read again, at most this often.
+# A marker changes the text around it, so a text with a new marker is read again, at most this
+# often.
 MAX_PASSES = 12
-# Code marks are looked for at most this far from a marker, on its line.
+# Backticks are looked for at most this far from a tag, on its line.
 MAX_LINE_CHARS = 2_000
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
-# The most characters, in all, of texts that are cached as free of secrets.
+# The maximum total length of the texts that are cached as free of secrets.
 MAX_CLEAN_CHARS = 1 << 20
-# The beginning of the marks that replace secrets.
+# The beginning of the markers that replace secrets.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
-# An item of a block, and the end of its columns (recall.render).
+# The beginning of an item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
 
 
 class _Clean(dict[str, None]):
-    """Cache of texts in which `redact` found nothing: most are redacted again when stored."""
+    """A cache of texts in which `redact` found nothing: most are redacted again when stored."""
 
     chars = 0
 
     def add(self, text: str) -> None:
-        """Remember a text; all earlier texts are dropped once they are too long together."""
+        """Add a text; clear the cache first if all its texts together become too long."""
         self.chars += len(text)
         if self.chars > MAX_CLEAN_CHARS:
             self.clear()
@@ -55,8 +56,8 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text unchanged; may be True for a harmless text.
-    Clean texts are cached.
+    """Return False if `redact` would leave the text unchanged. True does not prove that the text
+    contains a secret. Clean texts are cached.
     """
     if text in _CLEAN:
         return False
@@ -77,7 +78,7 @@ def without_secrets(text: str) -> str:
 
 def redact(text: str) -> str:
     """Return the text with every secret replaced by `[redacted: kind]`, the rest byte for byte. A
-    redacted text stays unchanged.
+    redacted text is returned unchanged.
     """
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
@@ -87,11 +88,11 @@ def redact(text: str) -> str:
 
 
 def _redacted_once(text: str) -> str:
-    """Return the text after one pass; its marks may reveal further secrets to another pass."""
+    """Return the text after one pass; its markers may reveal further secrets to another pass."""
     opened = opened_steps(text)
     if not opened:
         return text
-    # late: few texts have a keyword, and the rules are slow to import
+    # Imported late: few texts contain a keyword, and the rules are slow to import.
     from memory_fabric.redaction import named, stated, tokens
 
     steps: dict[str, Callable[[str], str]] = {
@@ -128,10 +129,10 @@ def _redacted_once(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Return True if nothing is left to remember of a text once its secrets are out. The names of
-    secrets, and the words that join them to a value, say nothing of their own.
+    """Return True if a text without its secrets says nothing to remember. The names of secrets, and
+    the words that link a name to its value, do not count.
     """
-    from memory_fabric.redaction.plain import EVERY_NAME  # late: with the rules
+    from memory_fabric.redaction.plain import EVERY_NAME  # imported late, with the rules
 
     cleaned = redact(text)
     around = form("mark").sub(" ", cleaned)
@@ -148,7 +149,7 @@ def says_only_secrets(text: str) -> bool:
 
 
 def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
-    """Return the same JSON value with every string redacted, keys included."""
+    """Return the JSON value with every string redacted, including keys."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
@@ -176,8 +177,8 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
 def redacted_object(
     value: Mapping[str, Any], clean: Callable[[str], str] = without_secrets
 ) -> dict[str, Any]:
-    """Return the same JSON object with every string redacted, also where only its key tells.
-    `clean` redacts a string: `redact`, or what does the same with less work.
+    """Return the JSON object with every string redacted, also if only its key shows that it is a
+    secret. `clean` redacts a string: it is `redact`, or a faster function with the same result.
     """
     return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}
 
@@ -187,7 +188,7 @@ def _field(key: str, value: Any, clean: Callable[[str], str]) -> Any:
         return redacted(value, clean)
     if not value or not _names_secret(key) or any(c.isspace() for c in value.strip()):
         return clean(value)
-    from memory_fabric.redaction.plain import is_plain  # late: such keys are rare
+    from memory_fabric.redaction.plain import is_plain  # imported late: such keys are rare
 
     return clean(value) if is_plain(f"{key}=", value, "", quoted=True) else MARK
 
@@ -202,10 +203,10 @@ def _names_secret(key: str) -> bool:
 def block_without_secrets(block: str) -> str:
     """Return a block for the model with its texts redacted.
 
-    An item is one line. The columns before its text, with ids and dates, are ours: next to them
-    many a plain word would look like the name of a secret.
+    An item is one line. The columns before its text, with ids and dates, are written by this plugin
+    and not searched: next to them many a plain word would look like the name of a secret.
     """
-    parts: list[tuple[str, str]] = []  # columns of ours, and a text
+    parts: list[tuple[str, str]] = []  # columns, and a text
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
@@ -214,14 +215,14 @@ def block_without_secrets(block: str) -> str:
             parts[-1] = ("", parts[-1][1] + "\n" + line)  # the lines of one text stay together
         else:
             parts.append(("", line))
-    # Most blocks have no sign of a secret, so all their texts are searched at once.
+    # Most blocks contain no sign of a secret, so all texts of a block are first checked at once.
     if not may_hold_secret("\n".join([text for _, text in parts])):
         return block
     return "\n".join(columns + without_secrets(text) for columns, text in parts)
 
 
 def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
-    """Return the same JSON value without secrets; `known` are texts that were looked at."""
+    """Return the JSON value without secrets; `known` caches the redacted form of each text."""
 
     def clean(text: str) -> str:
         if text not in known:
@@ -239,7 +240,7 @@ def _without_private(text: str) -> str:
     last_end = max((t.start() for t in tags if t.group()[1] == "/"), default=0)
     for tag in tags:
         if tag.start() > last_end and form("private named").match(text, max(0, tag.start() - 1)):
-            continue  # the only one, and named in prose
+            continue  # a single tag that is only mentioned in prose
         if not tag.group().startswith("</"):
             if not depth:
                 parts += [text[kept_from : tag.start()], "[redacted: private]"]
@@ -251,7 +252,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a marker in code marks, unless a pair with text is inside them."""
+    """Return True for a tag in backticks, unless they contain a pair of tags around a text."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -265,17 +266,17 @@ def _without_seeds(text: str) -> str:
     if not _may_hold_seeds(text.casefold()):
         return text
     text = form("seed phrase").sub(_hide_seeds, text)
-    from memory_fabric.redaction.values import without  # late: with the rules
+    from memory_fabric.redaction.values import without  # imported late, with the rules
 
     return without(text, list(_runs_of_words(text)), "[redacted: seed phrase]")
 
 
 def _may_hold_seeds(folded: str) -> bool:
-    """Return True if a run of words could be the seed of a wallet."""
+    """Return True if a run of words could be the seed phrase of a wallet."""
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # else its number
+        for part in bare.split(",") if bare else ():  # an empty word is a list number
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0
@@ -285,7 +286,7 @@ def _may_hold_seeds(folded: str) -> bool:
 
 
 def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
-    """Return spans of twelve or more words in a row without a word that prose needs."""
+    """Yield the spans of twelve or more consecutive words without a common word of prose."""
     start = end = count = 0
     for word in exact(r"[^\s\"'`()\[\]:.;]+").finditer(text):
         bare = word.group().strip(",")
@@ -305,7 +306,7 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
 
 def _hide_seeds(match: re.Match[str]) -> str:
     lead, value = match.groups()
-    first = value.partition("\n")[0]  # the sentence on the next line is none of them
+    first = value.partition("\n")[0]  # a sentence on the next line is not part of it
     value = first if len(first.split()) >= MIN_SEED_WORDS else value
     seeds = {word.strip("0123456789.,):;-*").lower() for word in value.split()}
     in_forms = sum(word.endswith(("ing", "ed", "ers", "ts", "ces", "ns")) for word in seeds)

@@ -1,8 +1,8 @@
-"""The rules of redaction, and the search for the keywords that every match of a rule has.
+"""The rules of redaction, and the search for the keywords that every match of a rule contains.
 
-`rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and lists of words. Texts
-have few different words, so the keywords of each word are cached: prose takes one look-up for each
-word, and no expression is compiled for it.
+`rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and word lists. Texts have
+few different words, so the keywords of each word are cached: prose needs one look-up for each word,
+and no expression is compiled for it.
 """
 
 import os
@@ -14,18 +14,18 @@ from typing import NamedTuple
 from memory_fabric.text import CLOSE_FENCE, runs
 
 FILES = ("rules.txt", "public_rules.txt", "words.txt")
-# The sign for a blank in a keyword or name.
+# The character that stands for a blank in a keyword or name.
 BLANK = "\u2423"
-# The keyword of a rule that any text may match.
+# The keyword of a rule that may match any text.
 ANY = "*"
 
 
 class Rule(NamedTuple):
-    """A line of a section: an expression that matches only where one of the keywords stands.
+    """A line of a section: an expression that matches only a text with one of the keywords.
 
-    `note` is what stands between them: the sign that a command needs, the names of an issuer, or
-    the least length of a harmless word. The look for keywords needs no expression, so these are
-    put together when a rule is opened.
+    `note` is the field between them: the character or option that a command must contain, the names
+    of an issuer, or the minimum length of a harmless word. The search for keywords needs no
+    expression, so expressions are put together only when a rule is opened.
     """
 
     keywords: tuple[str, ...]
@@ -35,12 +35,12 @@ class Rule(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The expression at the end of the line, with its definitions."""
+        """Return the expression at the end of the line, with its shared parts expanded."""
         return _defined(self.end)
 
     @property
     def expression(self) -> str:
-        """The whole expression, with what leads to the value."""
+        """Return the whole expression, including the text that leads to the value."""
         return _expression_of(self)
 
 
@@ -58,7 +58,7 @@ def _expression_of(rule: Rule) -> str:
 
 
 class Table:
-    """Rules of one kind, in order, by their keywords."""
+    """The rules of one kind, in order and indexed by keyword."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
@@ -68,7 +68,7 @@ class Table:
                 self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
 
     def opened_by(self, text: str) -> list[Rule]:
-        """Return the rules of which a keyword is in the text."""
+        """Return the rules with a keyword that is in the text."""
         keywords = [keyword for keyword in self.places if keyword in text]
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
@@ -85,13 +85,13 @@ def _texts() -> dict[str, str]:
 
 
 def _lines(section: str) -> list[str]:
-    """Return the lines of a section without comments."""
+    """Return the lines of a section, without comments and empty lines."""
     return [line for line in _texts()[section].split("\n") if line and line[:2] != "# "]
 
 
 @cache
 def _parts() -> dict[str, str]:
-    """Return the parts that several expressions share, by their marks: <<NAME>>."""
+    """Return the parts that several expressions share, by their placeholders <<NAME>>."""
     lines = (line.partition(" = ") for line in _lines("parts"))
     return {f"<<{name}>>": part for name, _, part in lines}
 
@@ -110,7 +110,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 @cache
 def words(section: str) -> tuple[str, ...]:
-    """Return a list of words, in its order."""
+    """Return the words of a section, in order."""
     return _split(" ".join(_lines(section)))
 
 
@@ -141,33 +141,33 @@ def _expressions() -> dict[str, str]:
 
 @cache
 def exact(text: str) -> re.Pattern[str]:
-    """Return the compiled expression; most texts need few of hundreds."""
+    """Return the compiled expression; of hundreds of expressions most texts need few."""
     return re.compile(text)
 
 
 @cache
 def form(name: str) -> re.Pattern[str]:
-    """Return the compiled expression of this name."""
+    """Return the compiled expression with this name."""
     return re.compile(expression(name))
 
 
-# No published token format has fewer characters that mix letters and digits, or longer runs of one
-# kind.
+# Minimum lengths in published token formats: of the token, of its parts that mix letters and
+# digits, and of runs of only letters or only digits that count as mixed.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
-# The results for longer words are not cached: together they could be large.
+# The results for longer words are not cached, because together they could be large.
 MAX_REMEMBERED_WORDS, MAX_REMEMBERED_CHARS = 1 << 15, 40
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
 AROUND = ".,;:!?()[]{}<>\"'`*"
 ARROWS = frozenset(("->", "=>", "→", "⇒"))
-# The ids of messages in OpenAI's interfaces begin so.
+# The beginning of message ids in OpenAI's interfaces.
 MESSAGE_ID = "msg_"
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
 
-# Bits for the keywords and forms of a word; LINES and GAPS are those of a whole text.
+# Bits for the keywords and forms of a word; LINES and GAPS are bits of a whole text.
 (
     PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,
     CURL, DASH_B, OPTION, OPTION_NAME, DASH, DASHES, OPTION_SIGN, COMMAND, PROGRAM,
@@ -177,7 +177,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# The bits that open each step of `redact`: all bits of any of its masks.
+# The masks of each step of `redact`: a step is opened if all bits of one of its masks are set.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -203,18 +203,19 @@ STEPS: dict[str, tuple[int, ...]] = {
     "seeds": (SEED,),
 }  # fmt: skip
 _OF_STEPS = tuple((1 << at, mask) for at, masks in enumerate(STEPS.values()) for mask in masks)
-# These steps follow the search for secrets that only their position reveals.
+# These steps are preceded by the search for secrets that only their position reveals.
 PLACED = frozenset(("command", "named", "stated"))
 
 
 class _Keywords:
-    """Steps that parts of words open, by their first three characters, and whole words."""
+    """The bits of parts of words, indexed by their first three characters, and of whole words."""
 
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, by what their longest word shows, or the first between two blanks.
+        # Keywords with blanks, by the bit of their longest word or, for those between two blanks,
+        # of their first word.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:
@@ -328,12 +329,12 @@ def _steps_of(bits: int) -> int:
 
 
 def _shown_by(word: str) -> int:
-    """Return the bits of a word, which has no white space."""
+    """Return the bits of a word, which contains no white space."""
     if word == CLOSE_FENCE:
-        return 0  # our own mark
+        return 0  # this plugin's own marker
     keywords = _keywords()
     folded = word.casefold()
-    # A UUID opens nothing alone, also as the id of a message or with an offset in its file.
+    # A UUID alone opens no step, even as a message id or with an offset in a file.
     id_, _, offset = word.strip(AROUND).partition(":")
     if is_uuid(id_.removeprefix(MESSAGE_ID)) and (not offset or offset.isdigit()):
         return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)
@@ -355,10 +356,10 @@ def _shown_by(word: str) -> int:
 
 
 def _form_of(word: str, folded: str) -> int:
-    """Return the bits of a word's characters: digits, signs, an address, a random value."""
+    """Return the bits of a word's characters: digits, separators, an address, a random value."""
     plain = word.strip(".,;?")
     if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
-        return _account_in(folded)  # as most words: letters show nothing else
+        return _account_in(folded)  # Most words are of letters, which show nothing else.
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN
@@ -390,7 +391,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the bits for a usual account name, by the sign after it, or for a sign alone."""
+    """Return the bits for a common account name before a separator, and for a leading separator."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -402,7 +403,7 @@ def _account_in(folded: str) -> int:
 
 
 def _is_like_name(word: str, folded: str) -> bool:
-    """Return True for words and numbers joined as in no token: `billing-worker-1700000000000`."""
+    """Return True if words and numbers are joined as in no token: `worker-1700000000000`."""
     bare = word.rstrip(",;!?.")
     parts = bare.translate(_PARTS_OF_NAME).split()
     return (
@@ -416,7 +417,7 @@ def _is_like_name(word: str, folded: str) -> bool:
 
 
 class _Shown(dict[str, int]):
-    """Steps that each word opens, as bits; computed anew for long words."""
+    """A cache of the bits of each word; the bits of long words are computed each time."""
 
     def __missing__(self, word: str) -> int:
         bits = _shown_by(word)
@@ -431,7 +432,7 @@ _SHOWN = _Shown()
 
 
 def places_alone(folded: str, name: str) -> Iterator[int]:
-    """Yield the ends of a name with no Latin letter next to it."""
+    """Yield the end of each occurrence of a name without a Latin letter next to it."""
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
@@ -443,7 +444,7 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
 
 
 def is_option_in(text: str, sign: str) -> bool:
-    """Return True if an option begins a word somewhere: `-p` does not in `billing-project`."""
+    """Return True if an option begins a word of the text: `-p` does not in `billing-project`."""
     at = text.find(sign)
     while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at = text.find(sign, at + 1)
@@ -451,7 +452,7 @@ def is_option_in(text: str, sign: str) -> bool:
 
 
 def is_command_line(value: object) -> bool:
-    """Return True if a value of JSON is the words of a command, of which one is an option."""
+    """Return True if a JSON value is a list of a command's words, one of which is an option."""
     return (
         isinstance(value, list | tuple)
         and len(value) > 1
@@ -461,8 +462,8 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a word mixes letters and digits, or has runs longer than names have. One such
-    part is enough, whatever the other parts of the word are.
+    """Return True if a word mixes letters and digits, or has longer runs of one kind than names
+    have. One such part is enough, whatever the other parts of the word are.
     """
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True
@@ -471,7 +472,7 @@ def is_doubtful(word: str) -> bool:
 
 
 def _mixed_chars(part: str) -> int:
-    """Count the characters of a run of letters and digits that may belong to a key."""
+    """Return the number of characters in a run of letters and digits that may belong to a key."""
     if part.isdigit():
         return len(part) if len(part) >= MIN_DIGITS else 0
     if not part.isalpha() or len(part) >= MIN_LETTERS:
@@ -479,17 +480,17 @@ def _mixed_chars(part: str) -> int:
     if part[1:].islower():
         return 0
     inner = sum(character.isupper() for character in part[1:])
-    # A name in CamelCase has a capital in four letters, a constant has nothing else.
+    # In a CamelCase name at most one letter in four is a capital; a constant is only capitals.
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
 
 
 def is_joined(word: str) -> bool:
-    """Return True if a sign stands twice in a word, as between the words of a passphrase."""
+    """Return True if a separator occurs twice in a word, as between the words of a passphrase."""
     return any(word.count(sign) > 1 for sign in "._-")
 
 
 def is_uuid(word: str) -> bool:
-    """Return True for a UUID in its usual form: an id, which alone is no secret."""
+    """Return True for a UUID in its usual form, which is an id and alone not a secret."""
     return (
         len(word) == 36
         and word[8] == word[13] == word[18] == word[23] == "-"
@@ -499,6 +500,6 @@ def is_uuid(word: str) -> bool:
 
 
 def _is_label(bare: str) -> bool:
-    """Return True if a word joins letters and numbers: `billing-user-95`, `v1.20.3`."""
+    """Return True if a word is letters and numbers in parts: `billing-user-95`, `v1.20.3`."""
     parts = exact(r"[-_/.]").sub(" ", bare).split()
     return len(parts) > 1 and all(p.isdigit() or (p.isalpha() and len(p) < 16) for p in parts)

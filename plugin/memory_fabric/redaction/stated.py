@@ -1,7 +1,8 @@
 """Secrets that sentences, tables and lists state, in the languages in which people write.
 
-"Das Passwort für die Datenbank lautet …", "contraseña: …", "パスワードは…です", a column `password`
-of a table, `Password:` with the value on the next line, "admin / …". All is linear in the text.
+The search is linear in the length of the text. Examples are a column `password` of a table,
+`Password:` with the value on the next line, "admin / …", "contraseña: …", "Das Passwort für die
+Datenbank lautet …", and "パスワードは…です".
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from memory_fabric.redaction.values import (
 LINKS = frozenset(words("links"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# Only these come before the name of an account.
+# Only these words precede the name of an account.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -46,7 +47,7 @@ MARK_OF_VALUE = f"{MARK}secret]"
 
 
 def without_stated(text: str) -> str:
-    """The text without the secrets that its sentences, tables and lists state."""
+    """Return the text without the secrets that its sentences, tables and lists state."""
     text = tables.without_inserted(tables.without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
@@ -97,14 +98,14 @@ def without_stated(text: str) -> str:
 
 
 def _is_in_mark(text: str, place: int) -> bool:
-    """Return True inside a mark that an earlier step or pass left, such as `[redacted: secret]`."""
+    """Return True if a position is inside a marker of an earlier step or pass."""
     begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
     end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
-    """Return the spans of values that follow the name ending at `named_to`."""
+    """Yield the spans of values that follow the name ending at `named_to`."""
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
@@ -122,7 +123,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         previous = token.end()
         is_marked = MARK in f"{token.group()} "
         if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
-            return  # an earlier pass found the value: what follows it is none
+            return  # an earlier pass found the value; no other value follows
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
         begin, core = stripped(token.group())
@@ -237,7 +238,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
 
 
 def _end_of_quoted(text: str, at: int, end: int) -> int:
-    """Return the end of the quotation around the name that ends at `at`; else `end`."""
+    """Return the end of the quotation around the name that ends at `at`; `end` if there is none."""
     line = text.rfind("\n", 0, at) + 1
     closing = text.find('"', at, end)
     if at - line > 600 or closing <= at or text.count('"', line, at) % 2 == 0:
@@ -249,7 +250,7 @@ _TYPES = frozenset(words("types"))
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Return a value that is alone on one of the next two lines, perhaps in a fence or quotes."""
+    """Yield the span of a value alone on one of the next three lines, also in a code block."""
     for _ in range(3):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -272,7 +273,7 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 
 
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
-    """Return the value's span in "X is the password", "use X as the key"."""
+    """Return the span of the value in "X is the password" or "use X as the key"; or None."""
     start = max(0, end - BACK_CHARS)
     if not any(c.isdigit() or c in SYMBOLS for c in text[start:end]) and not is_joined(
         text[start:end]
@@ -295,7 +296,7 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
-    """Return spans of words in a name's line that can only be secrets."""
+    """Yield the spans of words in a name's line that can only be secrets."""
     start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
     end = text.find("\n", name.end(), name.end() + REACH_CHARS)
     end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end
@@ -325,9 +326,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
-    """Return True if the word after an account name is its password, rather than a number or a
-    name.
-    """
+    """Return True if the word after an account name is its password, not a number or name."""
     value = pair.group(1)
     if is_known_form(value) or is_placeholder(value) or is_hex(value.rjust(32, "0")):
         return False

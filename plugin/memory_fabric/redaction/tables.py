@@ -1,6 +1,6 @@
-"""Names of secrets in a text with their kinds, and values in lines and tables of their own.
+"""Names of secrets in a text with their kinds, and values that are alone in a line or in a table.
 
-Tables are in Markdown, drawn with boxes, CSV, aligned by blanks.
+Tables are in Markdown, drawn with boxes, in CSV, or aligned by blanks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
-# The kind of each name; a later section counts.
+# The kind of each name; of several sections with the same name, the last one counts.
 _KINDS = {
     name: kind
     for section, kind in (
@@ -45,12 +45,12 @@ _BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a name in small letters: password, pin, pair, common or key."""
+    """Return the kind of a lower-case name: password, pin, pair, common or key."""
     return _KINDS.get(name, "key")
 
 
 def is_of_issuer(before: str, behind: str) -> bool:
-    """Return True if a word around `key` names its service: "Stripe key", "key for Scaleway"."""
+    """Return True if a word around `key` is its service: "Stripe key", "key for Scaleway"."""
     if form("whose").search(before) or form("for whom").match(behind):
         return True
     *_, last = ["", *before.casefold().replace("-", " ").replace("_", " ").split()]
@@ -114,7 +114,7 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
 
 
 def _is_in_address(text: str, start: int) -> bool:
-    """Return True if the word at this position is an address."""
+    """Return True if the word at this position is part of an address."""
     before = text[max(0, start - 200) : start]
     if not before or before[-1].isspace():
         return False
@@ -123,7 +123,7 @@ def _is_in_address(text: str, start: int) -> bool:
 
 
 def names_in(text: str) -> re.Pattern[str]:
-    """Return an expression for the names that are in the text, the longest first; or for none."""
+    """Return an expression for the secrets' names in the text, the longest first; or for none."""
     folded = text.casefold()
     names = [re.escape(name) for name in _BY_LENGTH if name in folded]
     return exact("(?i)" + ("|".join(names) or r"(?!)"))
@@ -133,7 +133,7 @@ MAX_LINES, MAX_CHARS = 4, 256
 
 
 def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """The word that is alone on one of the lines from `start` on, if it looks like a secret."""
+    """Yield the spans of words that are alone in a line from `start` on and look like secrets."""
     full_lines = hits = 0
     is_asked = text[max(0, start - 4) : start].rstrip().endswith("?")
     for _ in range(3 * MAX_LINES):
@@ -177,7 +177,7 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
 
 
 def is_alone_secret(core: str, kind: str) -> bool:
-    """True if a word that is all of its line is a password or a key."""
+    """Return True if a word that is alone in its line is a password or a key."""
     if "[redacted" in core or is_placeholder(core) or is_known_form(core) or is_code(core, ""):
         return False
     if (
@@ -204,7 +204,7 @@ def is_alone_secret(core: str, kind: str) -> bool:
 
 
 def numbers_of_locks(text: str) -> list[tuple[int, int]]:
-    """Return spans of codes of locks and alarms, where a number stands that could be one."""
+    """Return the spans of numbers that could be codes of locks and alarms."""
     folded = text.casefold()
     if not any(code in folded for code in words("codes")):
         return []
@@ -215,12 +215,12 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
 
 
 MAX_CELLS = 64
-# Of these the rules between rows are drawn.
+# The characters with which the lines between rows are drawn.
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 
 
 def without_columns(text: str) -> str:
-    """The text without the cells of columns that are named as secrets are."""
+    """Return the text without the cells of columns whose head is the name of a secret."""
     if not _is_table(text.casefold()):
         return text
     lines = text.split("\n")
@@ -230,7 +230,7 @@ def without_columns(text: str) -> str:
     for place, line in enumerate(lines):
         if columns:
             if not line.strip(_RULES):
-                continue  # a rule between the head and its rows
+                continue  # a line between the head and its rows
             cells = _cells(line, separator)
             if len(cells) == width:
                 lines[place] = _hidden_cells(line, cells, columns)
@@ -245,7 +245,7 @@ def without_columns(text: str) -> str:
         kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
         is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
         is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
-        # A row of another table is no head; the line before a head has other cells, or none.
+        # A row of another table is not a head; the line before a head has other cells, or none.
         above = lines[place - 1].strip(_RULES) if place else ""
         if is_head and len(_cells(above, separator)) != len(cells):
             columns = {i: kind for i, kind in kinds.items() if kind}
@@ -254,7 +254,7 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if a line with the name of a secret has columns, and lines follow."""
+    """Return True if a line with the name of a secret has columns and other lines follow."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     return "\n" in folded and any(
         any(name in line for name in names)
@@ -264,7 +264,7 @@ def _is_table(folded: str) -> bool:
 
 
 def without_inserted(text: str) -> str:
-    """The text without what SQL inserts into columns that are named as secrets are."""
+    """Return the text without values that SQL inserts into columns with names of secrets."""
     if "values" not in text.casefold():
         return text
     spans = []
@@ -279,7 +279,7 @@ def without_inserted(text: str) -> str:
 
 
 def _is_title(cell: str) -> bool:
-    """Return True for a few words without the signs of code, as heads of columns are."""
+    """Return True for a few words without characters of code, like the head of a column."""
     bare = cell.strip(" \t\r*`\"'_")
     return len(cell) <= 40 and len(bare.split()) <= 4 and not set(bare) & set('=:;{}[]<>@&+\\$,"')
 
@@ -302,7 +302,7 @@ def _column_kind(cell: str) -> str:
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """Return the spans of a line's cells, up to a limit; quoted CSV included."""
+    """Return the spans of a line's cells, up to a limit; cells of CSV may be quoted."""
     if separator == "  ":  # aligned by blanks: two or more separate the cells
         return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False

@@ -1,8 +1,9 @@
-"""Keys and tokens by their own form: published formats, key blocks, random values of issuers.
+"""Detection of keys and tokens by their format: published formats, key blocks, random values of
+issuers.
 
-A random word alone is no secret. It is one with an issuer's prefix, or after the name of an issuer
-or of a secret in its line or the line before. Random-looking parts that are public, encrypted or
-references are taken out before the rules see a text, and put back later.
+A random word alone is not a secret. It is a secret if it has an issuer's prefix, or if it follows
+the name of an issuer or of a secret in its line or the line before. Random-looking parts that are
+public, encrypted or references are removed before the rules are applied, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -35,20 +36,18 @@ from memory_fabric.redaction.values import is_known_form, stripped, without
 MIN_RANDOM, MIN_TAIL = 20, 16
 MAX_WORD = 600
 BEFORE_CHARS = 90
-# Lines of one key.
+# At most this many lines belong to one key.
 MAX_RUNS = 400
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
 _PARTED = "_-.:~+"
-# One character of private use replaces each harmless part.
+# The range of the private-use characters that replace harmless parts, one for each part.
 _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without credentials of known token formats, and without AWS secrets next to a
-    key id.
-    """
-    # Our own formats, then those of public rule sets.
+    """Return the text without tokens in known formats, and without AWS secrets next to a key id."""
+    # This project's own formats, then the formats of public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
     rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in rules:
@@ -71,7 +70,7 @@ def _hide_if_random(match: re.Match[str]) -> str:
 
 
 def without_values_of_issuers(text: str) -> str:
-    """Return the text without values in the format of an issuer after its name."""
+    """Return the text without values that follow an issuer's name and have its format."""
     folded = text.casefold()
     for section in ("beside", "public beside"):
         for rule in table(section).opened_by(folded):
@@ -107,7 +106,7 @@ def _hide_random(match: re.Match[str]) -> str:
 
 
 def decodes_to_text(value: str) -> bool:
-    """True if a value is plain text in base64."""
+    """Return True if a value is plain text encoded in base64."""
     try:
         bare = value.rstrip("=")
         padded = f"{bare}{'=' * (-len(bare) % 4)}"
@@ -139,7 +138,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True if a random tail follows a prefix of issuers that no id has."""
+    """Return True if a random tail follows an issuer's prefix that no id has."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -165,7 +164,7 @@ def has_prefix(core: str) -> bool:
 
 
 def random_words(text: str) -> list[tuple[int, int]]:
-    """Return spans of random words with a token's prefix or their issuer's name before them."""
+    """Return the spans of random words with a token's prefix or after their issuer's name."""
     spans = []
     for word in form("token word").finditer(text):
         token = word.group()
@@ -177,7 +176,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        # No random value joins words and numbers; one of the words may name a key.
+        # A value that joins words and numbers is not random, but one of its words may name a key.
         is_short_name = len(core) < MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
@@ -208,7 +207,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
 
 
 def without_keys(text: str) -> str:
-    """The text without private keys in lines, also where only their head or tail is there."""
+    """Return the text without private keys, also if only the head or tail of a key is in it."""
     text = form("key block").sub(MARK_OF_KEY, text)
     parts: list[str] = []
     at = 0
@@ -243,17 +242,17 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 
 class HarmlessParts:
-    """A text with one character of private use in place of each harmless part."""
+    """A text in which one private-use character replaces each harmless part."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._waves: list[dict[int, str]] = []
         self._next = _FIRST_PLACE
-        # A text that has such characters itself stays unchanged.
+        # A text that contains such characters itself is left unchanged.
         self._is_possible = text.isascii() or ord(max(text)) < _FIRST_PLACE
 
     def hold_always(self) -> str:
-        """Return the text without parts that are public or encrypted by their form."""
+        """Return the text without parts that are public or encrypted according to their format."""
         folded = self.text.casefold()
         longest = max(map(len, folded.split()), default=0)
         for rule in table("harmless").opened_by(folded):
@@ -262,7 +261,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """The text without ids and sums, as their names tell."""
+        """Return the text without ids and checksums, which are recognised by their names."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text
@@ -286,7 +285,7 @@ class HarmlessParts:
             self._waves.append(wave)
 
     def put_back(self, text: str) -> str:
-        """Return the text with its harmless parts put back."""
+        """Return the text with its harmless parts restored."""
         for wave in reversed(self._waves):
             text = text.translate(wave)
         return text

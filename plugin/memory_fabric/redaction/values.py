@@ -1,4 +1,6 @@
-"""The value next to a secret's name, as opposed to prose, code, versions and files."""
+"""Tests of a value next to a secret's name: a secret, as opposed to prose, code, versions and
+files.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,18 @@ _PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
-# The largest share of words in a value that is no name.
+# At most this share of a value without symbols may be in words.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Words between a name and a plain word, and endings of participles and adjectives after the last
-# one.
+# Links between a name and a plain word, and the endings of participles and adjectives that are
+# checked after the links in other languages than English and German.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 
 
 def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
-    """Return the text with the mark in place of each span."""
+    """Return the text with the marker in place of each span."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
@@ -44,8 +46,8 @@ def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
 
 
 def is_telling(core: str) -> bool:
-    """True if neither a word nor an identifier looks like this: letters and digits in turn, or
-    with symbols between them.
+    """Return True if a value looks like no word and no identifier: letters and digits alternate, or
+    symbols separate them.
     """
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
@@ -93,7 +95,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
-        # "pin 481516"; years and amounts stand farther off.
+        # As in "pin 481516"; years and amounts are farther from the name.
         is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
         is_near = bool(linked or not words or is_last)
         return 4 <= len(core) <= 20 and is_near and not _counts(follower)
@@ -138,7 +140,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
 
 
 def is_phrase(phrase: re.Match[str], region: str) -> bool:
-    """True if words up to the end of the sentence are a passphrase: none of them is prose."""
+    """Return True if the words up to the end of the sentence are a passphrase and not prose."""
     behind = region[phrase.end() :].strip(" .!\"'`*)»“”’」』")
     ends = not behind or "-" in phrase.group() or not behind[0].isascii() or not behind[0].isalnum()
     ends = ends or len(behind.split()[0]) < 4
@@ -152,7 +154,7 @@ def is_words_of_phrase(phrase: str) -> bool:
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if a plain word is a password, after its name and a link."""
+    """Return True if a plain word after a password's name and a link is the password."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
@@ -195,7 +197,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """Return True if one part mixes letters and digits, or has symbols; not for `users_2024`."""
+    """Return True if a word has symbols, or letters and digits in one part, unlike `users_2024`."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -212,7 +214,7 @@ def is_mixed(core: str, *, least: int) -> bool:
 
 
 def _is_unlike_words(part: str) -> bool:
-    """Return True if small letters and capitals alternate as in no word and no name."""
+    """Return True if lower-case letters and capitals alternate as in no word and no name."""
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
     return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 
@@ -222,14 +224,14 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Return True if the text after a number names its unit: characters, days, attempts."""
+    """Return True if the text after a number is its unit: characters, days, attempts."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)
 
 
 def is_code(core: str, follower: str) -> bool:
-    """True if a word is a call, a reference, a path or an option."""
+    """Return True if a word is a call, a reference, a path or an option."""
     if (
         "](" in core
         or exact(r"\w\[[\"']").search(core)
@@ -260,7 +262,7 @@ def is_code(core: str, follower: str) -> bool:
 
 
 def is_known_form(core: str) -> bool:
-    """True if the word is a version, date, size, file, algorithm, ticket or address."""
+    """Return True if a word is a version, date, size, file, algorithm, ticket or address."""
     return bool(form("known forms").fullmatch(core))
 
 

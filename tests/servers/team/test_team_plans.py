@@ -143,7 +143,7 @@ def test_no_statement_of_a_recall_reads_a_whole_table(
     "drop",
     [
         *(f"DROP INDEX memory_fabric.heads_by_{by}" for by in ("words", "time", "kind", "key")),
-        "ALTER TABLE memory_fabric.operations DROP CONSTRAINT operations_pkey",
+        "ALTER TABLE memory_fabric.operations DROP CONSTRAINT operations_once",
     ],
 )
 def test_without_an_index_a_statement_reads_more(
