@@ -1,11 +1,12 @@
-"""The commands, paths and activities that the text of `When:` names.
+"""The commands, paths and activities in the text of `When:`.
 
-The text is written by people and models: `npm run dev`, "before committing", "src/api/**, docs/".
-A part that is none of these binds nothing; the rule is then shown like unbound ones. A command that
-has to pass before such a call follows `, first `: "commit, first `pytest -q`". An activity has
-names, commands, scripts and files, in `programs.txt`: a command is its first words without options,
-`*` stands for any word; a script is one of package.json, make or a task runner, whose name begins
-with the word (`deploy:prod`, `deploy-web`).
+People and models write this text: `npm run dev`, "before committing", "src/api/**, docs/". A part
+that is not a command, path or activity binds nothing; the rule is then shown like an unbound one. A
+command that has to pass before such a call follows `, first `: "commit, first `pytest -q`".
+
+`programs.txt` lists the names, commands, scripts and files of each activity. A command is given by
+its first words without options, and `*` stands for any word. A script is one of package.json, make
+or a task runner whose name begins with the word (`deploy:prod`, `deploy-web`).
 """
 
 from typing import NamedTuple
@@ -18,21 +19,22 @@ COMMAND, PATH, ACTIVITY = "command", "path", "activity"
 MAX_BINDINGS = 12
 MAX_WORDS = 8
 FIRST = ", first "
-# When the words before the thing itself are gone, the thing must be left.
+# Words that may precede the command, path or activity in its part of `When:`.
 _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
-# Files that are run, too.
+# Endings of files that can also be run.
 _SCRIPTS = (".sh", ".py", ".bash")
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
-# Programs by which a command is recognised that no code marks surround; some are words, too.
+# Programs that are recognised as commands even without backticks; some are also ordinary words.
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
 class Binding(NamedTuple):
-    """One thing that a rule is bound to.
+    """A command, path or activity to which a rule is bound.
 
-    `text` is the command, the glob or the activity for people. `words` are the words of a command;
-    `folder` limits a command to calls that work in it; `platform` an activity to one program.
+    `text` is the command, the glob or the activity for people. `words` are the words of a command.
+    `folder` limits a command to calls that work in that folder, `platform` an activity to one
+    program.
     """
 
     kind: str
@@ -43,7 +45,7 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """The names of an activity in `When:`, and the tool calls that belong to it."""
+    """The names of an activity in `When:`, and the tool calls that belong to the activity."""
 
     names: frozenset[str]
     commands: tuple[tuple[str, ...], ...]
@@ -52,7 +54,7 @@ class Activity(NamedTuple):
 
 
 def _activity(key: str) -> Activity:
-    """Return an activity of `programs.txt`."""
+    """Return the activity with this key from `programs.txt`."""
     fields: dict[str, list[str]] = {}
     for line in programs.lines_of(f"activity {key}"):
         field, _, values = line.partition(": ")
@@ -72,9 +74,9 @@ ACTIVITIES = {
         "build", "delete", "lint", "type check", "format",
     )
 }  # fmt: skip
-# Activities that cannot be taken back: a rule that asks about one asks each time.
+# Activities that cannot be undone: a rule that asks about one asks each time.
 FINAL = ("push", "deploy", "release", "delete")
-# Programs that name a platform, so that "Vercel deployment" means its own commands only.
+# Programs that stand for a platform, so that "Vercel deployment" means only their own commands.
 _PLATFORMS = words_of("platforms")
 # Other names of platforms.
 _PLATFORM_NAMES = {"fly.io": "fly", "flyio": "fly", "cloudflare": "wrangler", "next.js": "next",
@@ -83,7 +85,7 @@ _BY_NAME = {name: key for key, activity in ACTIVITIES.items() for name in activi
 
 
 def activity_named(text: str) -> Binding | None:
-    """Return the activity, perhaps on one platform, that a lower-case text means."""
+    """Return the activity, perhaps on one platform, that a lower-case text means; else None."""
     first, _, behind = text.partition(" ")
     platform = _PLATFORM_NAMES.get(first, first)
     if text in _BY_NAME:
@@ -94,27 +96,27 @@ def activity_named(text: str) -> Binding | None:
 
 
 def bindings_of(when: str) -> tuple[Binding, ...]:
-    """Return the bindings that a text of `When:` names, in its order."""
+    """Return the bindings in a text of `When:`, in the order of the text."""
     bindings = (b for part in _parts(when.partition(FIRST)[0]) for b in _bound(part))
     return tuple(dict.fromkeys(bindings))[:MAX_BINDINGS]
 
 
 def required_by(when: str) -> tuple[Binding, ...]:
-    """Return the commands and activities that a text of `When:` names after `, first `."""
+    """Return the commands and activities in a text of `When:` after `, first `."""
     bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
     return tuple(dict.fromkeys(b for b in bindings if b.kind != PATH))[:MAX_BINDINGS]
 
 
 def with_first(when: str, *required: str) -> str:
-    """Return the text of `When:` with these commands and activities as the only ones to pass first;
-    without any, the text has none.
+    """Return the text of `When:` with these commands and activities as the only ones that have to
+    pass first; without arguments, nothing has to pass first.
     """
     stated = ", ".join(filter(None, required))
     return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
 
 
 def name_of(binding: Binding) -> str:
-    """Return the name of a binding as people, and `When:`, write it."""
+    """Return the name of a binding as people write it in `When:`."""
     if binding.kind == ACTIVITY:
         return f"{binding.platform} {binding.text}".strip()
     code = f"`{binding.text}`" if binding.kind == COMMAND else binding.text
@@ -122,7 +124,7 @@ def name_of(binding: Binding) -> str:
 
 
 def _parts(when: str) -> list[str]:
-    """Split at commas, semicolons and joining words, but not inside code marks or braces."""
+    """Split at commas, semicolons and joining words, outside backticks, quotes and braces."""
     parts, quote, depth = [""], "", 0
     for c in when:
         if c == quote:
@@ -149,7 +151,7 @@ def _parts(when: str) -> list[str]:
 
 
 def _bound(part: str) -> list[Binding]:
-    """Return the bindings of one part of `When:`; several code spans in it are several bindings."""
+    """Return the bindings in one part of `When:`; each of several code spans is a binding."""
     spans = part.split("`")
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
@@ -196,7 +198,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
 
 
 def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command in the form in which calls are compared."""
+    """Return the words of a command in the form in which calls are compared with them."""
     plain = programs.shell_words(words)
     calls = programs.run_by(shell.Call(plain, "")) if plain else ()
     inner = [call.words for call in calls if call.words]
@@ -204,7 +206,7 @@ def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_path(word: str) -> bool:
-    """Return True for a word that names a file or folder, or a pattern of some."""
+    """Return True for a word that is the path of a file or folder, or a pattern for paths."""
     if word.startswith(("-", "@", "$", "#")) or word in (".", "..", "/", "*", "**"):
         return False
     if any(sign in word for sign in "()=\"'<>|&:"):
@@ -217,7 +219,7 @@ def is_path(word: str) -> bool:
 
 
 def _with_folder(words: list[str]) -> tuple[str, list[str]]:
-    """Return the folder of "… in apps/web", and the other words."""
+    """Return the folder in "… in apps/web", and the other words."""
     if len(words) >= 2 and words[-2].lower() in ("in", "under", "inside", "from"):
         folder = words[-1].strip("`.,")
         if "/" in folder and is_path(folder):

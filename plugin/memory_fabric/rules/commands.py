@@ -1,7 +1,7 @@
 """Shell commands in a form that can be compared: program, folder, and origin of the status.
 
-Of a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`) it says which
-command was meant; a script, of which that is uncertain, is ignored.
+From a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), the module
+extracts the command that was meant. A script is ignored, because its command is uncertain.
 """
 
 import os
@@ -13,42 +13,42 @@ from memory_fabric.rules.programs import commands_named, words_of
 
 MAX_READ_CHARS = 4000
 CONNECTORS = frozenset(("&&", "||", "|&", "|", ";", "&"))
-# Commands that look, wait or print: their failure is no problem.
+# Commands that inspect, wait or print: their failure is not a problem.
 PROBES = words_of("probes")
 _GIT_PROBES = words_of("probes of git")
-# Wrappers of the actual command.
+# Commands that only prepare the shell for the actual command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
 # Commands that only shorten or save the output.
 _FILTERS = frozenset(
     "tail head cat tee less more grep egrep rg sed awk sort uniq wc cut tr".split()
 )
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` and `nice pytest` are `pytest`; `sudo make` may pass where `make` fails.
+# `uv run pytest` and `nice pytest` are equal to `pytest`; `sudo make` may pass when `make` fails.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
-# Runners that check everything if no arguments follow: their pass includes each part.
+# Runners that check everything if they have no arguments: their pass includes each part.
 RUNNERS = commands_named(" ".join(programs.lines_of("runners")))
-# Several names of the same task: a pass of the whole by one is a pass of the others.
+# Different names of the same task: a pass of the whole under one name is a pass under the others.
 _SAME_WORK = [frozenset(commands_named(line)) for line in programs.lines_of("runners of the same")]
 _KINDS = {
     word: kind
     for kind, _, names in (line.partition(":") for line in programs.lines_of("kinds of work"))
     for word in names.split()
 }
-# Programs that run what their arguments name.
+# Programs that run the file or module in their arguments.
 _INTERPRETERS = words_of("interpreters")
 _SILENT_KINDS = frozenset(("build", "lint"))
-# Options that change the output of a runner, not its checks.
+# Options that change a runner's output, not its checks.
 _LOUDNESS = words_of("loudness")
-# Some of these options skip what passed before, so that a pass does not cover the whole.
+# With these options, tests that passed before are skipped, so a pass does not cover the whole.
 _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
 class Command(NamedTuple):
-    """A command: `text` for people, `words` and `place` (its folder) to compare it.
+    """A command: `text` for people, and `words` and `place` (its folder) for comparison.
 
-    `speaks` means that the reported exit status is its own. `probes` means that it only inspects,
-    so that its failure is no problem.
+    `speaks` means that the reported exit status is that of the command. `probes` means that the
+    command only inspects something, so that its failure is not a problem.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Command(NamedTuple):
 def command_in(line: str, place: str = "") -> Command | None:
     """Return the command that a line runs in the folder `place`; None if that is uncertain."""
     calls = shell.plain_list(line.strip()) if len(line) <= MAX_READ_CHARS else []
-    # The words of each command, with the connector after it.
+    # The words of each command, with the connector that follows it.
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
@@ -84,12 +84,12 @@ def command_in(line: str, place: str = "") -> Command | None:
     if joined and joined[-1] in CONNECTORS:
         joined.pop()
     compared = _quietly(rows[0]) if len(rows) == 1 else tuple(joined)
-    # It is unknown which of several failed: a probe makes the result uncertain.
+    # If one of several commands is a probe, the failed one is unknown and the result uncertain.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
 def covers(passed: Command, failed: Command) -> bool:
-    """Return True if the pass of one command proves that the other would pass, too."""
+    """Return True if the pass of one command proves that the other would pass as well."""
     if passed.place != failed.place:
         return False
     if passed.words == failed.words:
@@ -102,14 +102,14 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def is_silent(command: Command) -> bool:
-    """Return True for work that prints nothing certain when it passes, such as a build."""
+    """Return True for work whose output does not show that it passed, such as a build."""
     return _kind(command) in _SILENT_KINDS
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if a pass of one command speaks against the other still failing.
+    """Return True if a pass of one command is evidence that the other no longer fails.
 
-    That is the same kind of work in the same folder, or the same program, which for an interpreter
+    Both must do the same kind of work in the same folder, or run the same program; an interpreter
     must have run the same thing.
     """
     if passed.place != failed.place:
@@ -130,7 +130,7 @@ def _kind(command: Command) -> str:
 
 
 def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[str], str]], bool]:
-    """Return the commands without filters and prints at the end, and if the status is theirs."""
+    """Return the commands without final filters and prints, and True if the status is theirs."""
     speaks = True
     while len(parts) > 1:
         connector, words = parts[-2][1], parts[-1][0]
@@ -144,7 +144,7 @@ def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[s
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Return the words without wrappers that change no result, and the folder of the program."""
+    """Return the words without wrappers that change no result, and without the program's folder."""
     bare, behind = list(words), list(words)
     while behind:
         bare = behind
@@ -156,12 +156,12 @@ def _bare(words: Sequence[str]) -> list[str]:
             calls = programs.run_by(shell.Call(tuple(bare), ""))
             behind = list(next((call.words for call in calls), ()))
         if behind and behind[0].startswith("-"):
-            break  # options of the wrapper may change the program
+            break  # the wrapper's options may change the program
     return bare
 
 
 def _quietly(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a runner without options of its output; for other programs all words."""
+    """Return the words of a runner without output options; all words of any other program."""
     is_runner = any(tuple(words[: len(r)]) == r for r in RUNNERS)
     if not is_runner or not _PARTIAL.isdisjoint(words):
         return tuple(words)

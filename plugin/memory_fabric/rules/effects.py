@@ -1,9 +1,10 @@
-"""The effect of a bound rule: told once, asked about, denied, or only added as context.
+"""The effect of a bound rule on a call: tell, ask, deny, or only add context.
 
-Only rules with the user's trust refuse anything. By itself a rule asks if the user's words on
-record forbid exactly what it is bound to; all other rules are told. What `When:` names and nobody
-typed is context until the user agrees. `evidence.effect` holds what the user set by a command.
-Where no person reads along, every rule is context. A client that cannot ask tells.
+Only rules with the user's trust can refuse a call. By default such a rule asks if the recorded
+words of the user forbid exactly the bound thing; every other one tells, by holding the first such
+call of a session back. A part of `When:` that the user did not type is context until the user
+agrees. `evidence.effect` is the effect that the user set by a command. In a session without a
+person every rule is context. If a client cannot ask, the rule tells instead.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ DOES = {
     LIFT: "binds nothing any more",
 }
 
-# Words by which a clause forbids what follows, and phrases that do.
+# Words and phrases by which a clause forbids what follows.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
 _PHRASES = (
     ("do", "not"), ("must", "not"), ("may", "not"), ("should", "not"), ("can", "not"),
     ("is", "not"), ("are", "not"), ("no", "longer"), ("stop",), ("avoid",),
 )  # fmt: skip
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
-# Words that make a ban depend on something, so that the rule means only some of the calls.
+# Words that make a ban conditional, so that the rule applies only to some of the calls.
 _CONDITIONS = negations.WITHOUT | programs.words_of("conditions")
 _CHANGES = programs.words_of("changes")
-# Words of an activity by which a ban may name it.
+# Words for an activity that a ban may use.
 _ALSO = {
     "commit": "commit commits committing committed",
     "push": "push pushes pushing pushed",
@@ -73,8 +74,8 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
-    """Return TELL, ASK, DENY or CONTEXT for a rule that applies by this binding."""
-    # A person takes part in the session, or config.toml says so of all sessions.
+    """Return TELL, ASK, DENY or CONTEXT for a rule that applies because of this binding."""
+    # A person takes part in the session, or config.toml states this for all sessions.
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -85,8 +86,8 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
-    """Return the effect of a rule in a session with a person."""
-    if record.source == OTHERS:  # an owner of the team's space asks; only the user's words refuse
+    """Return the effect of a rule in a session in which a person takes part."""
+    if record.source == OTHERS:  # an owner of the team's space may ask; only the user may refuse
         return ASK if record.evidence.get(FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
@@ -100,14 +101,14 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 
 def does(record: Record, action: str) -> str:
-    """Return what a rule does with this effect, as the end of a sentence."""
+    """Return the description of an effect of a rule, as the end of a sentence."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
 
 
 def binds(record: Record) -> bool:
-    """Return True if a rule may hold a call back in a session with a person."""
+    """Return True if a rule may hold a call back in a session in which a person takes part."""
     bindings = bindings_of(str(record.evidence.get(WHEN) or ""))
     return record.type in RULE_TYPES and any(
         stated_effect(record, binding) != CONTEXT for binding in bindings
@@ -115,7 +116,7 @@ def binds(record: Record) -> bool:
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
-    """Return True if a prompt of the user has the words of the command, path or activity."""
+    """Return True if a prompt of the user contains the words of the command, path or activity."""
     names = _names_of(binding)
     if binding.kind == PATH:
         parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
@@ -134,7 +135,7 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
 
 
 def _is_form(said: str, word: str) -> bool:
-    """Return True for forms of a word: "deploying", "déployer"; short words have short endings."""
+    """Return True for a form of a word: "deploying", "déployer". Short words have short endings."""
     if said == word or (len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4):
         return True
     return len(said) > 5 < len(word) and said[:5] == word[:5]
@@ -143,14 +144,14 @@ def _is_form(said: str, word: str) -> bool:
 def _plain(word: str) -> str:
     if word.isascii():
         return word
-    import unicodedata  # late: most prompts are ASCII
+    import unicodedata  # imported late: most prompts are ASCII
 
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
     """Return the record with another effect, or unbound; the same record if nothing changes. Raises
-    BadInput if it binds nothing.
+    BadInput if the record is not bound to anything.
     """
     evidence = dict(record.evidence)
     if action == LIFT:
@@ -178,7 +179,7 @@ def set_by_user(record: Record, action: str, now: str) -> Record:
 
 
 def forbids(text: str, binding: Binding) -> bool:
-    """Return True if a clause of the text forbids the bound thing itself without a condition."""
+    """Return True if a clause of the text forbids the bound thing itself, without a condition."""
     names = _names_of(binding)
     for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
         text = text.replace(sign, "\0")
@@ -205,7 +206,7 @@ def forbids(text: str, binding: Binding) -> bool:
 
 
 def _ban_at(found: list[str]) -> int:
-    """Return the place after the words that forbid; -1 if none do."""
+    """Return the position after the words that forbid something; -1 if there are none."""
     for at, word in enumerate(found):
         if word in _BANS:
             return at + 1

@@ -29,20 +29,20 @@ from memory_fabric.text import words as words_of
 
 SHELL_TOOL = "Bash"
 MAX_COMMANDS = 1000
-# Tools that change one file, with the argument that names it.
+# Tools that change one file, and the argument with the file's path.
 FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
-# The argument of an edit that changes several files at once, such as Codex's patches.
+# The argument of an edit that changes several files at once, such as a patch by Codex.
 SEVERAL_FILES = "file_paths"
-# Devices are no files of a project, except in a memory disk that is mounted there.
+# Devices are not files of a project, except in a memory disk that is mounted under /dev.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
-# Programs whose arguments are targets of which each counts, in any order.
+# Programs whose arguments are targets, which may be in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run the file in their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
 ONLY_READING = (("make", "-n"), ("bash", "-n"))
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
-# Options by their short forms, of a program or one of its commands.
+# The short forms of options, by program or by one of its commands.
 _SYNONYMS = {
     "rm": {"--recursive": "-r", "-R": "-r", "--force": "-f"},
     "git": {"--force": "-f"},
@@ -54,7 +54,7 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The parts of a tool call that rules are compared with: commands, and absolute paths. A path
+    """The parts of a tool call with which rules are compared: commands and absolute paths. A path
     that ends with a slash is a folder that is removed or changed with its contents.
     """
 
@@ -63,7 +63,7 @@ class Action(NamedTuple):
 
 
 def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
-    """Return the commands and files of a tool call made in a folder; empty for other tools."""
+    """Return the commands and files of a tool call in a folder; empty for other tools."""
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
@@ -75,13 +75,13 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
 
 
 def of_command(line: str, folder: str) -> Action:
-    """Return the commands of a line, and the files that it visibly changes."""
+    """Return the commands in a line, and the files that the line visibly changes."""
     inner = map(programs.commands_of, shell.calls_in(line, folder))
     return of_calls(list(islice(chain.from_iterable(inner), MAX_COMMANDS)))
 
 
 def of_calls(calls: Sequence[Call]) -> Action:
-    """Return these commands without wrappers, and the files that they visibly change."""
+    """Return these commands and the files that they visibly change."""
     changed = [
         form + "/" * path.endswith("/")
         for call in calls
@@ -93,10 +93,10 @@ def of_calls(calls: Sequence[Call]) -> Action:
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
-    """Return the command or path of the action that a binding means, '' if there is none, and True
-    if it cannot be taken back: it pushes, deploys, publishes or deletes.
+    """Return the command or path of the action that matches a binding, '' if there is none; and
+    True if the match cannot be undone, because it pushes, deploys, publishes or deletes.
 
-    `roots` are the folders from which relative paths of bindings count.
+    `roots` are the folders to which relative paths of bindings refer.
     """
     for call in action.calls if binding.kind != PATH else ():
         if binding.kind == ACTIVITY:
@@ -159,8 +159,8 @@ def _is_script(scripts: Sequence[str], call: Call) -> bool:
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
     """Return True if a call is the command `words`, with any further arguments.
 
-    Options of `words` must be among the options of the call, in any order and form; other options
-    of the call may be anywhere.
+    The options of `words` must be among the options of the call, in any order and form. Other
+    options of the call are allowed anywhere.
     """
     script = programs.as_script(words)
     if script is not None and script[2] != "*":
@@ -211,8 +211,8 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments without options; where a program is unknown, also without the words
-    after options, which may be their values.
+    """Yield the arguments without options. For an unknown program, also yield them without the
+    words after options, which may be values of the options.
     """
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
@@ -228,7 +228,7 @@ def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> bool:
-    """Return True for the same word, or another spelling of the same path or branch."""
+    """Return True for the same word, or for another spelling of the same path or branch."""
     if wanted == had or (paths.is_glob(wanted) and paths.is_like(wanted, had)):
         return True
     if call.words[0] == "git" and "push" in call.words:
@@ -281,14 +281,14 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
 
 
 def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
-    """Return True if a folder is the wanted one or below it."""
+    """Return True if a folder is the wanted folder or below it."""
     return bool(folder) and any(
         _covers(wanted, form + "/x", roots) for form in (folder, os.path.realpath(folder))
     )
 
 
 def _forms(path: str, folder: str) -> Iterator[str]:
-    """Yield a path as absolute, and also without symbolic links; nothing for an unknown path."""
+    """Yield the absolute path, and also its form without symbolic links; nothing if unknown."""
     whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:
@@ -304,7 +304,7 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, which are empty if nothing in `When:` binds. `first` are the
+    """A record with its bindings, which are empty if `When:` contains none. `first` are the
     commands and activities that have to pass before such a call.
     """
 
@@ -314,11 +314,11 @@ class BoundRule(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A rule that applies to a call: the binding, and the command or path that it means.
+    """A rule that applies to a call: the binding, and the command or path that matches it.
 
-    `is_final` is True if the call pushes, deploys, publishes or deletes. `missing` says what of
-    `first` has not passed, `passed` is the id of the call in which it last did. It `is_unseen` if
-    that cannot be known.
+    `is_final` is True if the call pushes, deploys, publishes or deletes. `missing` states which
+    parts of `first` have not passed; `passed` is the id of the call in which `first` last passed.
+    `is_unseen` is True if this cannot be determined.
     """
 
     record: models.Record
@@ -333,7 +333,7 @@ class Applied(NamedTuple):
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
     """Return the rules with `When:` of this project and its user, newest first, at most MAX_RULES.
-    Local rules are those of this session, or `of_all_sessions`.
+    Local rules are included only if they are from this session, or with `of_all_sessions`.
     """
     session = () if of_all_sessions else (memory.settings.session,)
     where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
@@ -341,8 +341,8 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings and the commands that have to pass first, except commands
-    that the user neither typed nor confirmed.
+    """Return a record with its bindings and the commands that have to pass first. Required commands
+    that the user neither typed nor confirmed are left out.
     """
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
@@ -351,7 +351,7 @@ def bound(record: models.Record) -> BoundRule:
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
-    """Return the folders from which relative paths of rules count, with and without links. They are
+    """Return the folders to which relative paths of rules refer, with and without symbolic links:
     the project's root, the launch folder and the top of its worktree.
     """
     launched = memory.settings.project_dir
@@ -375,8 +375,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the bound script by another package manager; '' if none does. A
-    rule that also names package managers is about these, not about the script.
+    """Return the call that runs the bound script by another package manager; '' if there is none. A
+    rule whose text also mentions package managers is about these, not about the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -390,12 +390,12 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
-# The user's words are never cut; a sentence about them that is too long is left out.
+# The user's words are never cut; a sentence about these words is left out if it is too long.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 
 
 def reason_once(applied: Sequence[Applied]) -> str:
-    """Return the reason of a refusal that lets the call pass when it is repeated."""
+    """Return the reason for a refusal that lets the call pass when the call is repeated."""
     ending = "Made again in this session, it passes."
     if missing := _missing(applied):
         ending = "It passes once that has passed; if that cannot be, make this call again."
@@ -404,7 +404,7 @@ def reason_once(applied: Sequence[Applied]) -> str:
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
-    """Return the reason of a refusal that is in force until the user lifts it."""
+    """Return the reason for a refusal that is in force until the user lifts the rule."""
     id_, missing = short_id(applied[0].record.id), _missing(applied)
     return "\n".join(
         (
@@ -417,7 +417,7 @@ def reason_denied(applied: Sequence[Applied]) -> str:
 
 
 def question(applied: Sequence[Applied]) -> str:
-    """Return the question for the person whose rule it is, or whose team's."""
+    """Return the question for the user about the user's own rules and those of the team."""
     theirs = [rule for rule in applied if rule.record.source == models.OTHERS]
     own = [rule for rule in applied if rule not in theirs]
     parts = [_question(own, "you have")] if own else []
@@ -452,7 +452,7 @@ def context_block(applied: Sequence[Applied]) -> str:
 
 
 def rule_line(rule: Applied) -> str:
-    """Return one line of a rule: id, words and text with reason, source, date, binding."""
+    """Return a rule as one line: id, words and text with reason, source, date, binding."""
     record = rule.record
     is_theirs = record.source == models.OTHERS
     words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))

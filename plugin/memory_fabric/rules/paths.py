@@ -1,6 +1,6 @@
 """Paths: glob patterns as in .gitignore, and the files that a command visibly changes.
 
-`*` and `?` stand for characters in a part of a path, `**` for any number of parts.
+`*` and `?` match characters within one part of a path, `**` matches any number of parts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
-# Programs that remove their arguments, that change them, and that copy to the last one.
+# Programs that remove their arguments, that change them, and that copy files to the last argument.
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
-# Formatters with the words by which they change the files they name, or all in a folder.
+# Formatters, with the words by which they change the named files, or all files in a named folder.
 IN_PLACE = {
     "prettier": "--write -w", "eslint": "--fix", "standard": "--fix", "biome": "--write",
     "ruff": "--fix format", "black": "black", "isort": "isort", "rustfmt": "rustfmt",
@@ -23,22 +23,22 @@ IN_PLACE = {
     "autopep8": "-i --in-place", "yq": "-i --inplace", "rubocop": "-a -A",
 }  # fmt: skip
 _READING = frozenset("--dry-run --check --check-only --diff --help --version".split())
-# Commands of package managers that change package.json, if they name something.
+# Commands of package managers that change package.json if they have an argument.
 _OF_MANIFEST = frozenset("add i install remove rm uninstall un version pkg".split())
 _ELSEWHERE = frozenset("-g --global --no-save get".split())
-# The option that names the file that a program writes: its letter and long form.
+# The option for the file that a program writes: its letter and its long form.
 _OUTPUTS = {
     "curl": ("o", "--output"), "wget": ("O", "--output-document"), "sort": ("o", "--output"),
     "pandoc": ("o", "--output"), "gcc": ("o", ""), "cc": ("o", ""), "patch": ("o", "--output"),
     "unzip": ("d", ""),
 }  # fmt: skip
-# Letters of an option whose value is the rest of the word.
+# Letters of options whose value is the remainder of the word.
 _WITH_VALUE = frozenset("XHdueAbF")
 _GIT = frozenset("rm mv restore checkout clean".split())
 
 
 def of_call(call: Call) -> Iterator[str]:
-    """Yield the paths as written; a folder that changes with its contents ends with `/`."""
+    """Yield the changed paths as written; a folder that changes with its contents ends with `/`."""
     yield from call.written
     if not call.words or not _READING.isdisjoint(call.words):
         return
@@ -74,12 +74,12 @@ def of_call(call: Call) -> Iterator[str]:
 
 
 def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the target of a copy, and each file in it; what `mv` moves goes away."""
+    """Yield the target of a copy and each copied file in it, and the files that `mv` moves away."""
     targets = [*_values(words, "t", "--target-directory")]
     target = targets[0] if targets else plain[-1] if len(plain) > 1 else "."
     sources = [path for path in plain if path != target]
     if ":" in target or (words[0] == "rsync" and "-n" in programs.options_of(words)):
-        return  # on another machine
+        return  # on another machine, or only a trial
     target = target.rstrip("/") or "/"
     is_mirror = words[0] == "rsync" and any(word.startswith("--del") for word in words)
     yield f"{target}/" if is_mirror else target
@@ -92,11 +92,11 @@ def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
 
 
 def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the files of `git rm`, `mv`, `restore`, `clean`, and of a checkout that names files."""
+    """Yield the files of `git rm`, `mv`, `restore`, `clean`, and of a checkout of files."""
     paths = plain[1:]
     options = programs.options_of(words)
     if "--cached" in options or ("--staged" in options and "--worktree" not in options):
-        return  # the index alone
+        return  # only the index
     if plain[0] == "clean":
         paths = () if "-n" in options else paths or (".",)
     if plain[0] == "checkout":
@@ -138,7 +138,7 @@ def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
 
 
 def _is_in_place(words: Sequence[str]) -> bool:
-    """Return True for `sed -i`, `perl -pi -e`, `sed -Ei.bak`; not for a letter of a script."""
+    """Return True for `sed -i`, `perl -pi -e`, `sed -Ei.bak`; letters of a script do not count."""
     for word in words:
         letters = word[1:].partition("e")[0].partition("f")[0].partition("M")[0]
         if word.startswith("--in-place") or (word[:1] == "-" != word[1:2] and "i" in letters):
@@ -147,7 +147,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a relative path, or one of the folders that it is in. A
+    """Return True if a pattern matches a relative path or one of the folders that contain it. A
     pattern without a slash matches a name at any depth.
     """
     parts = [part for part in path.split("/") if part]
@@ -163,7 +163,7 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def is_like(pattern: str, name: str) -> bool:
-    """Return True if a name matches a pattern with `*` and `?`; in linear space, without regex."""
+    """Return True if a name matches a pattern with `*` and `?`; uses linear space and no regex."""
     at = start = 0
     star, mark = -1, 0
     while at < len(name):
@@ -181,8 +181,8 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a path of a command, in which the shell expands globs, is the wanted one. If
-    the command acts on a `whole` folder, its contents and the folders above match, too.
+    """Return True if a path in a command, whose globs the shell expands, is the wanted one. If the
+    command acts on a `whole` folder, the folder's contents and the folders above match as well.
     """
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
@@ -201,13 +201,13 @@ def literal_head(pattern: str) -> str:
 
 
 def is_glob(text: str) -> bool:
-    """Return True if a text has a sign of a pattern."""
+    """Return True if a text contains a wildcard."""
     return "*" in text or "?" in text
 
 
 def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return True if all parts match all wanted ones; `**` stands for any number of parts. A part
-    of a path from the root may be a glob itself, which the shell expands.
+    """Return True if all parts match all wanted parts; `**` matches any number of parts. A part of
+    an absolute path may itself be a glob, which the shell expands.
     """
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
@@ -233,5 +233,5 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _meet(wanted: str, part: str) -> bool:
-    """Return True if one of two names or patterns means the other."""
+    """Return True if one of two names or patterns matches the other."""
     return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

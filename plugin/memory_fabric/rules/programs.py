@@ -1,7 +1,9 @@
-"""The programs that a command really runs: without wrappers, and with package managers alike.
+"""The programs that a command really runs, without wrappers and in one form for all package
+managers.
 
 A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
-package.json has one form for all managers, `(manager, "run", script)`. `programs.txt` lists them.
+package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the
+wrappers and programs.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# A command and its values of which the lengths multiply to more are not put together.
+# If the product of the lengths of a command and its values is larger, the values are appended.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
-# Options that name the folder in which the command works.
+# Options for the folder in which the command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
 _SAME_PROGRAM = {
     "python3": "python", "py": "python", "pip3": "pip", "docker-compose": "docker compose",
@@ -25,17 +27,17 @@ _SAME_PROGRAM = {
     "sls": "serverless", "netlify-cli": "netlify", "firebase-tools": "firebase", "aws-cdk": "cdk",
 }  # fmt: skip
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
-# `npm test` runs the script `test`; so do other managers with every script.
+# `npm test` runs the script `test`; other managers run every script by its name like this.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
-# Programs that only say where a command is, and do not run it.
+# Programs that only report the location of a command and do not run it.
 _LOOKING = frozenset((("command", "-v"), ("command", "-V")))
 _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 
 
 @cache
 def _sections() -> dict[str, list[str]]:
-    """Return the lines of `programs.txt` by their sections, without comments."""
+    """Return the lines of `programs.txt` by section, without comments."""
     sections: dict[str, list[str]] = {}
     path = os.path.join(os.path.dirname(__file__), "programs.txt")
     with open(path, encoding="utf-8") as stream:
@@ -59,13 +61,13 @@ def words_of(section: str) -> frozenset[str]:
 
 
 def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the commands that a text names, between commas, as words."""
+    """Return the commands in a text, which commas separate, as words."""
     return tuple(tuple(command.split()) for command in text.split(",") if command.strip())
 
 
 @cache
 def options_in(*sections: str) -> dict[tuple[str, ...], frozenset[str]]:
-    """Read sections of `command, command: options` lines; return the options by command."""
+    """Parse sections with lines `command, command: options`; return the options by command."""
     table: dict[tuple[str, ...], frozenset[str]] = {}
     for line in (line for section in sections for line in lines_of(section)):
         names, _, options = line.partition(":")
@@ -89,7 +91,7 @@ _OWN_COMMANDS = words_of("own commands")
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the command itself, with its wrappers and without, and the commands in its arguments. A
+    """Yield the command with and without its wrappers, and the commands in its arguments. A
     redirection to a file is a call of its own, without words.
     """
     if call.written:
@@ -104,7 +106,7 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words with the program's plain name: `python` for `/usr/bin/python3`. A path into
-    the project stays, but for programs that a package manager installed there.
+    the project is kept, except for programs that a package manager installed there.
     """
     program = words[0]
     while len(words) > 1 and shell.is_assignment(program):
@@ -136,7 +138,7 @@ def _without_aliases(words: Sequence[str]) -> Sequence[str]:
 
 
 def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
-    """Return (manager, "run", script) for a command that runs a script of package.json."""
+    """Return (manager, "run", script) for a command that runs a script of package.json; or None."""
     if not words or words[0] not in MANAGERS:
         return None
     arguments = plain_words(words)[1:]
@@ -157,7 +159,7 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return program and arguments without options and their values, as far as they are known."""
+    """Return the program and its arguments, without options and their values if these are known."""
     value_options = VALUE_OPTIONS.get(words[0], frozenset())
     plain = [words[0]]
     at = 1
@@ -175,7 +177,7 @@ def plain_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def options_of(words: Sequence[str]) -> frozenset[str]:
-    """Return the options of a command before `--`, without values: `-rf` as `-r` and `-f`."""
+    """Return the options of a command before `--`, without values: `-r` and `-f` for `-rf`."""
     options: set[str] = set()
     for word in words[1:]:
         if word == "--":
@@ -189,7 +191,7 @@ def options_of(words: Sequence[str]) -> frozenset[str]:
 
 
 def _worked_in(words: Sequence[str], folder: str) -> str:
-    """Return the folder in which a program works by its options, such as `git -C app`."""
+    """Return the folder in which a program works according to options such as `git -C app`."""
     for at, word in enumerate(words[:-1]):
         if word in FOLDER_OPTIONS and word in VALUE_OPTIONS.get(words[0], ()):
             return shell.path_in(folder, words[at + 1])
@@ -209,15 +211,15 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the name of a program in a `bin` folder: `.venv/bin/pytest` is `pytest`; any other
-    program unchanged.
+    """Return the name of a program that is in a `bin` folder: `pytest` for `.venv/bin/pytest`.
+    Return any other program unchanged.
     """
     is_installed = "/bin/" in program or "/.bin/" in program
     return os.path.basename(program) if is_installed else program
 
 
 def run_by(call: Call) -> Iterator[Call]:
-    """Yield the commands that a command runs from its arguments or its input."""
+    """Yield the commands that a command runs, from its arguments or its input."""
     words, stdin, folder = call.words, call.stdin, call.folder
     for line in _lines_in(words, stdin):
         yield from shell.calls_in(line, folder, 1)
@@ -272,7 +274,7 @@ def run_by(call: Call) -> Iterator[Call]:
 
 
 def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
-    """Yield the shell lines in the options of a program, or in the input of a shell."""
+    """Yield the shell lines in a program's options, or in the input of a shell."""
     options = LINE_OPTIONS.get((words[0],), frozenset())
     is_shell = words[0] in shell.SHELLS
     if words[0] in ("at", "batch") or (words[0] in ("source", ".") and shell.STDIN in words):
@@ -296,7 +298,7 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of `find -exec` and `fd -x`, with the folders for `{}`, and of `tmux`."""
+    """Yield the commands of `find -exec` and `fd -x`, with folders for `{}`, and of `tmux`."""
     options = EXECUTING.get((words[0],), frozenset())
     folders = shell.operands_of_find(words) if words[0] == "find" else ()
     at = 0
@@ -312,7 +314,7 @@ def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _filled(words: Sequence[str], mark: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return a command with values in place of its mark; without a mark, at its end."""
+    """Return a command with the values in place of its placeholder, or appended if it has none."""
     chars = len(" ".join(words)) * len(" ".join(values))
     if not mark or not values or chars > MAX_FILLED or not any(mark in word for word in words):
         return (*words, *values)

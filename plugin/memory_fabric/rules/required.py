@@ -27,8 +27,8 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 
 def calls_of(line: str, folder: str) -> list[Call]:
-    """Return the commands of a line in order, each after its wrappers and redirections, which end
-    with `&&`; a negated one ends with `||`.
+    """Return the commands in a line, in order. A command follows its wrappers and redirections,
+    which are connected to it by `&&`; a negated command is followed by `||`.
     """
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
@@ -41,8 +41,8 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if the line reaches the command `end` only if the command `at` has passed; for an
-    `end` after the last command, if only then the line reports success.
+    """Return True if the line reaches the command `end` only if the command `at` has passed. If
+    `end` is after the last command, return True if the line reports success only then.
     """
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
@@ -73,13 +73,14 @@ def _without_python(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_check(binding: Binding) -> bool:
-    """Return True if a command looks at files, so that a change of one undoes its pass."""
+    """Return True if a command inspects files, so that its pass is void after a file changes."""
     return not _CHECKS.isdisjoint(words_of(binding.text.lower()))
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that a check may read, from the project's root; '' if there is none.
-    Prose, output files of programs, files elsewhere and changes by formatters undo no pass.
+    """Return a changed file that a check may read, relative to the project's root; '' if there is
+    none. Prose, output files of programs, files elsewhere and changes by formatters do not void a
+    pass.
     """
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
@@ -90,10 +91,10 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and the names in it that no prompt of the user has.
+    """Return the text of `When:`, and the names in it that no prompt of the user contains.
 
-    A required command that nobody typed is replaced by its activity if the user typed that:
-    `pytest` by `test`, for "the tests".
+    A required command that the user did not type is replaced by its activity if the user typed
+    that: `pytest` by `test`, for "the tests".
     """
     stated = required_by(when)
     required = [b if is_named(b, typed) else _activity_of(b, typed) for b in stated]
@@ -109,8 +110,8 @@ def _activity_of(binding: Binding, typed: Sequence[str]) -> Binding:
 
 
 def stated_first(when: str | None, first: str) -> str:
-    """Return the text of `When:` with the required commands, as options of a command state both;
-    without `when` for the text on record. Raises BadInput.
+    """Return the text of `When:` with the required commands, from the options of a command; without
+    `when`, only the part that is added to the text on record. Raises BadInput.
     """
     if first and not required_by(FIRST + first):
         remedy = "Name a command in code marks, or an activity: '`make lint`', test, lint, build."

@@ -1,46 +1,46 @@
-"""The commands that a line for the shell runs, with their words unquoted and their folders.
+"""The commands that a shell line runs, with their words unquoted and their folders.
 
-Reads lists, pipes, groups, substitutions, redirections and here-documents as a POSIX shell and bash
-do, as far as possible without running anything. Variables that the line itself sets, `$HOME`,
-`$PWD` and the output of `echo`, `printf` and `cat` are known; any other variable stays `$`. Text in
-quotes, comments and here-documents is no command.
+Lists, pipes, groups, substitutions, redirections and here-documents are parsed like in a POSIX
+shell and bash, as far as that is possible without running anything. Known are variables that the
+line itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; any other variable
+remains `$`. Text in quotes, comments and here-documents is not a command.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# A longer line is read up to here; the rest of a cut word matches nothing.
+# A longer line is read up to this length; the remainder of a cut word matches nothing.
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
 MAX_DEPTH = 6
-# At most this many characters come from variables and printed texts; later ones stay unknown.
+# At most this many characters of variables and printed texts are inserted; later ones are unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
 _SPACE = frozenset(" \t\r")
-# Words before a command that are not part of it.
+# Words before a command that do not belong to it.
 _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac coproc".split())
-# A header without a command up to the next separator.
+# Words that begin a header, which is no command and extends to the next separator.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
-# Where an unquoted variable is split into words.
+# The position at which an unquoted variable is split into words.
 _SPLIT = "\0"
 UNKNOWN = "$"
-# The connector of a command whose output another one gets, while its status is lost.
+# The connector of a command whose output is inserted into another one, while its status is lost.
 SUBSTITUTED = "$("
-# The name of a file whose text a process substitution gives.
+# The file name that stands for the text of a process substitution.
 _FILE = "/dev/fd/text-"
 STDIN = "/dev/stdin"
 SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """One simple command: its words, the folder in which it runs, and files that it redirects to.
+    """A simple command: its words, the folder in which it runs, and the files of its redirections.
 
-    `folder` is '' if it cannot be known. `stdin` is its input, as far as that is known. `raw` are
-    the words as written, with prefixes and input files; `after` is the connector after the command,
-    or SUBSTITUTED.
+    `folder` is '' if it is unknown. `stdin` is the command's input, if that is known. `raw` are the
+    words as written, with prefixes and input files; `after` is the connector after the command, or
+    SUBSTITUTED.
     """
 
     words: tuple[str, ...]
@@ -67,20 +67,20 @@ class _Pending:
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
     """Return the simple commands of a line that starts in a folder, in order; at most MAX_CALLS.
-    `depth` counts the commands that run this line as their argument, as `sh -c` does.
+    `depth` is the number of commands around the line that run it as an argument, like `sh -c`.
     """
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
 def plain_list(text: str) -> list[Call]:
-    """Return the commands of a line that is a list of simple ones; [] for a script."""
+    """Return the commands of a line that is a list of simple commands; [] for a script."""
     reader = _Reader(text[:MAX_CHARS], "", 0)
     calls = reader.calls()
     return [] if reader.is_script else calls
 
 
 class _Reader:
-    """One pass over a line; a substitution in it is read by another, up to where it closes."""
+    """A parser of one line in one pass; another parser reads each substitution up to its end."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class _Reader:
     ) -> None:
         self.text, self.folder, self.depth, self.place = text, folder, depth, place
         self.found: list[Call | _Pending] = []
-        # Delimiters of here-documents after the next line break, and the indexes of their commands.
+        # Delimiters of here-documents that begin after the next line break, with their commands.
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
         self.pushed: list[str] = []
@@ -130,7 +130,7 @@ class _Reader:
                 elif words == ["esac"]:
                     self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        # Each command reads the text that the previous one pipes into it.
+        # Each command gets as input the text that the previous command pipes into it.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -157,7 +157,7 @@ class _Reader:
         pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
-        """End the command at a separator, and follow groups and here-documents."""
+        """End the command at a separator, and process groups and here-documents."""
         if c == "(" and pending.words and self.text.startswith("()", self.place):
             self.place += 2  # the head of a function
             pending.words.clear()
@@ -198,7 +198,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # of a group
+                before.after = sign if before.after in ")\n;" else before.after  # after a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -212,7 +212,7 @@ class _Reader:
             self.folder = before_it if "-" in words[1:] else _changed(self.folder, tuple(words))
 
     def _redirects(self, c: str, pending: _Pending) -> bool:
-        """Read a redirection, if there is one here; its file is no word of the command."""
+        """Read the redirection that begins here, if any; its file is not a word of the command."""
         start = self.place
         if c.isdigit() and self.text[start + 1 : start + 2] in ("<", ">"):
             before = self.text[start - 1 : start]
@@ -244,7 +244,7 @@ class _Reader:
         return True
 
     def _read_documents(self) -> None:
-        """Skip the texts of here-documents; a shell's own is read as commands later."""
+        """Read here-documents as input; those of a shell are parsed as commands later."""
         for delimiter, pending in self.documents:
             lines: list[str] = []
             while self.place < len(self.text):
@@ -259,8 +259,8 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without its quotes; substitutions in it are read as commands. It has _SPLIT
-        where an unquoted variable ends a word of the shell.
+        """Read one word without its quotes; substitutions in it are read as commands. The result
+        contains _SPLIT where an unquoted variable separates words of the shell.
         """
         parts: list[str] = []
         braced = False
@@ -270,7 +270,7 @@ class _Reader:
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                # The text that the other command prints, under the name of a file.
+                # The text that the other command prints becomes known under the name of a file.
                 name = f"{_FILE}{len(self.known)}"
                 self.known[name] = self._substituted(")")
                 parts.append(name)
@@ -316,7 +316,7 @@ class _Reader:
         return "".join(parts)
 
     def _expanded(self) -> str:
-        """Read an expansion, which becomes its text or UNKNOWN, or one character."""
+        """Read one character, or an expansion, whose result is its text or UNKNOWN."""
         c = self.text[self.place]
         if c == "$":
             if self.text.startswith("$((", self.place):
@@ -350,13 +350,13 @@ class _Reader:
         return c
 
     def _value(self, name: str, otherwise: str = "") -> str:
-        """Return the text of a variable; UNKNOWN if this line does not set it."""
+        """Return the text of a variable; UNKNOWN and its name if this line does not set it."""
         value = self.folder if name == "PWD" else self.known.get(name, otherwise)
         self.known_chars += len(value)
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
     def _substituted(self, close: str) -> str:
-        """Read the commands of a substitution that opens here; return its output."""
+        """Read the commands of a substitution that opens here; return the last one's output."""
         self.is_script = True
         self.place += 1
         text, place = self.text, self.place
@@ -374,7 +374,7 @@ class _Reader:
 
 
 def printed(call: Call) -> str:
-    """Return the text that a command certainly prints; '' if that is not known."""
+    """Return the text that a command certainly prints; '' if the text is unknown."""
     words = call.words[1:]
     program = call.words[0] if call.words else ""
     if program == "echo":
@@ -396,7 +396,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders in which `find` looks; of the whole project, the names it looks for."""
+    """Return the folders that `find` searches, or the names sought in the whole project."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1
@@ -416,7 +416,7 @@ def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return the patterns that `{a,b}` stands for, one pair of braces at a time."""
+    """Return the patterns for which `{a,b}` stands, expanding one pair of braces at a time."""
     start, end = pattern.find("{"), pattern.find("}")
     if not 0 <= start < end or pattern.count("{") > 3:
         return [pattern]
@@ -425,7 +425,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def without_prefix(words: list[str]) -> list[str]:
-    """Return a command's words without keywords and assignments before it."""
+    """Return a command's words without the keywords and assignments before the command."""
     at = 0
     while at < len(words) and (words[at] in _KEYWORDS or is_assignment(words[at])):
         at += 1
@@ -448,7 +448,7 @@ def _changed(folder: str, words: Sequence[str]) -> str:
 
 
 def path_in(folder: str, path: str) -> str:
-    """Return a path from a folder as absolute, without `..`; '' if the folder is unknown."""
+    """Return the absolute path of `path` in a folder, without `..`; '' if the folder is unknown."""
     if not path or UNKNOWN in path or "\0" in path:
         return ""
     path = os.path.expanduser(path) if path.startswith("~") else path
