@@ -39,7 +39,7 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# Sorted only to make every run alike: words are compared with these beginnings.
+# Sorted only to give every run the same order: words are compared with these beginnings.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
@@ -54,7 +54,7 @@ _DENIALS = negations.NEVER.union(
 
 
 class Token(NamedTuple):
-    """A word of a sentence: for comparison, as written, and with its position in the sentence."""
+    """A word of a sentence: its form for comparison, its original form, and its position."""
 
     key: str
     raw: str
@@ -140,7 +140,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value at the start of the tokens, without the case or reason after the value."""
+    """Return the value at the start of the tokens, without the condition or reason after it."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -295,7 +295,7 @@ def _is_adding(lead: Sentence) -> bool:
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a word is a form of a verb that begins with one of these beginnings."""
+    """Return True if one of the words is a form of a verb with one of these beginnings."""
     endings = _listed("endings") | {""}
     return any(
         token.key.startswith(beginnings)

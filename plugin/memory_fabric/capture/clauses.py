@@ -216,7 +216,7 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     if stop and pattern(_MENDED).search(tail, stop.end()):
-        return _trimmed(tail)  # a remedy belongs to the reason
+        return _trimmed(tail)  # a sentence about what helped is part of the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -281,7 +281,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return one key for all names of a known technology or pattern, including a final version."""
+    """Return the common key of all names of a known technology; a version at the end is kept."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last

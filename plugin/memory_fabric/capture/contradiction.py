@@ -1,10 +1,9 @@
-"""Contradictions between a new record and current ones, which are shown with it and never closed by
-it.
+"""Contradictions between a new record and current records, which the new one does not close.
 
 The rules prefer missing a contradiction to inventing one. Both records must have the same subject,
-and one requires what the other forbids, one says that it worked and the other that it failed, they
-give different values, or one rejects what the other chooses. Records with opposite outcomes must
-also share most words of the shorter record and, if both have names, mention the same name first.
+and one requires what the other forbids, one reports success and the other failure, they give
+different values, or one rejects what the other chooses. Records with opposite outcomes must also
+share most words of the shorter record and, if both have names, mention the same name first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,8 +47,8 @@ MAX_SHOWN, MAX_LINE_CHARS = 3, 240
 # Types of entities that a choice can be about. Components, in which choices apply, are left out:
 # too many records share them.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# Both records must share at least this part and this number of the shorter record's words; more
-# unless both mention known things.
+# The share and the number of the shorter record's words that both records must contain; more is
+# required unless both mention known things.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
@@ -237,7 +236,7 @@ def _subject(record: Record) -> _Subject:
 
 
 def _nearness(a: _Subject, b: _Subject) -> float:
-    """Return the share of words that two subjects share; 0 if they may be different subjects."""
+    """Return the share of common words of two subjects; 0 if the subjects may be different."""
     is_other_release = any(b.versions.get(name, n) != n for name, n in a.versions.items())
     is_without = a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems
     if is_other_release or is_without:

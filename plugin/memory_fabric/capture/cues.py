@@ -53,7 +53,7 @@ class Form(NamedTuple):
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each language and, under `against`, the signs against a statement."""
+    """Return the cues of each language; those under `against` lower the weight of a sentence."""
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
@@ -81,7 +81,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of all forms and of all sufficient cues: in ASCII, and in other scripts."""
+    """Return the words of all forms and of cues that suffice alone: in ASCII, and the others."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":

@@ -64,7 +64,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the records that it replaced."""
+    """A record before and after a change, and the records that the changed one replaced."""
 
     old: Record
     new: Record
@@ -180,7 +180,7 @@ def edited(
         new = _restated(memory, old, new, by)
     if edit.when is not None:
         when = edit.when
-        if when.startswith(FIRST.rstrip()):  # without its own `When:` condition
+        if when.startswith(FIRST.rstrip()):  # only `First:`, without a `When:`
             when = stated_first(str(old.evidence.get(WHEN) or ""), when[len(FIRST) :])
         evidence = {**new.evidence, WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
@@ -281,8 +281,8 @@ def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
     """Change the record with this id or end of an id, and close the records in `instead_of`, which
-    it replaces. Raises NotFound, StoreUnavailable, and BadInput as `edited` does or if the record
-    would replace itself.
+    the changed record replaces. Raises NotFound, StoreUnavailable, and BadInput as `edited` does or
+    if the record would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]

@@ -60,7 +60,7 @@ _KINDS = frozenset(
 # Verbs that choose the object right after them.
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs of moving from one thing to another, their object.
+# Verbs for moving from one thing to another, which is their object.
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
 # Other ways of choosing a name, whose position `_AT` marks: at the start before a purpose or a
 # service, or as the subject of a passive. In German and in scripts without spaces, verbs come last.
@@ -133,7 +133,7 @@ def extract(
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in in_order:
-        # An unrelated part may be any words.
+        # A part without a relation may be any words, so it is no entity.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
     return tuple(entities.values()), relations

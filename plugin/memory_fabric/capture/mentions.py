@@ -116,7 +116,7 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
 def _prose_at(
     words: list[_Word], i: int, known: Mapping[str, str], *, proper: bool
 ) -> tuple[Mention | None, int]:
-    """Return the name that begins at word `i` of prose, if any, and the number of words to skip."""
+    """Return the name that begins at word `i` outside backticks, and how many words to skip."""
     name, used = _name_at(words, i, known) or _component_at(words, i) or ("", 0)
     if name:
         return _resolved(name, words[i].start, words[i + used - 1].end, known), used
@@ -257,8 +257,8 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # In "Use poetry for dependencies", the word is the object of "use", because no noun
-        # follows.
+        # A lower-case word is a name as the object of "use" if no noun follows: "Use poetry for
+        # dependencies".
         ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
         return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -335,7 +335,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if the letters of a shorter word occur in the name in order, beginning alike."""
+    """Return True if the letters of a shorter word occur in the name in order, from the first."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False

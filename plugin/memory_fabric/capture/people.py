@@ -79,7 +79,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         if _expression("common").fullmatch(entity.name):
             continue
         key = name_key(entity.name)
-        # A guess rests only on the capitals of a word.
+        # A guessed entity is known only by the capitals of its name.
         is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
         if not is_guess:
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity

@@ -54,7 +54,7 @@ class Statement(NamedTuple):
     instead_of: tuple[str, ...] = ()
     scope: str = "team"  # "user" for statements about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
-    form: str = ""  # the words that have the form, with "from now on" and the like
+    form: str = ""  # the words that match the form, with "from now on" and the like
 
 
 def heard(prompt: str) -> Heard | None:

@@ -16,8 +16,8 @@ from memory_fabric.text import one_line, without_injected
 MAX_CHARS = 65536
 # A longer "sentence" is a dump, not a statement; later expressions rely on this limit.
 MAX_SENTENCE_CHARS = 700
-_WRAPPED_FROM = 55  # an editor wrapped a line at least this long that has no end
-_WRAPPED_LOWER_FROM = 30  # also wrapped: a shorter line, if the next is in lower case
+_WRAPPED_FROM = 55  # a line at least this long without an end was wrapped by an editor
+_WRAPPED_LOWER_FROM = 30  # so was a shorter line, if the next is in lower case
 _QUOTED_FROM_WORDS = 9  # a longer quotation is somebody else's text, a shorter one a name
 
 # The marker that `redact` leaves for private text, which is not a statement.

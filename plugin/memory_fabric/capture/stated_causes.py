@@ -103,7 +103,7 @@ def _states(name: str, sentence: str) -> bool:
 
 
 def _own_words(text: str) -> set[str]:
-    """Return the words that say more about a cause than that there is one."""
+    """Return the words of a text without stop words and without general words for a cause."""
     return set(words(text)) - STOPWORDS - listed("stated_causes", "generic")
 
 

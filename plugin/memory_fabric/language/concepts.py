@@ -68,7 +68,7 @@ def stems_of(text: str) -> set[str]:
     return {stem(word) for word in index_words(text)}
 
 
-@lru_cache(8)  # retrieval, relevance and the floor ask for the keys of the same prompt
+@lru_cache(8)  # several stages of recall ask for the keys of the same prompt
 def name_keys(text: str) -> frozenset[str]:
     """Return the keys of all possible names in the text: runs of one to four words."""
     spoken = words(text)[:MAX_NAMED_WORDS]

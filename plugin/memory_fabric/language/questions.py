@@ -153,7 +153,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text contains a word of the kind; `names` are things and no persons."""
+    """Return True if a text contains a word of the kind; `names` are things, not persons."""
     if not kind:
         return True
     spoken = words(text)

@@ -23,8 +23,7 @@ FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the questions to memory for a task: its subject, and for a long task also the whole
-    task.
+    """Return the questions to memory for a task: its subject and, if it is long, the whole task.
 
     The first line of `task` is its description, as `text_of` joins them. The result is empty for a
     task that consists only of instructions.

@@ -66,9 +66,7 @@ def days_between(stamp: str, now: str) -> float | None:
 
 
 def boundary(text: str, now: str) -> str:
-    """Return the ISO date for a filter value such as `2026-01`, `7d`, `yesterday` or `monday`; or
-    ''.
-    """
+    """Return the ISO date for a filter value (`2026-01`, `7d`, `yesterday`, `monday`), or ''."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):

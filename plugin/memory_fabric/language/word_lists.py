@@ -29,7 +29,7 @@ def words(file: str, *names: str) -> frozenset[str]:
 
 
 def word_table(file: str, name: str) -> dict[str, str]:
-    """Return the table in a section whose lines have the form `value = key key`, by key."""
+    """Return the values by key of a section whose lines have the form `value = key key`."""
     rows = (line.partition(" = ") for line in sections(file)[name])
     return {key: value for value, _, keys in rows for key in keys.split()}
 

@@ -54,7 +54,7 @@ def _hidden(match: re.Match[str], group: int, mark: str) -> str:
 
 
 def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
-    """Return the text with values hidden, after at most `most` passes, until nothing changes."""
+    """Return the text with its values hidden, in at most `most` passes."""
     for _ in range(most):
         text, before = exact(expression).sub(hide, text), text
         if text == before:

@@ -141,7 +141,7 @@ def _expressions() -> dict[str, str]:
 
 @cache
 def exact(text: str) -> re.Pattern[str]:
-    """Return the compiled expression; of hundreds of expressions most texts need few."""
+    """Return the compiled expression; most texts need few of the hundreds of expressions."""
     return re.compile(text)
 
 

@@ -123,7 +123,7 @@ def _is_in_address(text: str, start: int) -> bool:
 
 
 def names_in(text: str) -> re.Pattern[str]:
-    """Return an expression for the secrets' names in the text, the longest first; or for none."""
+    """Return an expression that matches the secrets' names in the text, the longest first."""
     folded = text.casefold()
     names = [re.escape(name) for name in _BY_LENGTH if name in folded]
     return exact("(?i)" + ("|".join(names) or r"(?!)"))

@@ -1,5 +1,4 @@
-"""Detection of keys and tokens by their format: published formats, key blocks, random values of
-issuers.
+"""Detection of keys and tokens by format: published formats, key blocks, issuers' random values.
 
 A random word alone is not a secret. It is a secret if it has an issuer's prefix, or if it follows
 the name of an issuer or of a secret in its line or the line before. Random-looking parts that are

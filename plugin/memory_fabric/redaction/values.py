@@ -1,6 +1,4 @@
-"""Tests of a value next to a secret's name: a secret, as opposed to prose, code, versions and
-files.
-"""
+"""Tests of a value next to a secret's name, which may also be prose, code, a version or a file."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ MIN_NEAR_KEY_CHARS = 12
 # At most this share of a value without symbols may be in words.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Links between a name and a plain word, and the endings of participles and adjectives that are
-# checked after the links in other languages than English and German.
+# Links between a name and a plain word, and endings of participles and adjectives: after a link
+# that is not English or German, a word with such an ending is not a password.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
@@ -91,7 +89,7 @@ def is_telling(core: str) -> bool:
 
 
 def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
-    """Return True if a word after the name of a secret is a secret."""
+    """Return True if a word after a secret's name is the secret itself."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):

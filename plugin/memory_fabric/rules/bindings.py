@@ -156,7 +156,7 @@ def _bound(part: str) -> list[Binding]:
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
         if any(word.lower().strip(".,:()") not in _BEFORE | {""} for word in words):
-            return []  # other words than the code: it may mean something else
+            return []  # with other words around the code, the part may mean something else
         return [binding for code in spans[1::2] for binding in _of_code(code.strip(), folder)]
     words = part.strip().rstrip(".:!").strip("\"'“”«» ").split()
     start = 0

@@ -246,7 +246,7 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
     plain = programs.plain_words(had)
     same = {**_SYNONYMS.get(had[0], {}), **_SYNONYMS.get(" ".join(plain[:2]), {})}
     options = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
-    if plain[:2] == ("git", "push"):  # a branch with a sign
+    if plain[:2] == ("git", "push"):  # `+branch` or `:branch`
         options |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
     for word in wanted[1:]:
         if word == "--":

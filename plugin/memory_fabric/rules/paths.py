@@ -79,7 +79,7 @@ def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
     target = targets[0] if targets else plain[-1] if len(plain) > 1 else "."
     sources = [path for path in plain if path != target]
     if ":" in target or (words[0] == "rsync" and "-n" in programs.options_of(words)):
-        return  # on another machine, or only a trial
+        return  # on another machine, or a dry run
     target = target.rstrip("/") or "/"
     is_mirror = words[0] == "rsync" and any(word.startswith("--del") for word in words)
     yield f"{target}/" if is_mirror else target

@@ -1,5 +1,4 @@
-"""The programs that a command really runs, without wrappers and in one form for all package
-managers.
+"""The programs that a command really runs, without wrappers and alike for all package managers.
 
 A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
 package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the
@@ -27,7 +26,7 @@ _SAME_PROGRAM = {
     "sls": "serverless", "netlify-cli": "netlify", "firebase-tools": "firebase", "aws-cdk": "cdk",
 }  # fmt: skip
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
-# `npm test` runs the script `test`; other managers run every script by its name like this.
+# `npm test` runs the script `test`; other managers run every script by its name alone.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
 # Programs that only report the location of a command and do not run it.
@@ -61,7 +60,7 @@ def words_of(section: str) -> frozenset[str]:
 
 
 def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the commands in a text, which commas separate, as words."""
+    """Return the comma-separated commands in a text, each as its words."""
     return tuple(tuple(command.split()) for command in text.split(",") if command.strip())
 
 
@@ -248,7 +247,7 @@ def run_by(call: Call) -> Iterator[Call]:
     if not wrapper or not command:
         return
     if words[0] in ("npx", "bunx", "pnpx", "corepack") and "@" in command[0][1:]:
-        command = (command[0][: command[0].index("@", 1)], *command[1:])  # a version
+        command = (command[0][: command[0].index("@", 1)], *command[1:])  # without the version
     lines = (
         [" ".join(command)] if wrapper in LINES or (len(command) == 1 and " " in command[0]) else []
     )
@@ -291,7 +290,7 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
         elif is_shell and words[at - 1][:1] in "-+" and words[at - 1][-1] in "oO":
             continue  # `-o pipefail`
         elif is_shell and (word in ("-s", shell.STDIN) or word[:1] not in "-+"):
-            yield stdin if word in ("-s", shell.STDIN) else ""  # a script
+            yield stdin if word in ("-s", shell.STDIN) else ""  # a script file, which is not read
             return
     if is_shell:
         yield stdin

@@ -57,7 +57,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the names of the shown debt in the ledger."""
+        """Return the names under which the ledger records that this debt was shown."""
         pairs = (*self.contradictory, *self.asked)
         records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)

@@ -279,7 +279,7 @@ def _note(kind: str, body: str) -> Note | None:
         values.setdefault(name, value)
     sentence = one_line(values.pop("", "")).rstrip(";； ")
     bare = sentence.rstrip(". ").lower()
-    # With an unclosed quotation or code span in the sentence, the note was cut off.
+    # A sentence with an unclosed quotation or code span was cut off.
     is_open = pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence))
     if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None

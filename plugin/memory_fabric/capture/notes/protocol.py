@@ -66,8 +66,8 @@ class Kept(NamedTuple):
 
 
 def is_told(settings: Settings) -> bool:
-    """Return True if this session is asked for notes. The setting `notes` means always if it is
-    `on`, never if `off`, and with `auto` only if a person reads the answers.
+    """Return True if this session is asked for notes. With the setting `notes`, `on` means always,
+    `off` never, and `auto` only if a person reads the answers.
     """
     if settings.notes != "auto":
         return settings.notes == "on" and settings.writes
@@ -115,9 +115,7 @@ def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
 
 
 def text_of(parts: Sequence[Sequence[str]]) -> str:
-    """Return the feedback as one line of at most MAX_CHARS, with as many parts of each heading as
-    fit.
-    """
+    """Return the feedback as one line of at most MAX_CHARS, with as many parts as fit."""
     line = ""
     for most in (len(parts), 6, 3, 1):
         line = " ".join(

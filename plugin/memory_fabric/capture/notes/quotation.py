@@ -115,8 +115,7 @@ class _Said(NamedTuple):
 
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
-    """Return the user's words around a quotation, from the newest prompt that contains the
-    quotation.
+    """Return the user's words around a quotation, from the newest prompt that contains it.
 
     `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
     it is a whole prompt and shares a word with the note's `sentence`: other short prompts are mere

@@ -66,7 +66,7 @@ _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
 )
 # If a sentence contains one of these words, the order of the two things matters.
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
-# The source of records that prompts state.
+# The source of records that were stated in prompts.
 _PROMPT = "prompt"
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = f"{CURRENT} AND scope <> 'local'"
