@@ -25,8 +25,7 @@ _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—
 # The first words of these expressions. Most sentences begin with none of them, and then the
 # expression is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
-# The borders of a clause before and after a match. The colon in the marker of a removed secret is
-# not a border.
+# The borders of a clause before and after a match; the colon in a removed secret's marker is none.
 _LEFT = (
     r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
     r"… ?|\.\.\. ?|\) "
@@ -89,8 +88,7 @@ _OVER_END = (
 )
 
 
-# Borders between sentences, and a reason before its consequence: "offsets time out, so we use
-# cursors".
+# Borders between sentences, and a reason before its consequence: "it times out, so we use cursors".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
@@ -110,8 +108,7 @@ _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|par
 # Words that are never the subject of a sentence: words about choices and about scopes.
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# Words about choices are left out here because a verb's stem may be a noun: "ported", but "the
-# port".
+# Words about choices are not in this set: a verb's stem may be a noun ("ported", but "the port").
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
@@ -135,7 +132,7 @@ def without_lead_in(sentence: str) -> str:
 def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     """Return the clause around `start:end` of the sentence, with its reason and rejected
     alternatives. With `whole`, the clause begins at `start`; otherwise after the last border before
-    `start`.
+    it.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
     first = pattern(_REASON_FIRST).match(sentence)

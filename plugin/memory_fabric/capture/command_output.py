@@ -12,12 +12,10 @@ MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
 # Messages of the client, not of the command: refused, interrupted, cancelled.
 NOT_ITS_FAULT = sections("command_output")["not its fault"]
-# Commands ended by a signal or never started: 124 timed out, 126 not allowed, 127 not found, 130
-# Ctrl-C …
+# Commands ended by a signal or never started: 124 timed out, 126 not allowed, 127 not found …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# Rows in order of search: which of several matching lines counts (`first` or `last`), and the
-# expression.
+# Rows in order of search: which matching line counts (`first` or `last`), and the expression.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
 # Words that occur in most errors, and names of tools.
 _COMMON = listed("command_output", "common")

@@ -71,11 +71,9 @@ class _Said(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The subject of a record: the keys of known things in order, all stems, and the first two
-    stems.
+    """The subject of a record: the keys of known things in order, all stems, and the first two.
 
-    `versions` maps a name to the number after it (Redis 6); `lacking` are the things after
-    "without".
+    `versions` maps a name to the number after it (Redis 6); `lacking` are things after "without".
     """
 
     names: tuple[str, ...] = ()

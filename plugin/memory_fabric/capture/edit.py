@@ -119,8 +119,7 @@ def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
     """Return the record with this id, or with an id that ends in `name`, if it can be changed. With
     `of_others`, also return a colleague's record, which can only be confirmed.
 
-    Raises NotFound, and BadInput if the name belongs to something else or the record cannot be
-    changed.
+    Raises NotFound, and BadInput if the name is not a record's or the record cannot be changed.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
@@ -311,8 +310,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
     """Record that the user confirmed a record now. Its review is postponed, and it and the records
-    that contradicted it are no longer marked as contradictory. An imported record gets the user's
-    trust.
+    that contradicted it are no longer marked as contradictory. An import gets the user's trust.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):

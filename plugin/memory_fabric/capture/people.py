@@ -158,8 +158,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with certain names replaced by neutral words, and the words that may be
-    names.
+    """Return the text with neutral words for certain names, and the words that may be names.
 
     In German, whose nouns have capitals, no word is uncertain; in other languages than English,
     only words within a sentence are.

@@ -79,8 +79,7 @@ def heard(prompt: str) -> Heard | None:
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return the number of earlier prompts that say the same as a sentence, in nearly the same
-    words.
+    """Return the number of earlier prompts that say nearly the same as a sentence.
 
     Only sentences with a cue count: users often type "run the tests" again, whereas "I'll run the
     tests myself" is a habit.

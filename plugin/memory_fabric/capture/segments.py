@@ -1,8 +1,7 @@
 """Sentences of a text and their roles: a person's statements, without quoted and pasted material.
 
 The following is removed first: this plugin's own blocks, machine tags, comments, code blocks,
-quotations, logs, traces, diffs, tables, templates. Each step is a pass over the lines, without
-backtracking.
+quotations, logs, traces, diffs, tables, templates. Each step is one pass without backtracking.
 """
 
 import re
@@ -215,7 +214,7 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
             yield from ended
             if ended and not bullet:
                 # The line that introduces the following items; empty if the paragraph introduces
-                # nothing.
+                # none.
                 before = ended[0].text.lower().rstrip(" :")
                 lead = before.rpartition(". ")[2] if ended[0].text.endswith(":") else ""
                 lead = "because" if before.endswith("because") else lead

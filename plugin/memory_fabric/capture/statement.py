@@ -1,5 +1,4 @@
-"""The record of a text that was stated on purpose: by a command, a tool, a note or an ingested
-file.
+"""The record of a text that was stated on purpose: by a command, a tool, a note or a file.
 
 A few plain words determine its type (BR-7, BR-11, BR-15, BR-16); nothing else is guessed. The text
 is kept whole; its reason and the rejected alternatives are also read from it.

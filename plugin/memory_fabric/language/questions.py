@@ -1,5 +1,4 @@
-"""Requests in a prompt: for earlier conversations, for help with trouble, or for a person, a number
-or a time.
+"""Requests in a prompt: for earlier conversations, help with trouble, a person, a number or a time.
 
 A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
 earlier conversations. Phrases of languages with spaces are matched as whole words, other phrases as

@@ -196,8 +196,7 @@ def is_strong(value: str) -> bool:
     digits = sum(c.isdigit() for c in plain)
     if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
         return True
-    # In a key with at most one digit the classes change often; in a CamelCase name they change
-    # seldom.
+    # With at most one digit, the classes change often in a key and seldom in a CamelCase name.
     kinds = _kinds(plain)
     return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 

@@ -24,8 +24,7 @@ from memory_fabric.redaction.rules import (
 )
 from memory_fabric.text import each_text, encodable
 
-# A marker changes the text around it, so a text with a new marker is read again, at most this
-# often.
+# A marker changes the text around it, so a text with a new one is read again, at most this often.
 MAX_PASSES = 12
 # Backticks are looked for at most this far from a tag, on its line.
 MAX_LINE_CHARS = 2_000

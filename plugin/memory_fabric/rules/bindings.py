@@ -33,8 +33,7 @@ class Binding(NamedTuple):
     """A command, path or activity to which a rule is bound.
 
     `text` is the command, the glob or the activity for people. `words` are the words of a command.
-    `folder` limits a command to calls that work in that folder, `platform` an activity to one
-    program.
+    `folder` limits a command to calls in that folder, `platform` an activity to one program.
     """
 
     kind: str

@@ -78,9 +78,8 @@ def is_check(binding: Binding) -> bool:
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that a check may read, relative to the project's root; '' if there is
-    none. Prose, output files of programs, files elsewhere and changes by formatters do not void a
-    pass.
+    """Return a changed file that a check may read, relative to the project's root; or ''. Prose,
+    output files of programs, files elsewhere and changes by formatters do not void a pass.
     """
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""

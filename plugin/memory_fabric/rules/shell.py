@@ -39,8 +39,7 @@ class Call(NamedTuple):
     """A simple command: its words, the folder in which it runs, and the files of its redirections.
 
     `folder` is '' if it is unknown. `stdin` is the command's input, if that is known. `raw` are the
-    words as written, with prefixes and input files; `after` is the connector after the command, or
-    SUBSTITUTED.
+    words as written, with prefixes and input files; `after` is the next connector, or SUBSTITUTED.
     """
 
     words: tuple[str, ...]

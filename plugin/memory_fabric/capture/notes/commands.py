@@ -1,7 +1,6 @@
 """Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`.
 
-The prompt hook runs these commands itself, without the assistant, and reports the outcome in its
-notice.
+The prompt hook runs these commands itself, without the assistant; its notice reports the outcome.
 """
 
 from memory_fabric.capture import edit
@@ -32,8 +31,7 @@ NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command; return the outcome, or the reason why it was not run, as one sentence for the
-    user.
+    """Run a command; return its outcome, or why it was not run, as one sentence for the user.
 
     `refused` is a reason not to run the command. The result is '' for text that matches nothing in
     memory, or that may mean something else: such text is left to the assistant.

@@ -46,8 +46,7 @@ class Debt(NamedTuple):
     """Candidates to note or drop, and records that contradict older ones: those for the assistant,
     and in `asked` those on which the user decides.
 
-    `closed` are records that notes of other sessions closed, each with its replacement and the
-    time.
+    `closed` are records that notes of other sessions closed, each with its replacement and time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -77,8 +76,8 @@ class Debt(NamedTuple):
 def of_session(memory: Memory, session: str) -> Debt:
     """Return the debt to show, with at most three contradictory records and candidates together.
 
-    Contradictory records come first, then candidates that other sessions repeated, then the newest
-    candidates.
+    Contradictory records come first, then candidates repeated by other sessions, then the newest
+    ones.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]

@@ -312,8 +312,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins after the end of a sentence or, after another field, if its value is
-        # quoted.
+        # A field begins after a sentence's end or, after another field, if its value is quoted.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -328,8 +327,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 def _close(value: str) -> int:
     """Return the index of the character that closes the quotation at the start of the value: the
-    first such character before the end or before another field, else the last one; 0 if there is
-    none.
+    first such character before the end or another field, else the last one; 0 if there is none.
     """
     closing = _CLOSINGS[value[0]]
     last = 0
@@ -346,7 +344,7 @@ def _close(value: str) -> int:
 
 def source(value: str) -> tuple[str, str]:
     """Return the quotation of `From:` and "", or "" and the id of a candidate. A quotation that is
-    not closed was cut off and proves nothing, so that both are "". Text without quotation marks is
+    not closed was cut off and proves nothing: both are "". Text without quotation marks is
     accepted.
     """
     candidate = pattern(_CANDIDATE).match(value)

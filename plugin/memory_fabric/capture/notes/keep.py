@@ -160,8 +160,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
         text,
         type=note.kind,
         why=why,
-        # A known statement in `Instead of:` is replaced; it is not the name of a rejected
-        # alternative.
+        # A known statement in `Instead of:` is replaced; it is not a rejected alternative's name.
         alternatives=() if meant_records else replaced.alternatives(note.instead_of),
         known=KnownNames(memory, text),
         base=USER_NOTE if by.trust == "user" else NOTE,
@@ -325,8 +324,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
             return Kept(is_new=False)  # it is closed already
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # If an undo or a `keep` has opened the record since, this is a second, late reading of the
-    # line.
+    # If an undo or a `keep` has opened the record since, this is a second, late reading.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
@@ -349,8 +347,8 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
 
 def _is_queued(memory: Memory, record: models.Record, session: str) -> bool:
     """Return True if this session has queued a record with the same text. While the graph cannot be
-    written, the position in the transcript cannot be saved either, so that each Stop reads the same
-    notes again.
+    written, the position in the transcript is not saved either, and each Stop reads the notes
+    again.
     """
     if not session:
         return False

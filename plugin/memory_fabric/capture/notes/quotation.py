@@ -118,8 +118,8 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
     """Return the user's words around a quotation, from the newest prompt that contains it.
 
     `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
-    it is a whole prompt and shares a word with the note's `sentence`: other short prompts are mere
-    answers.
+    it is a whole prompt and shares a word with the note's `sentence`: other short prompts only
+    answer.
     """
     parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
     if not parts:

@@ -122,8 +122,7 @@ class Shared:
     """A measure of how much of a text another text contains, with the weights of recall: the
     strength and rarity of words.
 
-    A word is rare if few records and turns of the memory contain it. The project's own name is
-    ignored.
+    A word is rare if few records and turns of the memory contain it. The project's name is ignored.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -221,9 +220,8 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject, which the writer of the
-    note may close. The records in `compared`, with which the note was already compared, are left
-    out.
+    """Return at most one record of another session on a note's subject, which the note's writer may
+    close; the records in `compared`, with which the note was already compared, are left out.
     """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)

@@ -40,8 +40,7 @@ _PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
 # Characters removed around an id, which is shown in brackets, and around a command in backticks.
 _BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
-# The last word of `undo …`, `keep …` and `replace …` if they are about a memory, not about the
-# work.
+# The last word of `undo …`, `keep …` and `replace …` if these mean a memory and not the work.
 _MEANT = frozenset("that this it one memory record note rule decision fact preference".split())
 
 
