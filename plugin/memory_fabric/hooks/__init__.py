@@ -1,1 +1,1 @@
-"""The hooks: dispatcher, handlers, and the state of a session."""
+"""The hooks: the dispatcher, the handlers of events, and the state of a session."""

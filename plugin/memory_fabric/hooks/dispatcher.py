@@ -1,7 +1,7 @@
-"""Answer one hook event: read it, call its handlers, write one reply.
+"""Answer one hook event: parse the event, call its handlers, and write one reply.
 
-The dispatcher fails open: after any error the session continues, stdout holds one JSON object or
-nothing, and the log has a line about it.
+The dispatcher fails open: after any error the session continues, stdout has one JSON object or
+nothing, and the log has a line about the error.
 """
 
 import gc
@@ -31,15 +31,15 @@ from memory_fabric.store.files import take_refused_files
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # it needs POSIX, and most hooks need none of it
+if TYPE_CHECKING:  # live_client needs POSIX, and most hooks do not need live_client
     from memory_fabric.live_client import Event as Left
 
-# The line of the log about a reply that could not be printed.
+# The log line for a reply that could not be written to the client.
 UNHEARD = "the client did not take the reply"
 
 
 class Outcome(NamedTuple):
-    """The result of one event: bytes for stdout, and tasks for the time after they are written."""
+    """The result of one event: the bytes for stdout, and the tasks to run after writing them."""
 
     output: bytes = b""
     receipts: tuple[Callable[[], None], ...] = ()
@@ -52,19 +52,19 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or that a server has `left`, and exit with status 0."""
-    gc.disable()  # a hook ends before a reference cycle could matter
+    """Answer the event on stdin, or the event `left` by a server; then exit with status 0."""
+    gc.disable()  # a hook's process ends before reference cycles could matter
     try:
         _serve(os.environ, left)
-    finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
+    finally:  # exit without the interpreter's shutdown, which is slow and could still fail
         os._exit(0)
 
 
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Run one event to the end and return its output. Never raises. For processes other than hooks:
-    only `limit_of`, a function of the event's name, limits the time.
+    """Answer one event outside of a hook's process, and return its output. Never raises. Without
+    `limit_of`, which maps an event's name to its deadline, only waiting for locks is limited.
     """
 
     def unlimited(event_name: str) -> Deadline:
@@ -83,10 +83,10 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event, without running its receipts or closing its memory. Never raises.
+    """Answer one event; its receipts and its memory are left to `finish`. Never raises.
 
-    `load` returns a handler by its name in HANDLERS, `limit_of` the deadline of an event.
-    `memory_type` is the class of its memory.
+    `load` returns a handler by its name in HANDLERS, `limit_of` the deadline for an event's name.
+    `memory_type` is the class that opens the memory.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -108,13 +108,13 @@ def _serve(environ: Mapping[str, str], left: "Left | None") -> None:
         return
     memory_type = Memory
     if left is not None and left.begun:
-        from memory_fabric.store.memory import begun_by  # late: a server has died
+        from memory_fabric.store.memory import begun_by  # imported late: only if a server has died
 
         memory_type = begun_by(left.nonce)
     try:
         outcome = answer(data, environ, memory_type=memory_type)
     except EventRevoked:
-        return  # the server had come to the end
+        return  # the server had finished the event
     delivered = True
     try:
         write_output(b"" if left is not None and left.printed else outcome.output)
@@ -137,7 +137,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Not if memory is off for this process only, or until config.toml is corrected.
+        # Not recorded if memory is off for this process only, or until config.toml is corrected.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -164,15 +164,16 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Return the event with Claude Code's names. An event of another client that has nothing to
-    answer has no name. Raises BadInput for other events without handlers.
+    """Parse an event; translate another client's event to Claude Code's names. Its name is empty if
+    another client's event needs no answer. Raises BadInput if the event is too large or has no
+    handlers.
     """
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
     key = key_of(environ, event.raw)
     if key != CLAUDE_CODE.key:
-        from memory_fabric.clients import adapter  # late: for other clients only
+        from memory_fabric.clients import adapter  # imported late: only for other clients
 
         event = adapter.adapt(event, key)
     if event.name and event.name not in table.HANDLERS:
@@ -201,15 +202,15 @@ def _handled(
             log(f"{event.name}: {failure}")
         may_alert = entry.shows_notices and memory.settings.notices != "off"
         if may_alert and (memory.failures or event.name == "Stop"):
-            from memory_fabric.store.home.log import notice_of_failures  # late: it is rare
+            from memory_fabric.store.home.log import notice_of_failures  # late: failures are rare
 
             alert = notice_of_failures(memory.failures, memory.settings, event.name)
             replies.append(Reply(notice=alert))
         reply = merge(replies)
         texts = (reply.context, reply.refusal, reply.question)
         if any(texts):
-            # A stored text may contain a secret that older rules missed: redact it again.
-            from memory_fabric.redaction.redact import block_without_secrets  # late: most are empty
+            # A stored text may contain a secret that older rules missed, so redact it again.
+            from memory_fabric.redaction.redact import block_without_secrets  # late: mostly unused
 
             context, refusal, question = (t and block_without_secrets(t) for t in texts)
             reply = reply._replace(context=context, refusal=refusal, question=question)
@@ -218,12 +219,12 @@ def _handled(
         outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
-        if outcome is None:  # the caller got nothing to close
+        if outcome is None:  # the caller has no memory to close
             memory.close()
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
-    from memory_fabric.store.home.switches import settings_of  # late: not for an unusable event
+    from memory_fabric.store.home.switches import settings_of  # late: not used for invalid events
 
     is_foreign = in_shell_of_another(environ, event.client.key)
     settings = settings_of(environ)._replace(foreign=is_foreign)
@@ -231,11 +232,11 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
         for complaint in settings.complaints:
             log(complaint)
     if event.client != CLAUDE_CODE:
-        from memory_fabric.clients import adapter  # loaded above
+        from memory_fabric.clients import adapter  # imported in event_in
 
         return adapter.settings_for(settings, event, environ)
-    # The folder in which the session was launched. The cwd follows `cd`, so it is only the
-    # fallback.
+    # The client's project folder is the one in which the session was launched. The event's cwd
+    # follows `cd`, so it is only the fallback.
     return settings._replace(
         project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
     )
@@ -244,23 +245,23 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
 def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
     if client == CLAUDE_CODE:
         return encode(event_name, reply)
-    from memory_fabric.clients.adapter import encoded  # late: for other clients only
+    from memory_fabric.clients.adapter import encoded  # imported late: only for other clients
 
     return encoded(client, event_name, reply)
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Record the project of the session's folder for hooks/launch; none if recall is off."""
+    """Record the project of the session's folder for hooks/launch; no project if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
-    from memory_fabric.store.home import launch_marks  # late: few events note it
+    from memory_fabric.store.home import launch_marks  # imported late: few events record it
 
     project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)
 
 
 def _names(event: Event, settings: Settings) -> list[str]:
-    """Return the event's handlers that are switched on and apply to its tool, if it has one."""
+    """Return the event's handlers that are switched on and apply to its tool, if it has a tool."""
     tool = tool_name(event)
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
@@ -276,7 +277,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
             tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         ):
             continue
-        if use == table.EXCHANGES:  # without a tie this stat is all that it costs
+        if use == table.EXCHANGES:  # without a link to a shared log, only this stat is needed
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         if on[use]:
             names.append(name)
@@ -295,7 +296,7 @@ def _replies(
     visible = visible_to(memory, event.agent_type)
     context = RequestContext(visible, timestamp(), event.agent_type)
     if table.HANDLERS[event.name].recalls:
-        from memory_fabric.recall.pipeline import Fabric  # late: the stages take time to import
+        from memory_fabric.recall.pipeline import Fabric  # imported late: its modules load slowly
 
         context = Fabric(visible, timestamp(), agent_type=event.agent_type)
     for place, name in enumerate(names):
@@ -324,8 +325,9 @@ def _replies(
 def finish(outcome: Outcome, *, delivered: bool) -> None:
     """Run the tasks that follow the reply, and close the memory unless the event is hurried."""
     tasks = outcome.receipts if delivered else ()
-    # Closing moves the write-ahead log into its database, which is too slow while a person waits.
-    # The process ends right after, which releases the files as well; Stop closes them in time.
+    # Closing moves the write-ahead log into its database, which is too slow while the user waits.
+    # The process ends right afterwards, which releases the files as well; Stop closes the
+    # databases.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

@@ -1,7 +1,8 @@
-"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules per event.
+"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for each
+event.
 
-The model reads `additionalContext`, the person `systemMessage`, as measured on the client. The
-client drops silently what breaks a rule, so the rules are applied here.
+The client passes `additionalContext` to the model and shows `systemMessage` to the user, as
+measured. It silently drops output that breaks a rule, so the rules are applied here.
 """
 
 import json
@@ -15,19 +16,19 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
 NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
 
-# The client replaces a value above 10,000 by a path and a preview. It counts as JavaScript does, in
-# UTF-16 units, of which a character outside the basic plane has two.
+# The client replaces a value of more than 10,000 units by a path and a preview. It counts UTF-16
+# code units, as JavaScript does: a character outside the basic plane has two.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(NamedTuple):
-    """The output of a handler: `context` for the model, `notice` for the person.
+    """The output of a handler: `context` for the model, `notice` for the user.
 
-    `receipts` run after the output was written: the ledger must only list delivered memories.
-    `stop` ends a prompt that was a command, and is shown to the person; `plain` is for the
-    summariser of a compaction. Before a tool call `refusal` is the reason for the model why it is
-    not made, and `question` asks the person if it may be made; a refusal wins.
+    `receipts` run after the output was written, since the ledger must list only delivered memories.
+    `stop` ends a prompt that was a command, and is shown to the user; `plain` is for the summariser
+    of a compaction. Before a tool call, `refusal` tells the model why the call is refused, and
+    `question` asks the user to allow the call; a refusal overrides a question.
     """
 
     context: str = ""
@@ -36,15 +37,15 @@ class Reply(NamedTuple):
     plain: str = ""
     refusal: str = ""
     question: str = ""
-    # The program's own words for the model, after the context: there is nothing to redact.
+    # The program's own text for the model, added after the context. It needs no redaction.
     own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
-    # True if not all of the event could be stored now, so that a later one has to do it again.
+    # True if part of the event could not be stored now, so that a later event must store it.
     again: bool = False
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """Join replies: contexts with blank lines between, notices on one line, all receipts."""
+    """Join replies: contexts separated by blank lines, notices on one line, and all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         own_words="\n\n".join(r.own_words for r in replies if r.own_words),
@@ -59,8 +60,8 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty. For
-    PreCompact it is plain text, which the client hands to the summariser unchanged.
+    """Encode a reply for stdout: one JSON object in ASCII, or nothing for an empty reply. For
+    PreCompact the output is plain text, which the client passes to the summariser unchanged.
     """
     if event_name == "PreCompact":
         return reply.plain.encode("utf-8")
@@ -82,7 +83,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Cut the text to MAX_UNITS, which the client shows in full; an open fence is closed."""
+    """Cut the text to MAX_UNITS, which the client shows in full, and close an open fence."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text
@@ -97,13 +98,13 @@ def fitted(text: str) -> str:
 
 
 MAX_INPUT_BYTES = 8 << 20
-# Input above the limit is read and dropped, so that the client's pipe does not break.
+# Input above the limit is read and discarded, so that the client's pipe does not break.
 MAX_DRAINED_BYTES = 64 << 20
 STDIN, STDOUT = 0, 1
 
 
 def read_input() -> bytes:
-    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
+    """Read stdin up to one byte more than the limit; read and discard the remainder."""
     chunks: list[bytes] = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
@@ -115,6 +116,8 @@ def read_input() -> bytes:
 
 
 def write_output(output: bytes) -> None:
-    """Write the reply; nothing that a handler prints by mistake joins it. Raises OSError."""
+    """Write the reply straight to the file descriptor, so that no `print` of a handler mixes with
+    it. Raises OSError.
+    """
     while output:
         output = output[os.write(STDOUT, output) :]

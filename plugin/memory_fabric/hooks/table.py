@@ -1,4 +1,4 @@
-"""The table of events: for each its handlers, its time limits, and the readers of its output."""
+"""The table of events: the handlers, time limits and readers of the output of each event."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
@@ -6,22 +6,22 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# The switches that a handler needs: recall, capture, either, capture with a forward target, or
-# capture in a home that is tied to a shared log.
+# The switch that must be on for a handler: recall, capture, either of them, capture with a forward
+# target, or capture in a home that is linked to a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
-# Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
-# nothing for them where memory has nothing to say (store.home.launch_marks).
+# Handlers of tool events that are imported and called only for these tools. For such a tool
+# hooks/launch starts no process if memory has nothing for it (store.home.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
     "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "fix_inject": frozenset(("Bash",)),
 }
-# The modules of handlers that share one; every other is `handle` in the module of its name.
+# The modules of handlers that share a module; each other handler is `handle` in its own module.
 SHARED_MODULES: Mapping[str, str] = {
     **dict.fromkeys(("task_note", "caller_note", "answer_note"), "tool_notes"),
     **dict.fromkeys(("waiting_forward", "team_exchange"), "outgoing"),
     **dict.fromkeys(("agent_memory_store", "summary_store"), "noted_elsewhere"),
 }
-# Handlers that do nothing but add memories to the model's context.
+# Handlers that only add memories to the model's context.
 TELLERS = ("memory_context", "graph_memory_inject")
 
 
@@ -29,18 +29,19 @@ class Entry(NamedTuple):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
 
     A handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES. For
-    the tools in ON_TOOLS only the handlers that are meant for them are called.
+    a tool in ON_TOOLS only the handlers of that tool are called.
 
-    Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
-    and of waiting for other processes, once for databases and once for files (`lock_s`). A person
-    waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
-    `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish the
-    work of an interrupted process. One that `notes_place` records the folder's project for
-    hooks/launch. One that `reads_transcript`, or writes files beside the databases, commits each
-    change separately, so that a repeated run after an interruption finds the earlier changes.
-    The context of a reply reaches the model only if the event `tells_model`: without continuing the
-    turn, as Stop and SubagentStop would. Its notice reaches the person if it `tells_person` or
-    `tells_model`. Other events print nothing, except that PreCompact prints for the summariser.
+    Limits are seconds since the process started: of wall-clock time (`wall_s`), of CPU time
+    (`work_s`), and of waiting for other processes, once for databases and once for files
+    (`lock_s`). The user waits for a `hurried` event at every turn. An event that `recalls` searches
+    memory, an event that `shows_notices` reports a failing tier once, and an event that `repairs`
+    has the time to finish the work of an interrupted process. An event that `notes_place` records
+    the folder's project for hooks/launch. An event that `reads_transcript`, or writes files beside
+    the databases, commits each change separately, so that a repeated run after an interruption
+    finds the earlier changes. The context of a reply reaches the model only if the event
+    `tells_model`, which is false if context would continue the turn, as for Stop and SubagentStop.
+    The notice of a reply reaches the user if the event `tells_person` or `tells_model`. Other
+    events print nothing, except that PreCompact prints for the summariser.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -58,14 +59,16 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and traits."""
+    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags to
+    set.
+    """
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
-# longer otherwise. On the prompt path CPU time is the limit: a loaded machine is slow.
+# longer otherwise. For prompts the main limit is CPU time, since a loaded machine is slow.
 _PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
 _START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
 _EXCHANGE = " exchanges:team_exchange"
@@ -75,18 +78,18 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # It notes the place, since no tool event would notice that reading is on again, or that the
-    # folder's project has changed.
+    # UserPromptSubmit records the folder's project, since tool events do not notice that recall is
+    # on again, or that the folder's project has changed.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
         "hurried recalls shows_notices notes_place tells_model",
     ),
-    # A person has typed a command that merges two projects, and waits for it. Both recall and
-    # capture depend on the project.
+    # The user has typed a command that merges two projects, and waits for the result. Both recall
+    # and capture depend on the project.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
-    # `task_note` only keeps the task for the subagent that graph_memory_inject answers next. For
-    # `caller_note` the server reads and writes for its caller.
+    # `task_note` keeps the task of a subagent, for which graph_memory_inject recalls next.
+    # `caller_note` needs either switch, since the server reads and writes for its caller.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -115,17 +118,17 @@ HANDLERS: Mapping[str, Entry] = {
         "repairs reads_transcript",
     ),
 }
-# A variable of tests, which run hooks on a loaded machine: the factor for the time of an event.
+# The variable by which tests, whose hooks run on a loaded machine, multiply the time of an event.
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
-# The least time for the work itself, even if a cold disk started Python slowly.
+# The least time for the work itself, even if Python started slowly from a cold disk.
 LEAST_WORK_S = 0.1
-# Further seconds after the reply, by the clock and of CPU time, to store the prompt and the ledger.
-# By the clock a prompt has more of it, since its client waits longest.
+# Additional seconds after the reply, of wall-clock and of CPU time, to store the prompt and the
+# ledger. A prompt has more wall-clock time, since its client waits longest.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return those of these handlers that store statements."""
+    """Return the event's handlers among `names` that store statements."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 
@@ -135,10 +138,10 @@ def deadlines(
     worked_s: float = 0.0,
     hurried_least_s: float = LEAST_WORK_S,
 ) -> Callable[[str], Deadline]:
-    """Return the function from an event's name to its deadline.
+    """Return a function that maps an event's name to its deadline.
 
     The event's process was started `age_s` seconds ago, and has used `worked_s` of CPU time. A
-    hurried event has at least `hurried_least_s` by the clock.
+    hurried event gets at least `hurried_least_s` of wall-clock time.
     """
     patience = _patience(environ)
 
@@ -161,7 +164,7 @@ def _patience(environ: Mapping[str, str]) -> int:
 
 
 def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
-    """Return the most seconds that an event may take with what follows its reply."""
+    """Return the most seconds that an event may take, including the tasks after its reply."""
     entry = HANDLERS[event_name]
     after_s = AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S
     return _patience(environ) * entry.wall_s + after_s

@@ -17,19 +17,20 @@ from memory_fabric.store.memory import Memory
 
 Log = Callable[[str], None]
 
-# The notices about an event that could not be stored in its time.
+# The notices about an event that could not be stored within its time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for the unfinished work of earlier ones, and its name in the log.
+# The share of an event's time for the unfinished work of earlier events, and the name of that work
+# in the log.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
 def log_for(environ: Mapping[str, str]) -> Log:
-    """Return the function that adds a line to the log of this process's home; it never raises."""
+    """Return a function that appends a line to the log of this process's home, and never raises."""
 
     def log(line: str) -> None:
         try:
-            from memory_fabric.store.home.log import note  # late: most runs have nothing to log
+            from memory_fabric.store.home.log import note  # imported late: most runs log nothing
 
             note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
         except Exception:  # noqa: BLE001 - nothing is left to report it
@@ -46,13 +47,13 @@ def named(error: Exception) -> str:
 def count_late(
     environ: Mapping[str, str], event: str, work: Sequence[str], tellers: Container[str]
 ) -> None:
-    """Count an event that left this work to later ones. Never raises.
+    """Count an event that left `work` to later events. Never raises.
 
-    Adds a line to the log and, if one of the `tellers` did not run, an alert that the model was not
-    given its memories. Uses no database, since another process may have locked it.
+    Adds a line to the log and, if one of the `tellers` did not run, an alert that the model did not
+    receive its memories. Uses no database, since another process may have locked it.
     """
     try:
-        from memory_fabric.store.home import log  # late: most events have time for everything
+        from memory_fabric.store.home import log  # imported late: most events leave no work
 
         places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
         log.note_late(places, event, work)
@@ -63,14 +64,15 @@ def count_late(
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Keep an event in a file, so that a later one runs those of these handlers that store
-    statements. Return the notice; '' if there are none, or if the prompt states nothing lasting.
+    """Save an event to a file, so that a later event runs those of the handlers `names` that store
+    statements. Return the notice for the user; '' if no handler stores statements, or if the prompt
+    states nothing lasting.
     """
     writers = table.writers(event, names)
     if not writers:
         return ""
     current().need_event()
-    from memory_fabric.store.queues import late_events  # late: most events have the time
+    from memory_fabric.store.queues import late_events  # imported late: most events have time
 
     try:
         late_events.add(settings, event, writers, at)
@@ -94,11 +96,11 @@ def finish_late(
     log: Log,
     load: Callable[[str], handlers.Handle] | None = None,
 ) -> str:
-    """Finish events that had no time to store statements; return the notice for the person. The
-    file of an event is deleted only when everything is stored. Does nothing while another process
-    does it.
+    """Finish events that had no time to store statements; return the notice for the user. The file
+    of an event is deleted only when everything is stored. Does nothing while another process
+    finishes them.
     """
-    from memory_fabric.store.queues import late_events  # late: most events do not look
+    from memory_fabric.store.queues import late_events  # imported late: most events do not look
 
     home, notices = home_path(environ), []
     if not late_events.waiting(home):
@@ -108,7 +110,7 @@ def finish_late(
         with lock, limit.part(LATE_SHARE):
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
-                with limit.part(LATE_SHARE):  # so that a slow one does not delay the rest
+                with limit.part(LATE_SHARE):  # so that a slow event does not delay the others
                     notices.append(_finish(path, environ, log, load or handlers.load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
@@ -121,7 +123,7 @@ def finish_late(
 def _finish(
     path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], handlers.Handle]
 ) -> str:
-    """Finish one event, and delete its file; return the notice for the person."""
+    """Finish one event, and delete its file; return the notice for the user."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
     from memory_fabric.store.home.switches import settings_of
@@ -139,8 +141,9 @@ def _finish(
     memory = Memory.open(settings)
     try:
         if not memory.settings.writes:
-            return ""  # switched off there; it waits
-        # The event may have shown ids of changes that it queued: they must be the stored ones.
+            return ""  # switched off in that project; the event waits
+        # The event may have shown ids of changes that were still queued: store the changes first,
+        # under these ids.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []
@@ -155,7 +158,7 @@ def _finish(
             files.remove(path)
         return " · ".join(filter(None, (reply.notice, reply.stop)))
     except (DeadlinePassed, StoreUnavailable):
-        return ""  # it waits
+        return ""  # the event waits
     except Exception as error:  # noqa: BLE001 - as when it was new: it must not stop the rest
         log(f"late {event.name}: {named(error)}")
         late_events.put_off(path)

@@ -1,4 +1,4 @@
-"""The handlers of events, each loaded by its name in `hooks.table` only when its event comes."""
+"""The handlers of events. Each is imported, by its name in `hooks.table`, only for its event."""
 
 from collections.abc import Callable
 
@@ -11,8 +11,8 @@ Handle = Callable[[Event, RequestContext], Reply | None]
 
 
 def load(name: str) -> Handle:
-    """Return a handler by its name in HANDLERS."""
-    # `importlib` would do the same, but takes time to import.
+    """Import and return a handler by its name in HANDLERS."""
+    # `importlib` would do the same, but takes longer to import.
     path = f"{__name__}.{SHARED_MODULES.get(name, name)}"
     function = name if name in SHARED_MODULES else "handle"
     handle: Handle = getattr(__import__(path, fromlist=[function]), function)

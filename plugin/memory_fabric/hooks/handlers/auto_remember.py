@@ -19,11 +19,11 @@ QUESTION_MARKS = frozenset("?？؟")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a turn ends.
+    """Run when a turn ends.
 
-    Reads the transcript's new part and the last message; stores notes, solved problems and
-    episodes. Replies with a notice of stored notes and of problems, never with context, which
-    would continue the turn.
+    Reads the new part of the transcript and the last message; stores notes, solved problems and
+    episodes. Replies with a notice about stored notes and problems, never with context, which would
+    continue the turn.
     """
     memory = context.memory
     results: list[Kept] = []
@@ -48,11 +48,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory.flush()
 
     def embed() -> None:
-        from memory_fabric.setup import extras  # late: after the reply
+        from memory_fabric.setup import extras  # imported late: needed only after the reply
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
 
-    # A turn that continues is not interrupted: waiting notices follow at its end.
+    # If the turn continues, it is not interrupted: the waiting notices are shown at its end.
     waiting: list[str] = []
     if not events.stop_active(event):
         waiting += memory.messages

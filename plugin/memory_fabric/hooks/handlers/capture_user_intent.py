@@ -1,4 +1,4 @@
-"""UserPromptSubmit: keep the prompt for quotations, and ask for notes where one may be due."""
+"""UserPromptSubmit: store the prompt for quotations, and ask for a note if one seems due."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires on each prompt.
+    """Run on each prompt.
 
-    Keeps the user's words, with which the quotations of notes are compared. Stores explicit
-    statements ("remember that …"). Replies with a cue if the prompt sounds like a rule, a
-    correction or a choice, and with the outcome of the last turns' notes. A prompt that is only a
-    command to memory, such as `undo ID`, is carried out here. Machine turns, also those that only
-    the transcript shows, and typed commands are not the user's words.
+    Stores the user's text, with which the quotations in notes are compared, and explicit statements
+    ("remember that …"). Replies with a cue if the prompt sounds like a rule, a correction or a
+    choice, and with the outcome of the last turns' notes. A prompt that is only a command to
+    memory, such as `undo ID`, is carried out here. Turns that a program wrote, even if only the
+    transcript shows this, and typed commands do not count as the user's text.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -34,7 +34,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     is_heard = may_hear(prompt)
     reason = ""
     if command is not None or is_heard:
-        from memory_fabric.hooks.session.heard import WHY, doubt  # late: only for such a prompt
+        from memory_fabric.hooks.session.heard import WHY, doubt  # late: needed by few prompts
 
         reason = doubt(event, memory, prompt)
     if reason == events.SCHEDULED:
@@ -44,11 +44,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First settle the trust of earlier prompts: what is undone now may be restored later.
+            # First settle the trust of earlier prompts: a record undone now may be restored later.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
-                pass  # the command says so
+                pass  # the command reports the failure
         outcome = run(memory, *command, event.session, WHY[reason] if reason else "")
         if outcome:
             return Reply(stop=f"memory-fabric: {outcome}")
@@ -56,19 +56,19 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     problems = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text, spoken = "", spoken_to_memory(prompt)
-    # If the client's transcripts are not read, the event is the only evidence.
+    # If this client's transcripts are not read, the event alone shows who wrote the prompt.
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
-        keep()  # before the reply, which may be the last thing that this process does
-        # late: most prompts say nothing lasting
+        keep()  # before the reply, since this process may end with it
+        # Imported late: most prompts state nothing lasting.
         from memory_fabric.capture.notes.typed import typed_words
         from memory_fabric.hooks.session.heard import listen
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
     if spoken:
-        from memory_fabric.capture.notes.commands import perhaps_meant  # late: as rare as `run`
+        from memory_fabric.capture.notes.commands import perhaps_meant  # late: needed as rarely
 
         told = (context_text, perhaps_meant(memory, *spoken, event.session))
         context_text = "\n".join(filter(None, told))
@@ -77,9 +77,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         parts = sessions.feedback(memory.session_database(), event.session)
         parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
-        pass  # the next prompt shows it
+        pass  # the next prompt shows the feedback
     if parts:
-        from memory_fabric.capture.notes.protocol import text_of  # late: most turns noted nothing
+        from memory_fabric.capture.notes.protocol import text_of  # late: most turns have no notes
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
     notice = " · ".join(part for part in problems if part)
@@ -89,20 +89,20 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _keep(event: Event, context: RequestContext, origin: str) -> None:
-    # late: after the reply is out
+    # Imported late: needed only after the reply.
     from memory_fabric.capture.notes.typed import typed_words
     from memory_fabric.redaction.redact import without_secrets
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
-        return  # no note may quote these words
+        return  # no note may quote this prompt
     text = without_secrets(typed_words(events.prompt(event)))
     if not text:
         return
     try:
         prompts.add(context.memory.session_database(), event.session, text, context.now, origin)
     except Exception:  # noqa: BLE001 - whatever it was, a later event stores the prompt
-        # late: it is rare
+        # Imported late: such errors are rare.
         from memory_fabric.store.home import log
         from memory_fabric.store.queues import late_events
 
@@ -114,8 +114,8 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False for a part of the feedback that is untrue since an undo, `forget` or `keep`."""
-    from memory_fabric.capture.notes import protocol, replaced  # late: most turns noted nothing
+    """Return False for feedback that an `undo`, `forget` or `keep` has made untrue."""
+    from memory_fabric.capture.notes import protocol, replaced  # late: most turns have no notes
 
     key, heading, *_ = part
     id_ = key.rpartition(" ")[2]
@@ -123,7 +123,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
         return all(record.valid_to for record in replaced.with_id(memory, id_))
     if heading != protocol.KEPT or replaced.with_id(memory, id_):
         return True
-    from memory_fabric.store.history import changes  # late: it may still wait in the queue
+    from memory_fabric.store.history import changes  # the record may still be in the queue
 
     gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
     return not changes.read_all(memory, gone, (id_,), 1)
@@ -131,7 +131,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 
 def _count(event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]) -> None:
     """Record the cue and the feedback in the session's ledger."""
-    from memory_fabric.store.conversations import worth  # late: after the reply is out
+    from memory_fabric.store.conversations import worth  # late: needed only after the reply
 
     database = context.memory.session_database()
     if not database.read_only:

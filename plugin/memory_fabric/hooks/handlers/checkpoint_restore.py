@@ -15,23 +15,23 @@ from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
-# Types of records that bind the rest of the work: they come first.
+# Types of records that bind the remaining work; they come first.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires on SessionStart with source compact.
+    """Run on SessionStart with the source "compact".
 
-    Reads the checkpoint, this session's records and the project's lasting ones; replies with them
-    within the session budget.
+    Reads the checkpoint, this session's records and the project's lasting records; replies with all
+    that fit into the session's budget.
 
-    The ledger starts empty, since nothing injected before is sure to be still in the context. If
-    only a subagent's own context was compacted, only the subagent's ledger does.
+    The ledger starts empty, since the context may have lost everything injected before. If only a
+    subagent's own context was compacted, only the subagent's ledger starts empty.
     """
     if events.source(event) != "compact":
         return None
-    from memory_fabric.hooks.session.checkpoint import block  # late: few starts follow a compaction
+    from memory_fabric.hooks.session.checkpoint import block  # late: needed after compactions only
 
     ledger = Ledger(event, context)
     if event.agent_id:
@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
     text, records = block(saved, *parts, max_chars=max_chars)
-    # Only the files of shown records are compared: there are few, and a changed file is read.
+    # Only the files of shown records are checked for changes, since a changed file is read.
     chosen = [record for part in parts for record in part if record.id in records]
     marked = mark_records(chosen, context.memory)
     if marked != chosen:
@@ -57,9 +57,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's own records, the pinned ones, and the project's. Decisions and
-    constraints come first. Records that MEMORY.md showed when the session began are left out, since
-    the client keeps that file through a compaction.
+    """Return this session's own records (decisions and constraints first), the pinned records, and
+    the project's. Records that MEMORY.md showed when the session began are left out, since the
+    client keeps that file through a compaction.
     """
     memory = context.memory
     sync.confirm_shown(memory)

@@ -1,4 +1,4 @@
-"""SessionStart: show the current records of the project, once a session, and do maintenance."""
+"""SessionStart: show the project's current records once per session, and do maintenance."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from memory_fabric.store.projects import own_lines, registry_file
 from memory_fabric.store.queries import counts
 from memory_fabric.store.queries.conditions import marks
 
-# The seconds of a start that maintenance may take before anything is injected.
+# The share of a start's time for maintenance, which comes before the injection.
 ORDER_SHARE = 0.5
-# The prefix of the ledger's names for fixes: a fix that a start has shown is shown again when its
-# command fails or a prompt is about it.
+# The prefix of the ledger's names for fixes. A fix shown at a start is shown again if its command
+# fails or a prompt is about it.
 FIX = "fix:"
-# The newest records from sharing are compared with the user's own, within this CPU time.
+# The newest shared records that are compared with the user's own, and the CPU time for that.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires on startup, resume, clear and fork.
+    """Run on startup, resume, clear and fork.
 
-    Reads standing records; replies with the session block, unless the session has it already, and
-    with notices of problems.
+    Reads the lasting records; replies with the session block, unless the session already has it,
+    and with notices about problems.
 
-    It also installs packages in the background, applies queued changes, catches up sessions that
-    ended without Stop, tells the user once where memory is stored, and sums up each week.
+    Also installs packages in the background, applies queued changes, catches up on sessions that
+    ended without Stop, tells the user once where memory is stored, and shows a summary each week.
     """
     if events.source(event) == "compact":
         return None
@@ -58,12 +58,12 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
             _maintain(event, context)
     except DeadlinePassed:
         limit.postpone("order")
-    except (FabricError, OSError) as error:  # another process writes: the next start does it
+    except (FabricError, OSError) as error:  # another process is writing: the next start retries
         memory.fail(f"order: {error}")
     block, _ = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if log.is_first_time(memory.settings.home, "welcome"):
-        # late: once in a home
+        # Imported late: needed once in a home.
         from memory_fabric.clients.transcripts import earlier
         from memory_fabric.config import transcript_roots
         from memory_fabric.importing import past_sessions, runs
@@ -80,11 +80,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the records that are new to the session, with the receipt for the ledger, and the
-    ledger's names of these records.
+    """Return the reply with the records that are new to the session and the receipt for the ledger,
+    and the ledger's names of these records.
 
-    Memories, review debt and protocol together have at most 3,000 characters. A resumed session
-    gets only what is new.
+    Memories, review debt and the protocol of notes together have at most 3,000 characters. A
+    resumed session gets only new memories.
     """
     memory = context.memory
     ledger = Ledger(event, context)
@@ -115,10 +115,10 @@ def _notes(
     event: Event, context: RequestContext, seen: Set[str]
 ) -> tuple[str, str, tuple[str, ...], str]:
     """Return the review debt, the protocol of notes, the ledger's names for both, and the question
-    to the user. A resumed or forked session has the protocol already.
+    to the user. All are empty if notes are off or the session has the protocol, as resumed ones do.
     """
     settings = context.memory.settings
-    from memory_fabric.capture.notes import debt, protocol  # late: not in a resumed session
+    from memory_fabric.capture.notes import debt, protocol  # late: resumed sessions may not need it
 
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
         return "", "", (), ""
@@ -129,16 +129,16 @@ def _notes(
 
 
 def _maintain(event: Event, context: RequestContext) -> None:
-    memory = context.memory.whole  # for all domains: queued changes may belong to any of them
-    from memory_fabric.store.tiers import sync  # late: only on the session's first event
+    memory = context.memory.whole  # covers all domains, since queued changes may belong to any
+    from memory_fabric.store.tiers import sync  # imported late: only a session's start needs it
 
     sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # A later session that catches up on this one needs its agent type and folder.
-        # late: most memories have one domain only
+        # A later session that catches up on this session needs its agent type and folder. Imported
+        # late: most memories have only one domain.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -147,9 +147,9 @@ def _maintain(event: Event, context: RequestContext) -> None:
         sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        from memory_fabric.sharing.git import shared_journal  # late: few projects share one
+        from memory_fabric.sharing.git import shared_journal  # late: few projects share a journal
 
-        try:  # Stop reads the rest
+        try:  # Stop imports the remaining records
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
         except (FabricError, OSError) as error:
             memory.fail(f"shared journal: {error}")
@@ -157,22 +157,22 @@ def _maintain(event: Event, context: RequestContext) -> None:
         _report_missing(memory)
     instruction_updates.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
-        # late: only if a session is running elsewhere or was interrupted
+        # Imported late: needed only if another session is running or was interrupted.
         from memory_fabric.hooks.session.catch_up import catch_up
 
         catch_up(context, event)
 
 
 def _report_missing(memory: Memory) -> None:
-    """Report once that a project's folder in home is missing, or that the journal has records that
-    memory lacks.
+    """Add a notice, once, if a project's folder in the home is missing, or if the journal has
+    records that memory lacks.
     """
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        # late: only if the journal changed outside a session
+        # Imported late: needed only if the journal changed outside of a session.
         from memory_fabric.sharing.git import adoption
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
@@ -188,24 +188,24 @@ def _report_missing(memory: Memory) -> None:
 def _notices(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
-        # Without a person no one reads the notice.
+        # If the session is unattended, nobody reads the notices, so they are kept.
         waiting = log.take(memory.settings.home, place) if memory.settings.attended else []
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # Parts of the isolation that are misspelt have no effect.
+    # Misspelt settings of the isolation have no effect, so report them.
     wrong = memory.settings.complaints
     return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _week(event: Event, memory: Memory) -> str:
-    """Return the sums of the week without those of 0, at most once in seven days."""
+    """Return the summary of the week without zeros, at most once in seven days; '' otherwise."""
     try:
         week = counts.week_due(memory, events.source(event), event.agent_type)
     except DeadlinePassed:
         raise
-    except FabricError as error:  # the next start shows it
+    except FabricError as error:  # the next start shows the summary
         memory.fail(f"week: {error}")
         return ""
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
@@ -215,7 +215,8 @@ def _week(event: Event, memory: Memory) -> str:
 
 
 def _arrived(event: Event, memory: Memory) -> str:
-    """Return the number of records from sharing since the last such line, at most once a day."""
+    """Return the notice of records that sharing brought since the last notice, at most once a day.
+    """
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):
@@ -224,7 +225,7 @@ def _arrived(event: Event, memory: Memory) -> str:
         came = counts.arrived(memory, events.source(event), event.agent_type)
         if not came:
             return ""
-        # late: on few days
+        # Imported late: needed on few days.
         from memory_fabric.capture.contradiction import contradicting
 
         newest = [one.id for one in came[:MAX_COMPARED]]
@@ -243,7 +244,7 @@ def _arrived(event: Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the session of which a transcript is a fork; only its copied answers name it."""
+    """Return the id of a fork's original session from the copied answers; '' if none has it."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -1,4 +1,4 @@
-"""PostToolUse and PostToolUseFailure of Bash: show the fix on record for a failed command."""
+"""PostToolUse and PostToolUseFailure of Bash: show the recorded fix for a failed command."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PIPE = "|"
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires after a command, if memory holds fixes.
+    """Run after a command.
 
     Reads the command's output, the fixes and the ledger; replies with at most two fixes whose
-    symptom is in the output of a failed command, each once a session. The session's own fixes count
-    only if they are older than its last compaction.
+    symptom is in the output of a failed command, each once per session. The session's own fixes
+    count only if they are older than its last compaction.
     """
     output = failed_output(event)
     if not output:
         return None
-    from memory_fabric.recall import known_fixes  # late: most commands pass
+    from memory_fabric.recall import known_fixes  # imported late: most commands succeed
 
     ledger = Ledger(event, context)
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The model wrote its own fix in this session, and still knows it.
+        # The model wrote this fix itself in this session, and still has it in its context.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 
@@ -40,7 +40,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     fixes = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
     if not fixes:
         return None
-    # late: few failures are known
+    # Imported late: few failures have a recorded fix.
     from memory_fabric.recall.render import mark_records
     from memory_fabric.recall.session_block import record_line
 
@@ -51,10 +51,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def failed_output(event: Event) -> str:
-    """Return the output of a command that failed; '' for any other.
+    """Return the output of a command that failed; '' for any other call.
 
     A report of failures always counts. After a pipe, which hides the exit status, a line that
-    states an error counts, too. A call that the client itself refused or interrupted is no failure.
+    states an error counts, too. A call that the client itself refused or interrupted is not a
+    failure.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")

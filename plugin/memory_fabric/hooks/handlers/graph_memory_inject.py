@@ -13,13 +13,14 @@ WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires when a subagent starts.
+    """Run when a subagent starts.
 
-    Reads the tasks noted for its type that are not known to be another agent's; replies with
-    memories for all of them within one budget, since the event does not say which one is its own.
+    Reads the tasks noted for its type, except those known to be another agent's; replies with
+    memories for all these tasks within one budget, since the event does not say which task is its
+    own.
 
-    Records in MEMORY.md are only for agents that start without that file. An agent whose type has a
-    domain in config.toml gets the memory of that domain, labelled as such.
+    Records in MEMORY.md are injected only for agents that start without that file. An agent whose
+    type has a domain in config.toml gets the memory of that domain, labelled as such.
     """
     if not event.agent_type:
         return None
@@ -46,14 +47,14 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
 
 def _in_domain(fabric: Fabric) -> Fabric:
-    """Limit recall to the domain that config.toml gives this agent type, if any."""
+    """Limit recall to the domain that config.toml sets for this agent type, if any."""
     config = fabric.memory.settings.domains
     if not (config.agents or config.isolated_agents or config.isolated):
         return fabric
     domain = fabric.domain
     if not domain.stated:
         return fabric
-    # late: most memories are never scoped
+    # Imported late: most memories are not limited to a domain.
     from memory_fabric.store.scoped_memory import within
 
     scoped = within(fabric.memory, (domain.name,))

@@ -1,4 +1,4 @@
-"""SessionStart and Stop: records of instruction files follow changes of these files."""
+"""SessionStart and Stop: update the records of instruction files whose files have changed."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import instruction_files
 
-# The most bytes that a start and a Stop read of changed files and of the files that they import.
+# The most bytes of changed files, with the files that they import, that SessionStart and Stop read.
 MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10
-# New records of one event; the next ones store the rest.
+# The most new records of one event; later events store the remaining ones.
 MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
-    """Read changed files unless they are large, so that the session gets their new contents."""
+    """Read changed files unless they are large, so that the session gets their new content."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
         _update(memory, names, MAX_BYTES, is_last=False)
 
 
 def at_stop(memory: Memory) -> None:
-    """Read the changed files; one that fails is read again the next time."""
+    """Read the changed files; a file that fails is read again at the next Stop."""
     if not memory.settings.writes:
         return
     try:
         names = instruction_files.changed(memory)
         if names:
             _update(memory, names, MAX_STOP_BYTES, is_last=True)
-    except DeadlinePassed:  # the next Stop reads the rest
+    except DeadlinePassed:  # the next Stop reads the remaining files
         deadline.current().postpone("instruction files")
     except (FabricError, OSError) as error:
         memory.fail(f"instruction files: {error}")
 
 
 def _update(memory: Memory, names: dict[str, int], most: int, *, is_last: bool) -> None:
-    from memory_fabric.importing import follow  # late: such files seldom change
+    from memory_fabric.importing import follow  # imported late: such files seldom change
 
     follow.update(memory, names, most, MAX_RECORDS, is_last=is_last)

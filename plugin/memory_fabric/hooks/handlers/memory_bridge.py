@@ -1,4 +1,4 @@
-"""PostToolUse of other servers' memory tools: also save the rows that they create."""
+"""PostToolUse of other servers' memory tools: also save the entries that they create."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
-# The tools that are copied, with the list in their arguments. Deletions are not.
+# The tools whose calls are copied (not deletions), with their list and its required keys.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -25,11 +25,11 @@ LISTS = {
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires after a tool of an MCP server. Does not reply.
+    """Run after a tool of an MCP server. Does not reply.
 
-    Reads the arguments of tools that create, and stores the same, which changes nothing the second
-    time. Calls of this plugin's own server are ignored, under any name that the client starts it
-    by.
+    Reads the arguments of a tool that creates entities, relations or observations, and stores the
+    same; repeating a call changes nothing. Ignores this plugin's own server, under any name by
+    which the client starts it.
     """
     name = events.tool_name(event)
     kind = name.rsplit("__", 1)[-1]
@@ -40,7 +40,7 @@ def handle(event: Event, context: RequestContext) -> None:
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
         return
-    # The items that have the needed fields, as texts.
+    # Keep the items that have the required fields as texts.
     field, needed = LISTS[kind]
     items = events.tool_input(event).get(field)
     usable = []
@@ -59,7 +59,7 @@ def handle(event: Event, context: RequestContext) -> None:
     try:
         context.memory.write(kind, payload, by)
     except NotFound:
-        # Observations whose entities only the other server knows: these are created first.
+        # Only the other server has these entities, so create them before the observations.
         entities = [
             {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
             for item in payload["observations"]
@@ -68,14 +68,14 @@ def handle(event: Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if memory has all of it: a repetition would only lengthen the history."""
+    """Return True if memory has the whole payload: repeating it would only lengthen the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
     try:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
-        return False  # the change is queued
+        return False  # memory cannot be read; the change will be queued
     observations_of = {
         e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()
     }

@@ -11,12 +11,13 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires on each prompt.
+    """Run on each prompt.
 
     Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
     this session. The session's own statements count only if they are older than its last
     compaction. The first prompt also gets a similar task of an earlier session, and the session
-    block if SessionStart did not run. A prompt that asks where the last session ended gets its end.
+    block if SessionStart did not run. A prompt that asks where the last session ended gets the end
+    of that session.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -24,7 +25,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     before = Reply()
     told_names = ledger.seen()
     if not ledger.loaded:
-        # late: SessionStart never ran
+        # Imported late: needed only if SessionStart did not run.
         from memory_fabric.hooks.handlers.context_loader import session_block
 
         before, names = session_block(event, fabric)
@@ -33,7 +34,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     end, name = "", ""
     about = questions.resumed(prompt, is_first=not ledger.prompts)
     if about is not None:
-        # late: few prompts ask for it
+        # Imported late: few prompts ask where the last session ended.
         from memory_fabric.hooks.session.checkpoint import end_of_last
 
         end, name = end_of_last(fabric.memory, event.session, about)

@@ -12,10 +12,10 @@ from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in the last message of a subagent that ends, in the domain of its type.
+    """Store the notes in a subagent's last message, in the domain of its type.
 
-    Does not reply. A compaction runs as an agent without a type: its summary comes with
-    PostCompact. Nobody typed a subagent's task, so that no quotation is checked.
+    Does not reply. A compaction runs as an agent without a type, and is skipped: its summary comes
+    with PostCompact. Quotations are not checked, since the user did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -31,13 +31,13 @@ def summary_store(event: Event, context: RequestContext) -> None:
     """Store the notes in the client's summary of the session after a compaction.
 
     Reads the summary without its analysis; its notes may quote any prompt of the session. The next
-    Stop or prompt shows the outcome. Prints nothing, since the output of this event reaches the
-    model as raw text.
+    Stop or prompt shows the outcome. Prints nothing, since the client would pass the output of this
+    event to the model as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):
         return
-    from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only
+    from memory_fabric.hooks.session.checkpoint import summary_text  # late: only summaries need it
 
     memory = context.memory
     results = take(context, event.session, [summary_text(summary)], source="compaction")

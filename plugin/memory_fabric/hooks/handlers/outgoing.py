@@ -1,4 +1,4 @@
-"""Start what sends: waiting items to the receiver, and changes to the shared log of a team."""
+"""Start the senders: of waiting items to the receiver, and of changes to a team's shared log."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from memory_fabric.recall.request_context import RequestContext
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
     """Start the sender after the reply was written, if a waiting item is due.
 
-    Fires when a session starts or ends, if there is a forward target. At a start, replies with a
+    Runs when a session starts or ends, if there is a forward target. At a start, replies with a
     notice if the receiver is new.
     """
-    from memory_fabric.forwarding import trigger  # late: not for a home with a tie alone
+    from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
     settings = context.memory.settings
     news = trigger.news(settings) if event.name == "SessionStart" else ""
@@ -23,10 +23,10 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start the detached exchange after the reply was written, if it is due. Fires when a session
-    starts or ends and when a turn ends, if this home is tied to a log. Does not reply.
+    """Start the detached exchange after the reply was written, if it is due. Runs when a session
+    starts or ends and when a turn ends, if this home is linked to a shared log. Does not reply.
     """
-    from memory_fabric.sharing.team import ties  # late: not for a home without a tie
+    from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
     memory = context.memory.whole  # the exchange is not limited to the session's domain
     receipts = ties.receipts(memory, event.name)

@@ -1,4 +1,4 @@
-"""PreCompact: save the part of the conversation that compaction removes."""
+"""PreCompact: save the part of the conversation that the compaction removes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
 
-# The end of the transcript that is searched for the open task and the files in work.
+# The size of the transcript's end that is searched for the open task and the files in work.
 TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires before a compaction.
+    """Run before a compaction.
 
-    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks.
-    Replies with one sentence that asks the summariser for notes, if the session is asked for notes.
-    For a compaction of a subagent's own context there is no checkpoint.
+    Saves the transcript's new part, as at Stop, and a checkpoint made from the transcript's end.
+    Never blocks the compaction. Replies with one sentence that asks the summariser for notes, if
+    the session is asked for notes. A compaction of a subagent's own context has no checkpoint.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)

@@ -16,10 +16,10 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a person typed the skill `project`, which the model cannot call.
+    """Run when the user typed the skill `project`, which the model cannot call.
 
-    Reads its arguments, does what they say, and replies with the result, to the model and to the
-    person. Does nothing in a session without a person.
+    Reads the skill's arguments, carries out the action, and replies with the result, to the model
+    and to the user. Changes nothing in an unattended session.
     """
     if event.text("command_name") != SKILL:
         return None
@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _linked(memory: Memory, action: str, wanted: str) -> str:
-    from memory_fabric.store.projects import link  # late: only for a link or split
+    from memory_fabric.store.projects import link  # imported late: needed only for this command
 
     plan = link.plan(memory, action, wanted)
     count = link.carry_out(memory, plan, TYPED)
@@ -51,7 +51,7 @@ def _linked(memory: Memory, action: str, wanted: str) -> str:
 
 
 def _adopted(memory: Memory, _action: str, author: str) -> str:
-    from memory_fabric.sharing.git import adoption  # late: only after the home was lost
+    from memory_fabric.sharing.git import adoption  # imported late: needed after a loss of memory
 
     missing_records = adoption.missing(memory, author)
     if missing_records is None:

@@ -18,19 +18,21 @@ from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 
 CHANNEL = "rule"
-# The bytes at the transcript's end that are searched for calls that the user declined.
+# The size of the transcript's end that is searched for calls that the user declined.
 MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires before a command or a change of a file, if memory holds bound rules.
+    """Run before a command or a change of a file.
 
-    Reads the rules; replies with a refusal, a question or context if a rule is about the call.
+    Reads the bound rules; replies with a refusal, a question or context if a rule applies to the
+    call.
 
-    A rule is shown, or asks, once per session and agent. It asks again about a call that cannot be
-    undone, and after the user declined such a call. Refusals are recorded first: if that fails, the
-    rule is only added as context, since it would refuse for ever. A rule with `First:` is silent if
-    that command has passed, and holds a call back once after each pass that no longer counts.
+    A rule is shown, or asks the user, once per session and agent. It asks again about a call that
+    cannot be undone, and after the user declined such a call. A rule's first showing is recorded
+    before it refuses: if that fails, the rule is only added as context, since otherwise it would
+    refuse every time. A rule with `First:` is silent if that command has passed; it refuses a call
+    once after each pass that no longer counts.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -42,7 +44,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):
-        from memory_fabric.hooks.session import passed  # late: few rules have it
+        from memory_fabric.hooks.session import passed  # late: few rules have required commands
 
         applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
@@ -62,8 +64,8 @@ def _reply_once(
     applied: Sequence[Applied],
     folder: str,
 ) -> Reply:
-    """Return the reply, and record the rules that this agent is shown for the first time."""
-    # late: most calls have no rule
+    """Return the reply, and record the rules that are shown to this agent for the first time."""
+    # Imported late: no rule applies to most calls.
     from memory_fabric.rules import effects
     from memory_fabric.store.conversations import worth
 
@@ -80,7 +82,7 @@ def _reply_once(
     if new:
         text = "\n".join((reply.refusal, reply.context))
         of_records = [f"{worth.RECORD}{rule.record.id}" for rule in new]
-        # A question is the user's to read; a denied call is none that the assistant could follow.
+        # Only the user reads a question; after a denied call the assistant could not choose.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
         is_held = reply.refusal and effects.DENY not in used
@@ -101,8 +103,8 @@ def _reply_once(
 def _declined(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], folder: str
 ) -> frozenset[str]:
-    """Return the ids of the rules about calls that the user declined lately."""
-    # late: few calls are made a second time
+    """Return the ids of the rules that apply to calls that the user declined recently."""
+    # Imported late: few calls are repeated.
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
     from memory_fabric.clients.transcript import read_on
 
@@ -123,8 +125,8 @@ def _declined(
 
 
 def _note_unbound(memory: Memory) -> None:
-    """Leave marks by which hooks/launch skips the next calls, if no rule of the whole memory names
-    a call. The marks are for all sessions and agents.
+    """If no rule of the whole memory is bound to a call, leave marks by which hooks/launch skips
+    the next calls. The marks are valid for all sessions and agents.
     """
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
@@ -136,7 +138,7 @@ def _note_unbound(memory: Memory) -> None:
             with database.transaction(durable=False) as connection:
                 launch_marks.note_unbound(connection, database.path, state)
         except StoreUnavailable:
-            continue  # it costs only starts of Python
+            continue  # without the mark, Python is only started needlessly
 
 
 def _reply(
@@ -147,17 +149,17 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the rules that apply. The `new` ones were not yet shown to the agent;
-    the user is asked about the `asking` ones.
+    """Return the reply for the rules that apply. `new` are those not yet shown to the agent,
+    `asking` those about which the user is asked.
     """
-    # late: most calls have no rule
+    # Imported late: no rule applies to most calls.
     from memory_fabric.rules import effects
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # else it would be refused for ever
+            effect = effects.TELL  # otherwise it would refuse every time
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -175,7 +177,7 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger's names of a rule and of the pass after which it was shown. The name of its
-    record is another one, since a session block may show the record.
+    """Return the ledger's names of a rule and of the pass after which it was shown. They differ
+    from the name of its record, since a session block may show the record.
     """
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

@@ -1,4 +1,4 @@
-"""SessionEnd: save the rest of the session and write the other tiers."""
+"""SessionEnd: save the remaining part of the session and write the other tiers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.upkeep import maintenance
 
-# The client gives all SessionEnd hooks together about 1.5 s.
+# The client gives all hooks of SessionEnd about 1.5 s together.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a session ends. Does not reply. Reads the rest of the transcript, forgets the
-    session's local records, and writes the other tiers. A detached process makes a due backup.
+    """Run when a session ends. Does not reply. Reads the remaining transcript, forgets the
+    session's local records, and writes the other tiers. A detached process makes a backup if one is
+    due.
     """
     memory = context.memory
     limit = deadline.current()
@@ -40,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if TRANSCRIPT not in limit.postponed and not is_behind(
         memory, event.session, event.transcript_path, before
     ):
-        # Otherwise the session counts as interrupted, and later starts read the rest.
+        # Without this mark the session counts as interrupted, and later starts read the rest.
         sessions.set_fields(memory.session_database(), event.session, ended_at=context.now)
     if not maintenance.is_due(memory):
         return None

@@ -1,4 +1,4 @@
-"""Stop, PostCompact: forward the session's messages to the configured receiver, by a spool."""
+"""Stop, PostCompact: put the session's messages into the spool for the configured receiver."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ MAX_MESSAGES = 10
 SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# Characters that are redacted: a cut before redaction could hide what identifies a secret.
+# The most characters that are redacted. Texts are cut to their final length after redaction, since
+# a cut could remove what identifies a secret.
 MAX_READ_CHARS = 256 << 10
 # A receiver takes at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a turn ends and after a compaction, if there is a forward target.
+    """Run when a turn ends and after a compaction, if there is a forward target.
 
     Reads the end of the transcript, or the summary; puts one item into the spool and, after the
     reply was written, starts the sender. Replies with a notice if the receiver is new or the spool
@@ -40,18 +41,18 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """
     memory = context.memory
     if not captures(memory.settings) or event.agent_id:
-        return None  # the summary of an agent's own context is not the session's
+        return None  # an agent's summary is not the session's
     may_speak = event.name == "Stop"
     if may_speak:
         texts, mark = _messages(event)
     else:
-        from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only
+        from memory_fabric.hooks.session.checkpoint import summary_text  # late: PostCompact only
 
         mark = _fit(summary_text(event.text("compact_summary")), MAX_SUMMARY_CHARS)
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        # All messages may be too much: the oldest are left out.
+        # If all messages are too large together, the oldest are left out.
         project, domain = memory.project.name if memory.project else "", context.domain
         body: dict[str, Any] = {
             "session_summary": BETWEEN.join(texts),
@@ -73,11 +74,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _messages(event: Event) -> tuple[list[str], str]:
-    """Return the last messages, redacted, and a mark that identifies the end of this turn."""
+    """Return the last messages, redacted, and a text that identifies the end of this turn."""
     last_messages = last_said(event.transcript_path, MAX_MESSAGES)
     last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
-    # The transcript may lag behind or be missing: the event's message is more reliable.
+    # The transcript may lag behind or be missing, so the event's own message is more reliable.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
         texts.append(last)
     fitting = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
@@ -91,7 +92,7 @@ def _fit(text: str, max_chars: int) -> str:
 
 
 def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
-    """Put the item into the spool; return a notice for the user if there is no space for it."""
+    """Put the item into the spool; return a notice for the user if the spool is full."""
     settings = memory.settings
     place = memory.project.id if memory.project else ""
     try:

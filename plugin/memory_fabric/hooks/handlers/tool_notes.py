@@ -1,4 +1,4 @@
-"""Calls of tools: note the task of a subagent, the caller of the server, and the user's answers."""
+"""Calls of tools: store a subagent's task, the server's caller, and the user's answers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
 DEFAULT_AGENT = "general-purpose"
-# A long task states its subject at both ends; the middle is mostly pasted.
+# A long task states its subject at both ends; its middle is mostly pasted text.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def task_note(event: Event, context: RequestContext) -> None:
-    """Keep the task of a subagent, redacted, which SubagentStart does not contain. Fires before
-    each call of a tool, as PreToolUse. Does not reply.
+    """Store the task of a subagent, redacted, since SubagentStart does not contain it. Runs before
+    each call of a tool, on PreToolUse. Does not reply.
     """
     tool_input = events.tool_input(event)
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
@@ -24,7 +24,7 @@ def task_note(event: Event, context: RequestContext) -> None:
         return
     if not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.redaction.redact import without_secrets  # late: few calls are tasks
+    from memory_fabric.redaction.redact import without_secrets  # late: few calls start a subagent
 
     text = without_secrets(text_of(tool_input.get("description"), prompt))
     is_long = len(text) > HEAD_CHARS + TAIL_CHARS
@@ -39,12 +39,12 @@ def task_note(event: Event, context: RequestContext) -> None:
 
 
 def caller_note(event: Event, context: RequestContext) -> None:
-    """Keep the caller of one of this plugin's MCP tools, which the server does not learn.
+    """Store who calls one of this plugin's MCP tools, since the call does not tell the server.
 
-    Fires before a tool of any MCP server, as PreToolUse. Does not reply. The caller is kept under
-    the call's id until the server asks for it. Nothing is kept of a session that runs as no agent,
-    unless config.toml isolates a domain or an agent: then the server refuses calls from unknown
-    callers.
+    Runs before a tool of any MCP server, on PreToolUse. Does not reply. The caller is stored under
+    the call's id until the server asks for it. Nothing is stored for a session without an agent
+    type, unless config.toml isolates a domain or an agent: then the server refuses calls from
+    unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not events.tool_name(event).startswith("mcp__"):
@@ -53,17 +53,17 @@ def caller_note(event: Event, context: RequestContext) -> None:
     config = settings.domains
     if not (event.agent_type or config.isolated or config.isolated_agents):
         return
-    from memory_fabric.store.home import callers  # late: most calls are the session's own
+    from memory_fabric.store.home import callers  # imported late: most calls have no agent type
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.save(settings.home, call, caller)
 
 
 def answer_note(event: Event, context: RequestContext) -> None:
-    """Keep the user's answers to the assistant's questions, for quotations.
+    """Store the user's answers to the assistant's questions, for quotations.
 
-    Fires after a tool, as PostToolUse. Does not reply. Typed answers are the user's words, as
-    prompts are; the questions and the labels of options are the assistant's.
+    Runs after a tool, on PostToolUse. Does not reply. Typed answers count as the user's text, as
+    prompts do; the questions and the labels of options are the assistant's.
     """
     if events.tool_name(event) != QUESTION_TOOL or event.agent_id:
         return
@@ -71,7 +71,7 @@ def answer_note(event: Event, context: RequestContext) -> None:
     settings = context.memory.settings
     if not (chosen or typed) or settings.notes == "off":
         return
-    # late: few calls ask the user
+    # Imported late: few calls ask the user.
     from memory_fabric.capture.notes.typed import typed_words
     from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.store.conversations import prompts
