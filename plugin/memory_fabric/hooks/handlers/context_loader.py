@@ -215,8 +215,7 @@ def _week(event: Event, memory: Memory) -> str:
 
 
 def _arrived(event: Event, memory: Memory) -> str:
-    """Return the notice of records that sharing brought since the last notice, at most once a day.
-    """
+    """Return the notice about records that sharing brought, at most once a day; '' if none."""
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):

@@ -1,4 +1,4 @@
-"""Catch up sessions that ended without an event, in small steps at later starts."""
+"""Catch up on sessions that ended without an event, in small steps at later starts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# A person waits for the start of a session: the rest is read at the next one.
+# The user waits for the start of a session, so what exceeds these limits is read at a later start.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# More may be open in other windows; these must not displace the interrupted ones.
+# More sessions may be open in other windows; they must not displace the interrupted sessions.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session that returned after it was presumed ended is idle in some window: allow it a night.
+# A session that continued after it was presumed ended is idle in some window: wait a day for it.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def catch_up(context: RequestContext, event: Event) -> None:
-    """Read the rest of unfinished sessions; one that is read to its end is marked as ended.
+    """Read the rest of unfinished sessions; mark each session that is read to its end as ended.
 
-    A session whose transcript grows is running. If a session that was marked continues, its
-    transcript is read from the last position.
+    A session whose transcript grows is still running. If a session continues after it was marked,
+    its transcript is read from the last offset.
     """
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
@@ -32,7 +32,7 @@ def catch_up(context: RequestContext, event: Event) -> None:
     finished = 0
     for session, path, seen_at in unfinished:
         if event.transcript_path and not os.path.exists(path):
-            # The client moves it with the project's folder.
+            # The client moves the transcript with the project's folder.
             folder = os.path.dirname(event.transcript_path)
             moved = os.path.join(folder, os.path.basename(path))
             path = moved if os.path.exists(moved) else path
@@ -43,16 +43,16 @@ def catch_up(context: RequestContext, event: Event) -> None:
 
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of one session; return False if this session may not save its messages."""
-    # Late: the imports take as long as a bare start, and most unfinished sessions are running.
+    """Read more of one session; return False if this session may not save the other's messages."""
+    # Imported late: the imports take as long as starting Python, and most unfinished sessions run.
     from memory_fabric.config import trust_for
     from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):
-        return False  # a session that may save catches up later
+        return False  # another session that may save them catches up later
     database = context.memory.session_database()
     if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
-        return False  # its domain is unknown
+        return False  # the domain of the other session is unknown
     context = transcript.context_of(context, session)
     memory = context.memory
     if transcript.is_behind(memory, session, path):

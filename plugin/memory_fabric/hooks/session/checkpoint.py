@@ -1,8 +1,8 @@
 """The checkpoint of a session for its compaction, and the end of the last session for a prompt.
 
-A checkpoint has the open task, decisions and files in work. Each part has a share of the
-characters, so that a long task does not displace the decisions; unused characters are given to the
-other parts.
+A checkpoint has the open task, the decisions and the files in work. Each part has a share of the
+characters, so that a long task does not displace the decisions; unused characters go to the other
+parts.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
 MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
-# The guaranteed characters of each part; together with the frame at most 3,000.
+# The guaranteed characters of each part; with the heading and fence at most 3,000 together.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
-# A prompt with fewer content words belongs to the prompt before it.
+# A prompt with fewer content words follows up on the prompt before it.
 FOLLOW_UP_WORDS = 4
-# Words of agreement that are no content words, in addition to the stopwords.
+# Words of agreement, which do not count as content words, in addition to the stopwords.
 NODS = frozenset(
     """ahead approved carry correct danke do done exactly fine go going good great ja keep lgtm next
     nein nice no nope oui perfect please proceed resume retry right start stop sure try wait weiter
@@ -64,8 +64,8 @@ def checkpoint(
 ) -> dict[str, Any]:
     """Make the checkpoint of a session from its prompts, its answers and the files in work.
 
-    Its files are the last changed ones, else the last few that were read. Missing parts come from
-    the checkpoint `before`, since a session may work for long on one prompt.
+    It lists the files changed last, or those read last if none was changed. Missing parts come from
+    the earlier checkpoint `before`, since a session may work on one prompt for long.
     """
     task, follow_up = open_task(prompts)
     texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -104,7 +104,7 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
 
 def own_words(prompt: str) -> int:
-    """Count the different content words of a prompt; 0 for a nod."""
+    """Count the distinct content words of a prompt; 0 for a mere assent."""
     return len({w for w in words(prompt) if w not in STOPWORDS and w not in NODS})
 
 
@@ -116,8 +116,8 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction, and the ids of its records; '' if it is empty.
-    `own` are records of this session, the most important first.
+    """Return the text to inject after a compaction, and the ids of its records; '' if there is
+    nothing. `own` are the records of this session, most important first.
     """
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
@@ -143,7 +143,7 @@ def block(
 
 
 def _list_line(title: str, items: Sequence[str] | None, between: str) -> list[str]:
-    """Return one line with as many items as its share allows."""
+    """Return one line with as many items as ITEMS_SHARE characters allow."""
     chars_left = ITEMS_SHARE - len(title) - 5
     fitting = []
     for item in items or ():
@@ -163,12 +163,12 @@ def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
 
 
 def _latest(paths: Sequence[str], most: int) -> list[str]:
-    """Return the last paths, latest first; a long one keeps its end, which names the file."""
+    """Return the last paths, latest first; a long path loses its start, not the file's name."""
     return [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(paths))][:most]
 
 
 def _ends(text: str, max_chars: int) -> str:
-    """Cut a long text in the middle, since its request may be at the end."""
+    """Cut a long text in its middle, since the user's request may be at its end."""
     if len(text) <= max_chars:
         return text
     tail = text[-max_chars // 3 :]
@@ -179,7 +179,7 @@ _NOT_SUMMARY = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 
 
 def summary_text(summary: str) -> str:
-    """Return the summary alone, without analysis and tags."""
+    """Return the client's summary without its analysis and tags."""
     return pattern(_NOT_SUMMARY, re.DOTALL).sub("", summary)
 
 
@@ -190,7 +190,7 @@ CHANGING_TOOLS = {
     "NotebookEdit": "notebook_path",
 }
 READING_TOOLS = {"Read": "file_path", "NotebookRead": "notebook_path"}
-# The client's two kinds of to-do list: one call that states it whole, or a call for each change.
+# The client's two kinds of to-do lists: one call with the whole list, or a call for each change.
 WHOLE_LIST, NEW_ITEM, CHANGED_ITEM = "TodoWrite", "TaskCreate", "TaskUpdate"
 DONE = frozenset(("completed", "deleted", "cancelled"))
 IN_PROGRESS = "in_progress"
@@ -202,10 +202,10 @@ def failed_calls(turns: Sequence[Turn]) -> set[str]:
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """Return the open items of the to-do list, first those in progress; None without a list, and
-    an empty list if all is done.
+    """Return the open items of the to-do list, items in progress first; None if there is no list,
+    and an empty list if all items are done.
     """
-    # Subject and status of each item, by its number.
+    # The subject and status of each item, by the item's number.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
@@ -219,7 +219,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
             }
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
-            # The tool answers: `Task #3 created successfully: …`.
+            # The tool's result is: `Task #3 created successfully: …`.
             answer = re.match(r"[^#]*#(\d+)", results.get(tool.id, ""))
             number = answer[1] if answer else str(len(items) + 1)
             items[number] = _text(tool.input, "subject"), "pending"
@@ -243,8 +243,8 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that these tools wrote or read, the last one at the end. `tools` names the
-    input field of each tool with the file, as CHANGING_TOOLS and READING_TOOLS do.
+    """Return the files that these tools changed or read, the latest at the end. `tools` maps each
+    tool to its input field with the file, like CHANGING_TOOLS and READING_TOOLS.
     """
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
@@ -252,7 +252,7 @@ def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
 
 
 def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
-    """Yield the tool calls that did not fail; a call without a result yet counts."""
+    """Yield the tool calls that did not fail, including calls that have no result yet."""
     failed = failed_calls(turns)
     return (tool for turn in turns for tool in turn.tools if tool.id not in failed)
 
@@ -262,19 +262,19 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The prefix of the ledger's names for ends of sessions.
+# The prefix of the ledger's names for the ends of sessions.
 NAME = "end of session:"
-# The turns at the end of a session in which its last task is looked for.
+# The number of turns at the end of a session that are searched for its last task.
 MAX_TURNS = 60
 MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
-# The share of a long answer's closing words that its first paragraph has at most.
+# The largest share of `max_chars` for the first paragraph of a long answer.
 FIRST_SHARE = 0.3
 UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return the end of the session before this one, and its name in the ledger; '' if there is
-    none, or if it shares no word with the subject `about`.
+    """Return the text about the end of the session before this one, and the text's name in the
+    ledger; '' if there was no session, or if it shares no word with the subject `about`.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
@@ -286,7 +286,7 @@ def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str
 
 
 def end_lines(turns: list[tuple[str, str]]) -> list[str]:
-    """Return the user's last task, the last prompt after it, and the answer to that."""
+    """Return lines with the user's last task, the last prompt after it, and the last answer."""
     task, follow_up = open_task([text for role, text in turns if role == "user"])
     lines = [f"- The user: “{cut(task, MAX_TOLD_TASK_CHARS)}”"] if task else []
     lines += [f"- Then: “{cut(follow_up, MAX_TOLD_FOLLOW_UP_CHARS)}”"] if follow_up else []
@@ -301,8 +301,8 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
-    """Return the closing words of an answer in one line, without code, notes and heading marks; of
-    a long answer the first paragraph and the last ones.
+    """Return the text of an answer in one line, without code, notes and heading marks; of a long
+    answer only the first paragraph and the last ones.
     """
     lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
     parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]

@@ -40,23 +40,23 @@ from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
 
-# The limits of one event; later hooks read the rest. Each step is stored before the next one. If
-# not even the first step of an event has enough time, the steps of the next event are half as long,
-# and so on.
+# The limits of one event; later hooks read the remaining part. Each step is stored before the next
+# step. If an event has not enough time for even its first step, the steps of the next event are
+# half as long, and so on.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# The share of the remaining time for a step, the field of a session's notes with the number of
-# times that the steps were halved, and its limit.
+# The share of the remaining time for a step; the field of a session's notes that counts how often
+# the steps were halved; and the limit of that count.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
-# The end of a transcript in which the entry of a late prompt is looked for.
+# The size of the transcript's end that is searched for the entry of a late prompt.
 LATE_BYTES = 2 << 20
-# Fields of a session's notes that determine its domain: the agent type that it runs as, the folder
+# Fields of a session's notes that determine its domain: the agent type as which it runs, the folder
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# Limits of a session's notes on its work; the account is at the end of a long answer.
+# Limits of a session's notes about its work; a long answer sums up its work at the end.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
-# Notices for the user, once a session.
+# Notices for the user, each at most once per session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
     UNREADABLE: "this session's transcript cannot be read; only prompts and answers are remembered",
@@ -66,15 +66,15 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Settle a prompt that was staged after its entry had been read. Each entry settles only one
-    prompt.
+    """Settle a prompt that was staged only after its transcript entry had been read. Each entry
+    settles only one prompt.
     """
     if not is_clients_own(context.memory.settings, path):
         return
     try:
         start = max(0, os.path.getsize(path) - LATE_BYTES)
     except OSError:
-        return  # it stays staged
+        return  # the prompt remains staged
     read_on = reader_of(context.memory.settings.client)
     entries = read_on(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
     turn_notes.settle(context, session, entries, again=True)
@@ -94,16 +94,16 @@ def follow(
 ) -> list[Kept]:
     """Save the new part of the transcript; return the results of the notes in it.
 
-    First settles the prompts whose entries it shows. Then stores the notes in `last`, the last
-    message in the event, since the transcript may lag or be missing. The results are also added to
-    `into`, even if the time ends before the last note.
+    First settles the staged prompts whose entries the transcript shows. Then stores the notes in
+    `last`, the last message in the event, since the transcript may lag or be missing. The results
+    are also added to `into`, even if the time runs out before the last note.
 
-    Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer,
-    in steps. The offset moves only after everything in a step was stored or queued. `is_here` means
+    Reads about `max_bytes` in steps, and about `max_chars` of messages, which take a hundred times
+    longer. The offset moves only after everything in a step was stored or queued. `is_here` means
     that the session itself calls, so it is running; otherwise another session catches up on it. For
     another session, or for a call by an agent of the session, pass the context of `context_of`.
-    `read` replaces the reader of the client's transcripts. Raises DeadlinePassed if the time ended
-    before the last step.
+    `read` replaces the reader of the client's transcripts. Raises DeadlinePassed if the time ran
+    out before the last step.
     """
     database = context.memory.session_database()
     if is_here:
@@ -141,8 +141,8 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Save the next part of the transcript; return its bytes, the characters of messages in it, and
-    True if there is more.
+    """Save the next part of the transcript; return its size in bytes, the number of characters of
+    its messages, and True if more remains to be read.
     """
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
@@ -150,7 +150,7 @@ def _step(
     mark = str(before.get("mark", ""))
     client = memory.settings.client if is_here else CLAUDE_CODE
     if not is_here and CLIENT in before:
-        from memory_fabric.clients.table import client_of  # late: for other clients only
+        from memory_fabric.clients.table import client_of  # late: only other clients need it
 
         client = client_of(str(before[CLIENT]))
     read = read or reader_of(client)
@@ -163,14 +163,14 @@ def _step(
         notes["attended"] = trust_for(memory.settings, "user") == "user"
         notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
-            notes["revived"] = True  # it was presumed ended, but was not
+            notes["revived"] = True  # the session was presumed ended, but continued
     _complain(memory, path, offset, reading, notes)
     if is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
         is_read = is_here and not reading.more
         if is_read and any(p.origin == STAGED for p in prompts.unanswered(database, session)):
             settle_late(context, session, path)
-        if not offset:  # a fork's begins with copies
+        if not offset:  # a fork's transcript begins with copied prompts
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
             prompts.copy_typed(database, session, map(turn_notes.stored_prompt, typed))
     turn_notes.take(context, session, [last], before=str(before.get("said", "")), into=kept)
@@ -191,7 +191,7 @@ def reader_of(client: Client) -> Read:
     """Return the function that reads the new part of a client's transcripts, like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
-    from memory_fabric.clients.transcripts import read_running  # late: for other clients only
+    from memory_fabric.clients.transcripts import read_running  # late: only other clients need it
 
     return partial(read_running, client.transcripts)
 
@@ -205,7 +205,7 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
-    """Return the context for the agent type and folder in a session's notes."""
+    """Return the context for the agent type and folder stored in a session's notes."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
@@ -216,8 +216,8 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread, and the last reading made progress. An
-    incomplete last line is no progress; a shorter file is a different one.
+    """Return True if part of the transcript is unread and the last reading made progress. An
+    incomplete last line is no progress; a shorter file counts as a different transcript.
     """
     offset = read_to(memory, session)
     try:
@@ -234,7 +234,7 @@ def read_to(memory: Memory, session: str) -> int:
 def _remember(
     context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Kept], dict[str, Any]]:
-    """Return the results of the notes in these turns, and the session's notes after them."""
+    """Save these turns; return the results of their notes, and the session's updated notes."""
     memory = context.memory
     # The session may have run in another domain before.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
@@ -243,17 +243,17 @@ def _remember(
     before = notes
     results = unread.attempt([], _take_notes, context, owned)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
-        # late: only if work was done
+        # Imported late: needed only if tools were used.
         from memory_fabric.hooks.session.store_incidents import keep_incidents
 
-        # Stop has stored the notes of the last message before, so they need not be new here.
+        # Stop has already stored the notes of the last message, so these results may not be new.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
     database = memory.session_database()
     if own and (rows := unread.attempt([], worth.to_judge, database, session)):
-        # late: only if something was told
+        # Imported late: needed only if memories were shown to the session.
         from memory_fabric.hooks.session.outcomes import judge
 
         unread.attempt(None, judge, memory, rows, own, before, context.now)
@@ -263,10 +263,10 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the notes with the last changed files, as relative paths inside the project, and the
-    end of the last answer; '' while the last prompt has none.
+    """Return the session's notes with the last changed files, as relative paths inside the project,
+    and the end of the last answer, which is '' while the last prompt has no answer.
     """
-    # late: only if something was said
+    # Imported late: needed only if there are new turns.
     from memory_fabric.capture.stated_causes import account
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -336,8 +336,8 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 def _complain(
     memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
 ) -> None:
-    """Log problems of the transcript and leave the user a notice, each once a session."""
-    # A transcript that never existed is not written yet, or its client keeps none.
+    """Log problems of the transcript and leave a notice for the user, each once per session."""
+    # A transcript that never existed is not written yet, or its client keeps no transcripts.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     wrong = [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad)
     for kind in wrong:

@@ -1,4 +1,4 @@
-"""A prompt: signs that no person typed it, its statements for memory, and the assistant's cue."""
+"""Check who typed a prompt, store its statements, and give the assistant a cue for a note."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The least sum of two shares, of the record's words in the sentence and of the sentence's words in
-# the record, from which the sentence may change the record.
+# The least sum of two shares at which a sentence may change a record: the share of the record's
+# words in the sentence, and of the sentence's words in the record.
 MEANT = 0.6
 # A longer text may be pasted.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
-# The cue after a prompt by its kind, each at most MAX_CUE_CHARS.
+# The cue after a prompt, by the kind of its statement; each has at most MAX_CUE_CHARS.
 CUES = {
     "rule": "Sounds like a standing rule: note it if it is one.",
     "correction": "Sounds like a correction: note it if it holds.",
@@ -46,9 +46,9 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# Other sessions that are searched for a running tool, if their transcripts changed so lately.
+# The most other sessions that are checked for a running tool, and the age of transcripts to check.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
-# Reasons for not doing a command, as the user reads them.
+# Reasons for not carrying out a command, as they are shown to the user.
 WHY = {
     events.RUNNING: "while the assistant runs a tool; type it again when the tool has finished",
     "elsewhere": "while a tool runs in another session of this project; type it again after this "
@@ -62,12 +62,12 @@ WHY = {
 
 
 def doubt(event: Event, memory: Memory, prompt: str) -> str:
-    """Return SCHEDULED if the assistant scheduled this prompt, else the key in WHY of the reason
-    for not doing a command in it; '' if there is none.
+    """Return the reason to doubt that the user typed this prompt now: SCHEDULED if the assistant
+    scheduled it, else a key of WHY if its commands must not be carried out; '' if there is none.
     """
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
-    # The client joins several that fire at once.
+    # The client joins several scheduled prompts that fire at once.
     if any(f"\n{task.strip()}\n" in f"\n{prompt}\n" for task in scheduled):
         return events.SCHEDULED
     if memory.settings.foreign:
@@ -102,7 +102,7 @@ def listen(
     """Store the explicit statements of a prompt; return the cue for the assistant, and new records.
 
     The cue is empty if the assistant is not asked for notes. `staged` is the time of a prompt whose
-    entry in the transcript was not seen yet.
+    transcript entry was not seen yet.
     """
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
@@ -118,7 +118,7 @@ def listen(
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
-    # The beginning of typed words may say nothing of their subject.
+    # The user's text may begin without its subject, so the noted text is shown instead.
     prefix = "noted as: " if words_of(on_record) else ""
     what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(on_record.id)
@@ -126,8 +126,8 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the record that recall ranks first for a sentence of the user, if both are surely on
-    one subject, and a note may close it: it is not pinned and binds no calls.
+    """Return the record that recall ranks first for a sentence of the user, if both are certainly
+    about the same subject and a note may replace the record: it is not pinned and binds no calls.
     """
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
@@ -155,8 +155,8 @@ def store_stated(
 ) -> list[Record]:
     """Store the explicit statements of a prompt with their context; return the new records.
 
-    `at` is the time of an earlier prompt: its forgotten records are not restored. Stores nothing
-    while notes are off. From a long text, which may be pasted, it makes candidates.
+    `at` is the time of an earlier prompt, whose forgotten records are not restored. Stores nothing
+    while notes are off. Makes candidates from a long text, which may be pasted.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -173,7 +173,7 @@ def store_stated(
             base=STATED,
         )
         words = around(said.text, prompt)
-        # With no other words than its form's and "because" nothing turns it.
+        # Without words besides the statement's form and "because", nothing can reverse its meaning.
         form, why = same_form(prompt), same_form(said.why)
         _, text_in, text_after = form.partition(same_form(said.text))
         is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)

@@ -1,7 +1,7 @@
 """The injection ledger: the memories in the context of a session, and the receipt for new ones.
 
-A ledger that cannot be read counts as empty; if it cannot be written, that is reported as a
-failure. Recall works in both cases.
+A ledger that cannot be read counts as empty; a failure to write it is reported. Recall works in
+both cases.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# The longest wait of a task for a permission; after that no agent will start for it.
+# The longest time that a task waits for a permission; after that no agent will start for it.
 TASK_AGE_S = 3600
 # A shorter prompt states no task.
 MIN_TASK_CHARS = 30
@@ -25,9 +25,9 @@ MIN_TASK_CHARS = 30
 class Ledger:
     """The ledger of one session.
 
-    `started_at` is the time of its first event, `prompts` the number of prompts before this one.
+    `started_at` is the time of the session's first event, `prompts` the number of earlier prompts.
     `loaded` means that the session block was delivered, `has_begun` that an earlier prompt stated a
-    task. The model may have lost everything from before `compacted_at`.
+    task. The model may have lost everything injected before `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -54,8 +54,8 @@ class Ledger:
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
         """Return the tasks (id, text) of this agent type that may be the starting agent's.
 
-        Tasks known to be other agents' are left out: the client records an agent's task next to its
-        transcript, soon after its start.
+        Tasks that are known to be other agents' are left out: the client writes an agent's task
+        next to the agent's transcript soon after its start.
         """
         if self._database is None:
             return []
@@ -63,7 +63,7 @@ class Ledger:
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        # late: several of one type at once are rare
+        # Imported late: several agents of one type seldom start at once.
         from memory_fabric.clients.transcript import task_of_agent
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
@@ -72,12 +72,12 @@ class Ledger:
         return [(id_, text) for id_, text, _ in waiting if id_ not in self._taken]
 
     def checkpoint(self) -> dict[str, object]:
-        """Return the checkpoint from before the session's compaction, or {}."""
+        """Return the checkpoint saved before the session's compaction, or {}."""
         db = self._database
         return {} if db is None else sessions.load_checkpoint(db, self._event.session)
 
     def inherit(self, parent: str) -> None:
-        """Copy the ledger of the parent session to this one."""
+        """Copy the ledger of the parent session to this session."""
         try:
             if self._database is not None:
                 sessions.copy_ledger(self._database, parent, self._event.session)
@@ -96,7 +96,7 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return the tasks to run after the output was written; none without a ledger.
+        """Return the tasks to run after the output was written; empty without a ledger.
 
         `text` is the context with the memories, `own_words` the program's own text; both count as
         costs of memory (`worth`). `offered` are noted tasks, one of which is the agent's.
@@ -107,7 +107,7 @@ class Ledger:
         told_names, tasks, task_ids = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
-            from memory_fabric.store.conversations import worth  # late: after the reply is out
+            from memory_fabric.store.conversations import worth  # late: needed only after the reply
 
             items = worth.items(told_names, text)
             items += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []

@@ -1,4 +1,4 @@
-"""Notices for the person: one short line each, limited by the setting `notices`."""
+"""Notices for the user: one short line each, limited by the setting `notices`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
-# A note beyond the first MAX_SHOWN is named by the beginning of its words.
+# After the first MAX_SHOWN notes, only the beginning of a note's text is shown.
 MAX_SHORT_CHARS = 120
-# The first words that identify one of several notes in the message above.
+# The length of the first words that identify one of several notes in the message above.
 MAX_FIRST_CHARS = 30
-# A text that may bind, or count as the user's, is shown with its context.
+# A text that may bind calls, or count as the user's, is shown with its context up to this length.
 MAX_NOTED_CHARS = 400
 
 
@@ -54,9 +54,9 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 def kept(found: Sequence[Kept], settings: Settings) -> str:
     """Return the notice of the results of notes; '' if nothing is new or such notices are off.
 
-    The assistant's line stands just above: the notice has only its first words if there are several
-    notes, and the user's words if they say more. Notes of a summary are shown whole. Lines that
-    were not kept, and records that were not dropped, are named unless notices are off.
+    The assistant's line is visible just above, so the notice has only its first words if there are
+    several notes, and the user's words if they say more. Notes of a summary are shown whole. Lines
+    that were not kept, and records that were not dropped, are listed unless notices are off.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -93,13 +93,13 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
 
 
 def settles(new: str, old: str) -> str:
-    """Return the commands that settle which of two contradictory records (ids) is in force."""
+    """Return the commands by which the user chooses between two contradictory records (ids)."""
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
 def waiting(due: Debt, settings: Settings) -> str:
-    """Return the notice at a session's start: contradictions to settle, and records that notes of
-    other sessions closed.
+    """Return the notice at a session's start: contradictions for the user to resolve, and records
+    that were closed by notes of other sessions.
     """
     parts = [
         f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
@@ -122,8 +122,8 @@ def _is_quoted(record: Record) -> bool:
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`, after the user's whole words; from MAX_SHOWN on
-    only the beginning of the words.
+    """Return a record with its reason and `When:`, after the user's whole words; from position
+    MAX_SHOWN on only the beginning of its text.
     """
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
@@ -136,10 +136,10 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return the parts that the line of a note lacks: its id, the calls that it binds, and the
-    user's words unless they were `shown` for the note before.
+    """Return the parts that the assistant's line of a note lacks: its id, the calls that it binds,
+    and the user's words unless they were `shown` for the previous note.
     """
-    from memory_fabric.rules.effects import binds  # late: most events have no note
+    from memory_fabric.rules.effects import binds  # imported late: most events have no note
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
     whose = " in your words" if _is_quoted(record) else ""
@@ -160,13 +160,13 @@ def _short(record: Record) -> str:
 
 
 def problem(text: str, settings: Settings) -> str:
-    """Return the notice of a problem, unless notices are off."""
+    """Return the notice of a problem; '' if notices are off."""
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
 
 
 def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
-    """Return the notice of the very first run, at most three lines of a terminal: what is stored,
-    how to stop it, and the number of `earlier` sessions of each client that can be imported.
+    """Return the notice of the very first run, at most three lines in a terminal: what is stored,
+    how to stop the notices, and how many `earlier` sessions of each client can be imported.
     """
     if settings.notices == "off":
         return ""
@@ -186,8 +186,8 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice of records that sharing brought, by their authors, '' for the user's other
-    machines; `against` of the `compared` newest contradict the user's own.
+    """Return the notice of records that sharing brought. `authors` has the author of each record,
+    '' for the user's other machines; `against` of the `compared` newest contradict the user's own.
     """
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]

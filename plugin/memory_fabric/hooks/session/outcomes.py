@@ -1,7 +1,7 @@
-"""Outcomes of memories that a session was shown: of rules that held a call back, fixes, decisions.
+"""Outcomes of memories shown to a session: of rules that held a call back, fixes, and decisions.
 
-They are judged at the end of a turn by the new part of the transcript. docs/worth.md describes how
-each is counted, and the errors of these counts.
+They are judged at the end of a turn from the new part of the transcript. docs/worth.md describes
+how each kind is counted, and the errors of these counts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import STOPWORDS, stem, words
 
-# The most that is read of an input of a tool, of an output, and of the answers of a turn.
+# The most characters that are read of a tool's input or output, and of the answers of a turn.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# A sentence names a decision if it has this share of its content words, and at least this number of
-# them were not in the prompt.
+# A sentence mentions a decision if it contains this share of the decision's content words, and if
+# at least this number of them were not in the prompt.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
-# A call applies a fix if its input has this number of the fix's content words that the failure
-# lacks.
+# A call applies a fix if its input contains at least this number of the fix's content words that
+# are not in the failure.
 APPLIED_WORDS = 2
 
 
@@ -82,8 +82,8 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first of these sentences (each with its stems) that has a decision's id or most of
-    its words; '' if there is none. `asked` are the stems of the prompt, which prove nothing.
+    """Return the first sentence (each with its stems) that contains a decision's id or most of its
+    words; '' if there is none. `asked` are the stems of the prompt, which prove nothing.
     """
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
@@ -96,7 +96,7 @@ def naming(
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
     """Return True if a command failed with the symptom of a fix, a later call had words of the fix
-    that the failure lacks, and then the command passed. `failing` are earlier failures.
+    that are not in the failure, and then the command passed. `failing` are earlier failures.
     """
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
@@ -126,7 +126,7 @@ def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = 
 
 
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of the content words of a text; a name of several words is one."""
+    """Return the stems of the content words of a text; a name of several words counts as one."""
     return frozenset(
         stem(word) for word in words(text) if word not in STOPWORDS and word not in WEAK
     )
@@ -141,14 +141,14 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
             if result is None:
                 continue
             said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ")
-            # Claude Code says "PreToolUse:Bash hook error: " before it, other clients other words.
+            # Claude Code puts "PreToolUse:Bash hook error: " before it, other clients another text.
             is_held = matching.HELD_BACK in said
             if not (is_held or (result.is_error and said.startswith(NOT_ITS_FAULT))):
                 yield tool, turn.cwd
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in the input of a tool, cut to MAX_INPUT_CHARS."""
+    """Yield the texts in the input of a tool, each cut to MAX_INPUT_CHARS."""
     if isinstance(value, str):
         yield value[:MAX_INPUT_CHARS]
     elif isinstance(value, dict | list):

@@ -1,7 +1,7 @@
-"""Rules with `First:` about a call: those whose command has not passed before, by the transcripts.
+"""Find the rules with `First:` whose required command has not passed before, from the transcripts.
 
 The transcripts of the session and its subagents are read only for calls with such a rule. File
-changes outside of tool calls are not seen.
+changes outside of tool calls are not noticed.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,21 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# The ends of transcripts that are read, of the session and of each subagent, and the last calls in
-# them that are compared: a session of thousands would take longer than a call may wait.
+# The size of the ends of transcripts that are read, of the session and of each subagent, and the
+# number of last calls in them that are compared: thousands of calls would take too long.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
-# The client's answer to a command that goes on in the background, and its notice of a pass there.
+# The client's result for a command that continues in the background, and its notice of the pass.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
-# A line that states the failure of the command before it: "exit: 1", "rc=2", "1".
+# A line that reports the failure of the command before it: "exit: 1", "rc=2", "1".
 _STATUS = r"(?i)(?:\D*\b(?:exit|status|code|rc|ret)\b\D{0,12})?[1-9]\d{0,2}(?: \d{1,3})*\D{0,3}"
 _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
 
 class Made(NamedTuple):
-    """A tool call with its folder and result, None if there is none yet; `is_over` is True for a
-    command that has passed in the background. The call that is about to be made has no id.
+    """A tool call with its folder and its result, None if it has no result yet. `is_over` is True
+    for a command that has passed in the background. The call that is about to be made has no id.
     """
 
     use: ToolUse
@@ -46,15 +46,15 @@ class Made(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line for the shell; '' for a call of another tool."""
+        """The command line for the shell; '' for a call of another tool."""
         return str(self.use.input.get("command", "")) * (self.use.name == matching.SHELL_TOOL)
 
 
 def unmet(
     event: Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call, except those whose `first` commands have passed before, in the
-    same line or in the session. The returned rules name the missing commands.
+    """Return the rules about a call, except those whose required commands (`first`) have passed
+    before, in the same line or in the session. The returned rules list the missing commands.
     """
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", events.tool_name(event), events.tool_input(event)), folder)
@@ -89,8 +89,8 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the last call in which a command passed, and the reason why that no longer
-    counts, or ''.
+    """Return the id of the last call in which a command passed, and the reason why this pass no
+    longer counts, or ''.
     """
     undone = ""
     for one in reversed(made):
@@ -107,7 +107,7 @@ def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
     """Return True if a command has passed in a call before the part `end` of its line, and the
-    reason why a pass no longer counts: a later failure or, for a check, a change of a file.
+    reason why the pass no longer counts: a later failure or, for a check, a changed file.
     """
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
@@ -126,8 +126,8 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if a command of a line has passed, by the status of the line if it is that of the
-    command, else by the absence of failures in the output; None if unknown.
+    """Return True if a command of a line has passed: by the exit status of the line if it is that
+    of the command, else by the absence of failures in the output. Return None if unknown.
     """
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
@@ -138,20 +138,20 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     report = outcome(text)
     if made.result.is_error and is_no_failure(text):
         return None
-    if made.result.is_error:  # possibly the failure of a command after this one
+    if made.result.is_error:  # possibly the failure of a later command
         goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
         return goes_on and report is True
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # it was not awaited, or may not have run
+        return None  # the command was not awaited, or may not have run
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))
 
 
 def _calls_made(settings: Settings, path: str, folder: str) -> list[Made] | None:
-    """Return the tool calls of a session and its subagents, in order; None if none can be read."""
+    """Return the tool calls of a session and its subagents, in order; None if none is readable."""
     readings = [_read(settings, path, MAX_BYTES)]
     readings += [_read(settings, agent, MAX_AGENT_BYTES) for agent in paths_of_agents(path)]
     turns = [turn for reading in readings for turn in reading.turns]
@@ -173,7 +173,7 @@ def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
     start = max(0, files.size_of(path) - max_bytes)
     if settings.client.transcripts == CLAUDE_CODE.transcripts:
         return read_on(path, start, max_bytes=max_bytes, sidechain=True)
-    from memory_fabric.clients.transcripts import read_running  # late: for other clients only
+    from memory_fabric.clients.transcripts import read_running  # late: only other clients need it
 
     form = settings.client.transcripts
     return read_running(form, path, start, "", max_bytes, max_said=max_bytes)

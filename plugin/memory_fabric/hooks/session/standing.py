@@ -16,7 +16,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The newest standing records that are ranked, and as many pinned ones and of the user's.
+# The most of the newest lasting records that are ranked; as many pinned ones and the user's.
 MAX_READ = 60
 # Facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -26,21 +26,21 @@ _FACTS = (
 _TYPES = ", ".join("?" * len(STANDING_TYPES))
 _OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source <> ?)"
 _OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
-# The days for which starts show a fix: its error may come again.
+# The number of days for which starts show a fix, since its error may recur.
 FIX_DAYS = 7
-# The later sessions with file changes that are shown an open point of the assistant which nobody
-# confirmed or stated again. Such decisions become candidates (store.history.candidates).
+# An open point of the assistant that nobody confirmed or repeated is shown to this number of later
+# sessions with file changes. Such decisions become candidates (store.history.candidates).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
 
 class Standing:
-    """Records of a memory in force at a time (ISO 8601), each kind best first, without the
-    `left_out` ids.
+    """Records of a memory that are valid at a time (ISO 8601), the best of each kind first, without
+    the ids in `left_out`.
 
-    `rules` include pinned records of other types. `known` are the user's facts, and fixes of the
-    last week; `others` are the share of a shared journal. `more` is the number of further rules and
-    decisions.
+    `rules` include pinned records of other types. `known` are the user's facts, and the fixes of
+    the last week; `others` is the share of a shared journal. `more` counts the rules and decisions
+    that are left out.
     """
 
     def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
@@ -50,8 +50,8 @@ class Standing:
         current = [r for r in records_read if not self._is_passed_over(r, sightings)]
         newer = _newer(memory, current)
         current += newer
-        # A record that contradicts an older one is ranked by the older one's type, to come before
-        # it.
+        # A record that contradicts an older record is ranked by the older record's type, so that it
+        # comes before the older one.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
         best = session_block.ranked(current, sightings)
@@ -71,7 +71,7 @@ class Standing:
         self.decisions = decisions_made[: session_block.MAX_DECISIONS]
         self.more = len(rules) + len(decisions_made) - len(self.rules) - len(self.decisions)
         facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
-        # Addresses, ports, versions and other numbers are needed more often than the rest.
+        # Addresses, ports, versions and other numbers are needed more often than other facts.
         facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
         fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
         latest = session_block.latest_of_session([*facts, *fixes])
@@ -80,7 +80,7 @@ class Standing:
         open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
         open_records += _open(memory, "=")
         self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
-        # More than are shown: the newest may all be of one author.
+        # More are read than are shown, since the newest may all have the same author.
         shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
         other_records = [r for r in shared if r.id not in left_out]
         self.others = within_share(
@@ -89,7 +89,7 @@ class Standing:
 
     @property
     def records(self) -> list[Record]:
-        """Rules, then decisions, then shared records."""
+        """The rules, then the decisions, then the shared records."""
         return [*self.rules, *self.decisions, *self.others]
 
     def contents(self, seen: Collection[str] = ()) -> session_block.Contents:
@@ -108,7 +108,7 @@ class Standing:
         )
 
     def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
-        """Return True for an open point of the assistant that later sessions left open."""
+        """Return True for an open point of the assistant that several later sessions left open."""
         is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
         is_open = record.type in OPEN_TYPES
         if not (is_open and is_noted and sightings.get(record.id, 1) < 2):
@@ -120,17 +120,17 @@ class Standing:
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest open questions and blockers, own (<>) or shared ones (=), without pinned
-    ones, which are listed anyway.
+    """Return the newest open questions and blockers, own ("<>") or shared ("=") ones by `sign`,
+    without pinned records, which are listed anyway.
     """
-    # The condition of the index of open points; the `+` avoids the index of shared records.
+    # These conditions match the index of open points; the `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
 
 
 def _own(memory: Memory) -> list[Record]:
-    """Return the newest standing records and facts; if not all, also pinned and the user's own."""
+    """Return the newest lasting records and facts; at the limit, also pinned and the user's own."""
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     if len(records_read) == MAX_READ:
@@ -140,7 +140,7 @@ def _own(memory: Memory) -> list[Record]:
 
 
 def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
-    """Return further records that contradict one of these: no older one is shown alone."""
+    """Return other records that contradict one of these, so that no older one is shown alone."""
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
@@ -152,8 +152,8 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
 
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
-    """Return the newest own fixes of the last days."""
-    # By the index of times; the `+` avoids the index of fixes.
+    """Return the newest fixes of the last FIX_DAYS days, without shared and imported ones."""
+    # Use the index of times; the `+` avoids the index of fixes.
     recent = (
         f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
         "AND source NOT IN (?, 'import') AND created_at > ?"

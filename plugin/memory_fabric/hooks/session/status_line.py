@@ -1,7 +1,7 @@
-"""The line for the client's status bar: numbers of memories, of those shown, and of candidates.
+"""The line for the client's status bar: how many memories are known, shown, and to review.
 
-The client runs it again and again, so it neither writes nor waits: databases are read without
-locks, and after MAX_S the line is empty.
+The client runs this again and again, so it neither writes nor waits: databases are read without
+locks, and after MAX_S seconds the line is empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import quick_counts
 
-# The longest that the status line may take, in seconds of wall-clock time.
+# The longest wall-clock time, in seconds, that the status line may take.
 MAX_S = 1.5
 MAX_NAME_CHARS = 40
 NAME = "memory"
@@ -29,7 +29,7 @@ def main() -> None:
     line = ""
     try:
         _exit_after(MAX_S)
-        # For a person who types the command, the line is about this folder.
+        # For a user who types the command in a terminal, the line is about the current folder.
         here = json.dumps({"cwd": os.getcwd()}).encode() if os.isatty(0) else b""
         line = status_line(here or read_input(), os.environ)
     except Exception:  # noqa: BLE001 - the client would show an error in place of the line
@@ -42,12 +42,12 @@ def main() -> None:
 
 
 def status_line(given: bytes, environ: Mapping[str, str]) -> str:
-    """Return the line for the client's JSON object; '' if it is none or names no folder."""
+    """Return the line for the client's JSON object; '' if it is invalid or has no folder."""
     try:
         raw = events.load_object(given) if len(given) <= MAX_INPUT_BYTES else {}
     except BadInput:
         return ""
-    # The folder in which the session was started, as Claude Code names it.
+    # The folder in which the session was started, from Claude Code's `workspace`.
     place = raw.get("workspace")
     folder = (place.get("project_dir") if isinstance(place, dict) else "") or raw.get("cwd")
     if not isinstance(folder, str) or not folder or "\0" in folder:
@@ -83,4 +83,4 @@ def _exit_after(seconds: float) -> None:
         signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     except (AttributeError, ValueError):
-        return  # Windows has no such timer; there the client itself gives up
+        return  # Windows has no such timer; there the client stops waiting

@@ -20,12 +20,12 @@ from memory_fabric.store.projects import identity
 from memory_fabric.text import terms, without_injected
 
 SHELL = "Bash"
-# Commands whose results were missing when the transcript was read.
+# The most commands to keep whose results were missing when the transcript was read.
 MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
 # The least number of content words that a note shares with the evidence of its failure.
 MIN_SHARED_TERMS = 2
-# The status of a fix until its command has passed: nobody is shown it.
+# The status of a fix until its command has passed; until then the fix is not shown.
 UNCONFIRMED = "candidate"
 
 
@@ -38,9 +38,9 @@ def keep_incidents(
 ) -> dict[str, Any]:
     """Store the fixes in these turns; return the notes with the commands that still fail.
 
-    `noted` are fixes that the assistant noted in these turns: they get the evidence of their
-    failure, which then makes no record of its own. A fix whose command has not passed since, and a
-    fix of the session whose failure is back, is a candidate until the command passes.
+    `noted` are fixes that the assistant noted in these turns. The evidence of their failure is
+    added to them, and the failure then gets no record of its own. A fix is a candidate while its
+    command has not passed since, or while a failure that the session had fixed is back.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -56,7 +56,7 @@ def keep_incidents(
             waiting.remove(note)
             _add_evidence(context, note, incidents.evidence_of(failure), by)
             continue
-        # Fixes of the session that waited for this pass are active again.
+        # Fixes of the session that waited for this pass become active again.
         fixes = _fixes_of(context, failure, by, UNCONFIRMED)
         for fix in fixes:
             _put(context, fix._replace(status="active"), by)
@@ -71,14 +71,14 @@ def keep_incidents(
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    # Kept for the next reading: the answer that states the cause may not be in the transcript yet.
+    # Kept for the next reading, since the answer with the cause may not be in the transcript yet.
     kept = {"failing": failing, "passed": unexplained}
     more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
     return {**notes, "calls": calls, **more}
 
 
 def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
-    """Return the failures `failing` or `passed` in a session's notes."""
+    """Return the failures stored in a session's notes under the key `failing` or `passed`."""
     failures = (incidents.from_object(f) for f in notes.get(name, ()) if isinstance(f, dict))
     return [failure for failure in failures if failure]
 
@@ -89,7 +89,7 @@ def steps_in(
     """Return commands with their outcomes, changed files and messages, in order.
 
     `calls` are earlier commands without a result: command and folder by id. Those that still have
-    none are returned.
+    no result are returned, too.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -101,7 +101,7 @@ def steps_in(
             steps.append(incidents.Step(asked=request[:MAX_ASKED_CHARS]))
         for tool in turn.tools:
             if tool.name == SHELL:
-                # A longer one is not read anyway, and would make the notes long.
+                # A longer command is not read anyway, and would make the notes long.
                 command = str(tool.input.get("command", ""))[: MAX_READ_CHARS + 1]
                 waiting[tool.id] = [command, turn.cwd]
             elif tool.name in CHANGING_TOOLS and tool.id not in failed:
@@ -122,8 +122,8 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the noted fix of a failure: with `is_only` the only one, otherwise the one that shares
-    most words with the failure's cause and evidence; None if it shares too few.
+    """Return the noted fix of a failure: with `is_only` the only note, otherwise the note that
+    shares most words with the failure's cause and evidence; None if it shares too few.
     """
     if is_only:
         return noted[0] if noted else None
@@ -137,9 +137,9 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Make candidates of the fixes of a failure whose command has not passed: of the one `noted` in
-    these turns, which is removed there, and of the session's fixes of the same error. The user's
-    own fixes stay.
+    """Turn the fixes of a failure whose command has not passed into candidates: the fix `noted` in
+    these turns, which is removed from `noted`, and the session's fixes of the same error. The
+    user's own fixes remain unchanged.
     """
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
@@ -154,7 +154,7 @@ def _doubt(
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
-    """Return the session's fixes of a command, except the user's own."""
+    """Return the session's fixes of a command with this status, except the user's own fixes."""
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)
@@ -182,7 +182,7 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
 def _add_evidence(
     context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
 ) -> None:
-    """Add `known` facts of the failure to the record of a note, whose own evidence stays."""
+    """Add `known` facts of the failure to a note's record, without replacing its own evidence."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if not evidence or evidence == dict(note.evidence):
         return

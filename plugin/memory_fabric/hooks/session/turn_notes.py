@@ -1,4 +1,4 @@
-"""The end of a turn: its notes become records, statements without a note become candidates."""
+"""The end of a turn: notes become records, and the user's statements without a note candidates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from memory_fabric.store.write import cleaned
 from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
-# The types of candidates by the kind of cue that was heard.
+# The type of a candidate by the kind of its cue.
 HEARD_TYPES = {
     "rule": "constraint",
     "correction": "constraint",
@@ -52,9 +52,9 @@ def take(
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
-    They were written at `at`, if that was earlier than now; `before` is the assistant's message
-    before the turn's prompt. The results are also added to `into`, even if the time ends before the
-    last one. The session's next prompt shows the assistant the results that are new to it.
+    `at` is the time of the texts if they are older; `before` is the assistant's message before the
+    turn's prompt. The results are also added to `into`, even if the time runs out before the last
+    note. The session's next prompt shows the assistant the results that are new to the session.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -69,8 +69,8 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # The session's assistant, and later sessions, are shown them; only results that are new to
-        # this session are returned.
+        # The results are shown to the session's assistant, and to later sessions; only results that
+        # are new to this session are returned.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -84,13 +84,13 @@ def take(
 
 
 def may_hold(text: str) -> bool:
-    """Return True if a text may contain a note; takes almost no time."""
+    """Return True if a text may contain a note; a quick check before the text is parsed."""
     folded = text.casefold()
     return "noted" in folded or "dropped" in folded
 
 
 def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
-    """Return the prompts of a session in which quotations are looked for."""
+    """Return the prompts of a session that are searched for the quotations in notes."""
     session_prompts = prompts.of_session(memory.session_database(), session, until)
     typed = [prompt for prompt in session_prompts if prompt.origin != prompts.BY_MACHINE]
     return notes.Said(tuple(typed), checked=is_checked(memory.settings))
@@ -99,8 +99,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Give each staged prompt the origin that its entry shows, and the records of a typed prompt
-    the user's trust. With `again`, some of the entries may have settled other prompts before.
+    """Set the origin of each staged prompt from its transcript entry, and give the records of a
+    typed prompt the user's trust. With `again`, some entries may have settled other prompts before.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -120,12 +120,12 @@ def settle(
 
 
 def stored_prompt(entry: Turn) -> str:
-    """Return the text of an entry as the prompt hook stores it."""
+    """Return the text of a transcript entry in the form in which the prompt hook stores prompts."""
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
 
 
 def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
-    """Remove the mark from records of a staged prompt; give them the user's trust if typed."""
+    """Remove the mark "staged" from a prompt's records; give them the user's trust if typed."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -140,10 +140,10 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
     if is_typed and not marked and may_hear(prompt.text):
-        # late: most prompts state nothing
+        # Imported late: most prompts state nothing.
         from memory_fabric.hooks.session.heard import store_stated
 
-        # While it was staged, it restored nothing forgotten and raised no known record.
+        # Until now, its statements restored no forgotten record and raised no known record.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
@@ -151,7 +151,7 @@ def end_turn(
     context: RequestContext, session: str, kept: Sequence[Kept], before: str = ""
 ) -> list[models.Record]:
     """Store the user's statements of this turn as candidates, unless the assistant noted anything.
-    `before` is the assistant's last message before the prompt. Returns the new candidates.
+    Return the new candidates. `before` is the assistant's last message before the prompt.
     """
     memory, database = context.memory, context.memory.session_database()
     waiting = prompts.unanswered(database, session)
@@ -161,7 +161,7 @@ def end_turn(
     is_noted = any(one.record or one.replaced for one in kept)
     if is_noted or not is_checked(memory.settings):
         return []
-    # late: most turns have no prompt in which something is heard
+    # Imported late: most turns have no prompt with a possible statement.
     from memory_fabric.capture.prompts import heard, said_again, stated
 
     new_records = []
@@ -169,7 +169,7 @@ def end_turn(
         is_staged = prompt.origin == prompts.STAGED
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
         if cue is None or stated(prompt.text):
-            continue  # the statement was stored with the prompt
+            continue  # the statement was already stored with the prompt
         earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
             models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
@@ -186,7 +186,7 @@ def end_turn(
         by = context.by("prompt", session, "assistant" if is_staged else "user")
         earlier_note = noted_before(memory, cue.sentence)
         if earlier_note is not None:
-            memory.remember(earlier_note, by)  # a further occurrence
+            memory.remember(earlier_note, by)  # stored as a further occurrence
             continue
         stored = memory.remember(record, by)
         new_records += [stored] if stored is not None else []
@@ -225,8 +225,8 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn, its session, and flags: new to memory, and of the current session. A turn of another
-    session may still be new: that one may have been interrupted before it was read.
+    """A turn with its session and two flags: new to memory, and part of the current session. A turn
+    of another session may still be new, if that session was interrupted before the turn was read.
     """
 
     turn: Turn
@@ -238,12 +238,12 @@ class OwnedTurn(NamedTuple):
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in their order, each with its session.
 
-    A fork begins with copies: all turns up to the last one that names another session, or that was
-    saved for another session, as its uuid shows, or its time, role and text.
+    A fork begins with copies: all turns up to the last turn that has the id of another session, or
+    that was saved for another session, as shown by its uuid, or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # The session of each turn. A prompt that was copied into a fork does not name its own: it
-    # belongs to the session of the answer that follows.
+    # The session of each turn. A prompt that was copied into a fork lacks the id of its original
+    # session: it belongs to the session of the answer that follows.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
@@ -269,7 +269,7 @@ def episode_text(said: str) -> str:
 
 
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
-    """Return the session for which each turn was saved before, or ''."""
+    """Return for each turn the session for which it was saved before, or ''."""
     with_text = [turn for turn in turns if turn.uuid and turn.text]
     if not with_text:
         return [""] * len(turns)
@@ -282,7 +282,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         stored_turns = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if stored_turns:
             text = cleaned({"text": episode_text(turn.text)})["text"]
-            # A copy of a turn still contains the words that were erased from the original.
+            # A copy of a turn still contains the text that was erased from the original.
             same = (
                 one
                 for one, stored_text in stored_turns
