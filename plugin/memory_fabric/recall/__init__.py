@@ -1,1 +1,1 @@
-"""Recall: from a question to ranked memories, and to what hooks inject."""
+"""Recall: from a question to ranked memories, and to the memories that hooks inject."""

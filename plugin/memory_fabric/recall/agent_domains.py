@@ -1,7 +1,7 @@
 """The domain of a memory, and the isolation of agents in their own domain.
 
-A domain is the stated one, else config.toml's for the agent type, else config.toml's for the
-folder, else that of the agent type's own name, else `general`.
+A domain is the stated one; else the one that config.toml sets for the agent type; else the one that
+config.toml sets for the folder; else the one derived from the agent type's name; else `general`.
 """
 
 import os
@@ -17,7 +17,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
-# The domain of texts ingested without a domain.
+# The domain of ingested texts that state no domain.
 SESSION = "session"
 # General-purpose agents have no domain of their own.
 GENERIC_AGENTS = frozenset(
@@ -30,7 +30,7 @@ GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
+    """The domain of a caller; `stated` if config.toml sets it for the agent type or isolates it."""
 
     name: str = GENERAL
     stated: bool = False
@@ -38,8 +38,8 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Return a stated domain in normal form. Secrets are redacted first, since the rules cannot
-    recognise one in normal form.
+    """Return a stated domain in normal form. Secrets are redacted first, since the redaction rules
+    cannot recognise a secret in normal form.
     """
     return domain_name(without_secrets(stated))
 
@@ -47,8 +47,8 @@ def stated_name(stated: str) -> str:
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
     """Return the domain of an agent type in a folder, by default the session's folder.
 
-    The isolation of the agent's own type comes first. That of the folder applies to all others who
-    work in it, whatever domain config.toml gives to their type.
+    An isolated agent type has priority. The isolation of the folder applies to all other agents
+    that work in it, whatever domain config.toml sets for their type.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -71,16 +71,16 @@ def isolates(settings: Settings) -> bool:
 
 
 def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
-    """Return the memory that can be read from a domain: for an isolated one, only its own."""
+    """Return the memory that is readable from a domain: for an isolated one only its own."""
     return _within(memory, domain.name) if domain.isolated else memory
 
 
 def visible_to_process(memory: Memory) -> Memory:
     """Return the memory that a process without an agent may read.
 
-    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that is visible. A process in an isolated
-    folder without that variable belongs to a person and sees everything. Raises StoreUnavailable if
-    the isolation is unknown.
+    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible. A process in an
+    isolated folder without that variable is the user's and sees everything. Raises StoreUnavailable
+    if the isolation is unknown.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -89,7 +89,7 @@ def visible_to_process(memory: Memory) -> Memory:
 
 
 def domain_of_agent(agent_type: str) -> str:
-    """Return the domain of an agent type by its name: `code-reviewer` gives `code_reviewer`."""
+    """Return the domain derived from an agent type's name: `code_reviewer` for `code-reviewer`."""
     name = agent_type.rsplit(":", 1)[-1].strip().lower()
     if not name or name in GENERIC_AGENTS:
         return GENERAL
@@ -97,13 +97,13 @@ def domain_of_agent(agent_type: str) -> str:
 
 
 def plain_name(agent_type: str) -> str:
-    """Return the name without its plugin, in lower case, its words joined by hyphens."""
+    """Return an agent type without its plugin, in lower case, with its words joined by hyphens."""
     name = composed(agent_type.rstrip(":").rsplit(":", 1)[-1]).casefold()
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
 def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
-    """Return config.toml's value for this type, by its whole name or its plain one."""
+    """Return config.toml's value for this agent type, by its whole name or else its plain name."""
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
@@ -111,13 +111,13 @@ def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """Return the domain of the nearest parent folder that has one; '' without one. Relative folders
+    """Return the domain of the nearest parent folder that has one; '' if none has. Relative folders
     are resolved in the worktree that contains the folder; `~` is the user's home.
     """
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # A link may lead out of the worktree that the session was started in.
+    # The path may be a symbolic link out of the worktree in which the session was started.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():
@@ -133,14 +133,14 @@ def _domain_of_place(place: str, settings: Settings) -> str:
 
 
 def _within(memory: Memory, domain: str) -> Memory:
-    # late: most memories are never scoped
+    # Imported late: most memories are not limited to a domain.
     from memory_fabric.store.scoped_memory import within
 
     return within(memory, (domain,))
 
 
 WORD = "domain"
-# Idioms such as "in the public domain" or "in the time domain" name no domain of memory.
+# Words of idioms, such as "in the public domain", which refer to no domain of memory.
 IDIOMS = frozenset(
     """general session public time frequency problem business application core key main same other
     another different own whole wrong right given target sub expert any every each this that the
@@ -149,7 +149,7 @@ IDIOMS = frozenset(
 PLACING = frozenset("in within inside for from".split())
 OUTSIDE = frozenset("not outside except beyond but never no without than".split())
 ARTICLES = frozenset("the our my this".split())
-# Words after a name that leave its meaning unchanged.
+# Words that may follow a name without changing its meaning.
 FOLLOWING = frozenset(
     """and or but so then if when where while what which who why how that than as is are was were do
     does did has have had can could should would will may must shall in on at of for from to with
@@ -162,14 +162,14 @@ _QUOTED = r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`'
 
 
 class Named(NamedTuple):
-    """A domain that a question names, and the question without the words that name it."""
+    """A domain that a question names, and the question without this mention (`rest`)."""
 
     domain: str
     rest: str
 
 
 def named(text: str, memory: Memory) -> Named | None:
-    """Return the domain that a question names; None unless that is unambiguous."""
+    """Return the domain that a question names; None unless exactly one known domain is named."""
     if WORD not in text.lower() or len(text) > MAX_CHARS:
         return None
     places: dict[str, tuple[int, int]] = {}
@@ -185,8 +185,8 @@ def named(text: str, memory: Memory) -> Named | None:
 
 
 def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
-    """Yield the names next to the word "domain", each with its span of the text."""
-    # Quoted text is ignored; its length is kept, so that positions remain valid.
+    """Yield the names next to the word "domain", each with the span of its mention in the text."""
+    # Quoted text is ignored; it is replaced by spaces, so that positions remain valid.
     bare = pattern(_QUOTED).sub(lambda match: " " * len(match[0]), text)
     tokens = [(m[0], m.start(), m.end()) for m in pattern(_TOKENS).finditer(bare)]
     words = [token.lower() for token, _, _ in tokens]
@@ -202,7 +202,7 @@ def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
             if owned or last > len(words):
                 continue
             name = words[at + 1 : last]
-            # A placed name behind the word ends there; an identifier may stand anywhere.
+            # After the word, an identifier always counts; another name only after a preposition.
             if _is_mention(words, name, at, last, behind=True):
                 yield " ".join(name), _from(tokens, words, at), tokens[last - 1][2]
 
@@ -216,8 +216,8 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `NAME domain` or (`behind`) `domain NAME` refers to a domain. The mention
-    begins with the word at `first` and ends before the one at `after`.
+    """Return True if `NAME domain` or, with `behind`, `domain NAME` refers to a domain. The mention
+    begins with the word at index `first` and ends before the word at index `after`.
     """
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     if whole in IDIOMS or WORD in name or not all(word[0].isalnum() for word in name):
@@ -235,7 +235,7 @@ def _is_mention(
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:
-    """Return the index of the mention's first word, including "in the"."""
+    """Return the index of the mention's first character, including words such as "in the"."""
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]

@@ -1,5 +1,5 @@
-"""The last stages of an answer: turns folded under the record that they state, settled memories
-before talk, the cut-off, and the sessions that a message continues.
+"""The last stages of an answer: fold turns under the record that they state, put settled memories
+before talk, cut off weak hits, and rank the sessions that a message continues.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn states a record if it has this share of the record's words, at least LEAST_WORDS of them,
-# and is not longer, since a longer turn has other statements, too.
+# A turn states a record of at least LEAST_WORDS words if it has this share of them and is not
+# longer than this: a longer turn makes other statements, too.
 STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Remove turns that state a record among the hits; the record's `said_in_turns` names them. The
-    order stays, but a record moves up to the position of its first turn.
+    """Remove turns that state a record among the hits; the record's `said_in_turns` lists them. The
+    order is kept, but a record moves up to the position of its first turn.
     """
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
@@ -54,22 +54,22 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
 Counts = dict[str, int]
 Vector = dict[str, float]
 
-# A single sentence of fewer content words asks for one statement.
+# A single sentence with fewer content words is a question for one statement.
 LEAST_CONCEPTS = 16
-# A shorter word before a full stop is mostly an abbreviation: `Dr.`, `U.S.`
+# A shorter word before a full stop is usually an abbreviation: `Dr.`, `U.S.`
 LEAST_LAST_WORD = 5
-# The sessions that are read whole, those whose turns become candidates, and the turns of each.
+# The most sessions that are read whole, that give turns as candidates, and the turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of likeness to the best sessions, their number, the words that describe them together,
-# and the words that describe one session.
+# The weight of the similarity to the best sessions, the number of these sessions, and the number of
+# words that describe them together, and that describe one session.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
 # The additional weight of the newest session, and the number of sessions over which it fades.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
 class Continued(NamedTuple):
-    """Scores (0-1) of sessions by id, candidates from the best ones, and failures by store."""
+    """Scores (0-1) of sessions by id, candidates from the best sessions, and errors by store."""
 
     scores: Mapping[str, float] = {}
     candidates: tuple[Candidate, ...] = ()
@@ -77,7 +77,7 @@ class Continued(NamedTuple):
 
 
 def is_message(query: Query) -> bool:
-    """Return True if a query is about a conversation: several sentences, or many words."""
+    """Return True if a query is a message of a conversation: several sentences, or many words."""
     ends_a_sentence = any(
         word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
         for word in query.asked.split()[:-1]
@@ -86,8 +86,8 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Rank the sessions that the message may continue; nothing for a short question. `known`
-    candidates are not added again. Raises DeadlinePassed.
+    """Score the sessions that the message may continue; return nothing for a short question.
+    `known` candidates are not added again. Raises DeadlinePassed.
     """
     if query.phrases or not is_message(query):
         return Continued()
@@ -115,7 +115,7 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
-    """Return the score of each session, the best 1; the texts are in the order of time."""
+    """Return the score of each session, 1 for the best; `texts` are in the order of time."""
     counts = {session: _counts(text) for session, text in texts.items()}
     lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
     mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
@@ -153,7 +153,7 @@ def _counts(text: str) -> Counts:
 
 
 def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return the cosine of each session to the rare words of the best few."""
+    """Return the cosine similarity of each session to the best few, by their rarer words."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -175,7 +175,7 @@ def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dic
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
-    """Return the heaviest words as a vector of length 1."""
+    """Return the `most` words with the largest weights as a vector of length 1."""
     heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
     return {word: weight / length for word, weight in heavy}
@@ -186,21 +186,21 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# A hit with the first share of the question's weight answers it; then other hits need the second
-# one.
+# A hit with at least the first share of the question's weight answers the question; then other hits
+# need at least the second share.
 WHOLE, MUCH = 0.95, 0.4
-# Hits are cut off only if the first one matches at least this many words: a single word is matched
-# by everything about its subject.
+# Hits are cut off only if the first hit matches at least this many words, since every hit on a
+# subject matches a single word of it.
 CUT_OFF_LEAST_WORDS = 2
 
 
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the ranked hits; if the first one answers the question, without those that share
-    little.
+    """Return the ranked hits; if the first hit answers the question, without hits that share little
+    with the question.
 
-    Only a record can answer it: an observation is one of many about its entity, and a turn one of a
-    conversation. Hits by meaning, the older side of a contradiction, and all hits of a question
-    about relations stay.
+    Only a record can answer the question: an observation is one of many about its entity, and a
+    turn one of many in a conversation. Hits by meaning, the older side of a contradiction, and all
+    hits of a question about relations are kept.
     """
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
@@ -211,7 +211,7 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     return [hit for hit in hits if coverage(hit) >= MUCH or stays & hit.metadata.keys()]
 
 
-# Assents and calls to go on, which state nothing.
+# Assents and requests to continue, which state nothing.
 _EMPTY = WEAK | STOPWORDS
 _ASSENTS = frozenset(
     """absolutely acknowledged agreed ahead alright cheers confirmed continue continued continuing
@@ -219,9 +219,9 @@ _ASSENTS = frozenset(
     please proceed proceeding right roger sorry sounds sure thank thanks understood welcome yep yes
     yup""".split()
 )
-# A longer text says something.
+# A longer text is assumed to state something.
 MAX_EMPTY_CHARS = 80
-# An errand without an object: "undo", "push it".
+# The most words of an errand without an object: "undo", "push it".
 MAX_ERRAND_WORDS = 2
 _ASKING = ("?", "？")
 
@@ -229,8 +229,8 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and the user's questions that ask nothing else than this one or
-    are from this `session`; nothing for a search for an exact phrase.
+    """Drop turns without content, and the user's questions that add nothing to this question or are
+    from this `session`. Drop nothing from a search for an exact phrase.
     """
     if query.phrases:
         return list(candidates)
@@ -255,7 +255,7 @@ def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
             return True
     if len(text) > MAX_EMPTY_CHARS:
         return False
-    # A turn after a question may answer it in one word.
+    # A turn after a question may be its answer, even in one word.
     is_errand = (
         text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and turn_stems.isdisjoint(asked)
     )
@@ -269,10 +269,10 @@ def says_something(text: str) -> bool:
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to the metadata: when each of the `graph_relations` was stated.
+    """Add `relation_timestamps` to the hits' metadata: when each of `graph_relations` was stated.
 
-    They have the order of the relations; a time that cannot be read is empty. A relation of two
-    databases has the later time.
+    The times have the order of the relations; a time that cannot be read is empty. A relation that
+    is in two databases gets the later time.
     """
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
@@ -289,17 +289,17 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     )
 
 
-# The share of the question's weight that a settled memory needs to come first.
+# The share of the question's weight that a settled memory needs to be ranked first.
 SETTLED_FIRST_MUCH = 0.4
-# Further settled memories after the most relevant hits.
+# The most settled memories that are added after the most relevant hits.
 MOST_SETTLED = 10
-# The turns that are ordered by speaker. The mean length of an assistant's answers is LONG_CHARS or
-# more, and LONGER times that of the prompts; a conversation between people is not like this.
+# The number of turns that are ordered by speaker. An assistant's answers have a mean length of at
+# least LONG_CHARS and of LONGER times that of the prompts, unlike a conversation between people.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and after them the settled ones that answer the question, so
+    """Return the first `most` hits, and after them the settled hits that answer the question, so
     that many turns on a subject do not hide its result.
     """
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
@@ -311,7 +311,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
     share no more with the question, and before questions and proposals that share at most twice as
     much. A moved hit gets the score of its position.
 
-    `found` are all hits, by which an assistant's long answers are recognised.
+    `found` are all hits, from which an assistant's long answers are recognised.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)
@@ -327,8 +327,8 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with each statement of the user before the assistant's turns that share at
-    most twice as much with the question.
+    """Return the hits with each statement of the user before those turns of the assistant that
+    share at most twice as much with the question.
     """
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
@@ -347,7 +347,7 @@ def _users_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _has_long_answers(hits: Sequence[Hit]) -> bool:
-    """Return True if answers are much longer than prompts, as an assistant's are."""
+    """Return True if answers are much longer than prompts, as an assistant's answers are."""
     turns = [hit for hit in hits if hit.source == "episodes"]
     typed = [len(hit.text) for hit in turns if _is_users(hit)]
     answers = [len(hit.text) for hit in turns if not _is_users(hit)]
@@ -362,7 +362,7 @@ def _is_users(turn: Hit) -> bool:
 
 
 def _is_settled(hit: Hit) -> bool:
-    """Return True for a current statement of trust that shares much with the question."""
+    """Return True for a current, trusted statement that shares much with the question."""
     if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
         return False
     is_edge = hit.metadata.get("entityType") == "relation"

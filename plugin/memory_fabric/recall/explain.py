@@ -1,4 +1,4 @@
-"""Answers for programs and explanations of them: JSON, the parts of each score, and the reasons
+"""Answers for programs, and explanations of answers: JSON, the parts of each score, and the reasons
 why hits are not injected.
 """
 
@@ -15,23 +15,23 @@ from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction import redact
 from memory_fabric.store.conversations import sessions
 
-# The verdict of a hit that a prompt would inject; the page compares with it.
+# The verdict on a hit that a prompt would inject; the viewer's page compares with this text.
 GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or beyond the number of hits"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
 NOTHING_ABOVE = "nothing remembered shares enough with it"
 NOTHING_FOUND = "nothing remembered holds any of its words"
-# Metadata for the stages of recall alone.
+# Metadata that only the stages of recall use.
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body", "stated_at"))
 
 
 class Explanation(NamedTuple):
-    """An answer with the parts of its scores, and the effect of a prompt with these words.
+    """An answer with the parts of its scores, and what a prompt with the same text would inject.
 
-    `verdicts` are the reasons, by the ids of hits, why a prompt would not inject them, or ''.
-    `silence` is the reason why it would inject nothing at all, or ''. `words` are the words of the
-    search, each with its strength.
+    `verdicts` gives, by the ids of hits, the reason why a prompt would not inject them, or ''.
+    `silence` is the reason why a prompt would inject nothing at all, or ''. `words` are the words
+    that are searched for, each with its strength.
     """
 
     answer: Answer
@@ -49,11 +49,11 @@ def explain(
     **question: Any,
 ) -> Explanation:
     """Answer a question with explanations. `question` are further arguments of Fabric.recall;
-    `known` memories are in the session's context. Raises DeadlinePassed.
+    `known` are the memories in the session's context. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    # Hooks rank without a model, and only know the filter of a domain that the words name.
+    # Hooks rank without a model, and filter only by a domain that the prompt names.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     query = hooks.query_of_prompt(text)
     if inject.is_silent(query):
@@ -82,8 +82,8 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session of the settings, if any, with the memories in its context.
-    The `question` is that of `explain`. Raises DeadlinePassed and StoreUnavailable.
+    """Explain an answer for the session in the settings, if any, with the memories in its context.
+    `question` is as in `explain`. Raises DeadlinePassed and StoreUnavailable.
     """
     memory = fabric.memory
     session = memory.settings.session

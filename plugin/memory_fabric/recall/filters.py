@@ -1,4 +1,4 @@
-"""Filters of a question: read from its text or from values, combined, and described in words.
+"""Filters of a question: parsed from its text or from values, combined, and described in words.
 
 A result must match every field, and one of the values of a field. If a field is given both in the
 question and separately, both must match.
@@ -29,19 +29,19 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
-# The values that filters accept, for notes on those that were read as words.
+# Descriptions of the accepted values, for the notes on filters that were read as words.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",
     "scope": f"takes {', '.join(SCOPES)}",
     "depth": "takes 1, 2 or 3",
     **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
 }
-# A longer name in a question is pasted data.
+# A longer name in a question is taken for pasted data.
 MAX_TYPED_CHARS = 80
 _TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
 
 TIMES = ("since", "before")
-# The fields that a caller may give (BR-19).
+# The fields that a caller may set (BR-19).
 KEYS = (*FILTER_FIELDS, *TIMES)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
@@ -59,13 +59,13 @@ _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
-    """Return the text without its filters, and their values. An unusable filter stays in the text
-    as words, and a note says so.
+    """Return the text without its filters, and the values of the filters. An invalid filter remains
+    in the text as words, and a note reports it.
     """
     tokens_left: list[str] = []
     unread: list[str] = []
     by_name: dict[str, list[str]] = {}
-    # A quoted value may hold spaces only right after a filter's colon or comma.
+    # A quoted value may contain spaces, but only right after a filter's colon or comma.
     names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
     pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
     for token in re.findall(pattern, text, re.IGNORECASE):
@@ -113,7 +113,7 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
-    # Those at odd positions are quoted, and may hold commas.
+    # The parts at odd positions are quoted, and may contain commas.
     parts = value.split('"')
     values = [
         part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
@@ -125,14 +125,14 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
 
 
 def time_of(name: str, value: str, now: str) -> str:
-    """Return the time that the value of `since`, `before` or `as_of` means; '' for none."""
+    """Return the time that the value of `since`, `before` or `as_of` means; '' if it is invalid."""
     if not value or len(value) > MAX_TYPED_CHARS:
         return ""
     return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
 
 
 def closed_values(name: str, values: Iterable[str]) -> list[str]:
-    """Return types or scopes in our spelling; [] if any of them is unknown."""
+    """Return types or scopes in canonical spelling; [] if any of them is unknown."""
     lowered = [value.lower() for value in values]
     allowed: Container[str] = SCOPES
     if name == "type":
@@ -143,10 +143,10 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
-    """Read the filters in an object of names and values: a text, or a list of alternatives.
+    """Parse the filters in an object that maps names to a text or to a list of alternatives.
 
     `field` is the caller's name of the object, `--` for options, '' for separate fields. Raises
-    BadInput that names the key.
+    BadInput with the name of the invalid key.
     """
     fields: dict[str, list[str]] = {}
     by_field: dict[str, Any] = {}
@@ -170,7 +170,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
-    """Combine two filters; also return the names of fields in which no value matches both."""
+    """Combine two filters; also return the conflicting fields, in which no value matches both."""
     whole: dict[str, Any] = {}
     against: list[str] = []
     for field, name in NAMES.items():
@@ -189,15 +189,15 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
 
 
 def domains_of(filters: Filters) -> tuple[str, ...]:
-    """Return the names that the wanted domains may be stored under: as typed, in normal form."""
+    """Return the names under which the wanted domains may be stored: as typed, in normal form."""
     names = (name for typed in filters.domains for name in (typed, domain_name(typed)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters as the store needs them. Names of projects are case-folded; '' is added if
-    this project is among them, to match rows without a project. Domains are dropped, since the
-    memory is already limited to them.
+    """Return the filters in the form for the store. Names of projects are case-folded; if this
+    project is among them, '' is added, to match rows without a project. Domains are dropped, since
+    the memory is already limited to them.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
@@ -206,7 +206,7 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 
 def as_object(filters: Filters) -> dict[str, Any]:
-    """Return the filters that are set, without `as_of`, as an object for programs."""
+    """Return the filters that are set, except `as_of`, as an object for programs."""
     fields: dict[str, Any] = {
         name: list(getattr(filters, field)) for field, name in NAMES.items()
     } | {name: getattr(filters, name) for name in TIMES}
@@ -214,7 +214,7 @@ def as_object(filters: Filters) -> dict[str, Any]:
 
 
 def described(filters: Filters) -> str:
-    """Describe the filters: `expert_domain=code_reviewer, type=decision or pattern`, or ''."""
+    """Describe the filters as `expert_domain=code_reviewer, type=decision or pattern`, or ''."""
     parts = (
         f"{name}={value if isinstance(value, str) else _listed(value)}"
         for name, value in as_object(filters).items()
@@ -248,7 +248,7 @@ def _values(value: Any, key: str, name: str) -> list[str]:
 
 
 def _key(field: str, value: str) -> str:
-    """Return the key that equal values of a field share."""
+    """Return the key by which two values of a field are compared."""
     if field == "domains":
         return domain_name(value) or value
     return value.casefold() if field in ("projects", "categories") else value

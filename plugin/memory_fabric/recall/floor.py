@@ -1,7 +1,7 @@
 """The relevance floor of injection: the test that a prompt is certainly about a memory.
 
-It is absolute: it counts the rare words that a memory shares with the prompt, and never compares
-memories, so that a store without an answer stays silent.
+The floor is absolute: it counts the rare words that a memory shares with the prompt, and never
+compares memories, so that nothing is injected from a store without an answer.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
-# The key of a hit's metadata: its words from the prompt that are in few memories.
+# The key of a hit's metadata for the words from the prompt that are in few memories.
 RARE = "rare"
-# The most memories that contain a rare word: two such words rarely meet in one of them by chance.
+# The most memories that contain a rare word: two such words are seldom in one memory by chance.
 FEW_ROWS = 4
-# A concept of this strength is a topic; weaker words are actions.
+# A concept of at least this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
-# A prompt shares two rare words with a memory that it is about. One of many topics also shares a
-# third topic, since it shares any two with some memory; one of one or two topics may share only
-# these.
+# A prompt shares two rare words with a memory that it is about. A prompt of many topics must also
+# share a third topic, since it shares any two with some memory; a prompt of one or two topics may
+# share only these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The least share of the memory's words in the prompt, and most of the prompt's weight.
+# The least share of the memory's words in the prompt, and the share that is most of a prompt.
 LEAST_HELD, MOST = 0.2, 0.6
-# An order with this share of a memory of at least so many words repeats the memory.
+# A request with this share of the words of a memory of LONG_MEMORY or more words repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# The share of the prompt's weight that a memory needs, by the number of shared specific words.
+# The share of the prompt's weight that a memory needs, by the number of shared rare words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
-# A memory with half of its words in the prompt is relevant, however long the prompt is.
+# A memory with such a share of its words in the prompt is relevant to a prompt of any length.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
-# A prompt with an unknown proper name is mostly about that name: a memory that shares other words
-# with it must share many.
+# A prompt with an unknown proper name is mostly about that name, so a memory must share many other
+# words with the prompt.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# If the only shared word names the memory's entity, it may be a smaller share of the prompt.
+# The factor for the needed shares if the only shared word names the memory's entity.
 NAMED_EASE = 0.4
-# Types of records about failures and their fixes: a prompt about no trouble must share more with
-# them.
+# Types of records about failures and their fixes. A prompt that reports no trouble must share more
+# with such a record, by this factor.
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
-# One shared word is enough only if the sentence or the memory has at most this many words.
+# A single shared word is enough only if the sentence or the memory has at most this many words.
 FEW_WORDS = 12
 # The most sentences that are measured: those nearest to the most relevant memories.
 MAX_PARTS = 6
@@ -64,10 +64,10 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 
 class Floor:
-    """The requirements of one prompt for a memory: it must be about one part of the prompt.
+    """The requirements of one prompt for a memory: the memory must be about one part of the prompt.
 
-    With `talk` the prompt asks for earlier conversations; for a paste only the fix of its symptom
-    is wanted.
+    With `talk` the prompt asks for earlier conversations. For a pasted text (`is_paste`) only the
+    fix of its symptom is injected.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        # The words of a log next to a request are no words of the request.
+        # The lines of a log next to a request are not part of the request.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
         self._sentences = {
@@ -91,8 +91,8 @@ class Floor:
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return the reason why the memory is below the floor, both for a short prompt as a whole
-        and for the sentence nearest to the memory; '' if it is above.
+        """Return the reason why a memory is below the floor; '' if it is above. A memory is above
+        if it meets the requirements of a short prompt as a whole, or of the sentence nearest to it.
         """
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
         nearest = self._nearest(hit) if lacking else ""
@@ -102,8 +102,8 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _nearest(self, hit: Hit) -> str:
-        """Return the sentence that shares the most and rarest words with a memory; '' if none
-        shares enough.
+        """Return the sentence that shares the most and the rarest words with a memory; '' if no
+        sentence shares enough.
         """
         own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
         nearest, most = "", 0.0
@@ -115,10 +115,10 @@ class Floor:
         return nearest
 
     def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
-        """Return the requirements of a part, and the memories as this part alone finds them."""
+        """Return the requirements of a part, and the memories with their coverage of this part."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
-            # Without the words by which the prompt asks for the past.
+            # Leave out the words by which the prompt asks for the past.
             terms = tuple(term for term in sentence.terms if term not in self._said)
             names = [name for term, name in self._query.meant if term in terms]
             hints = (*sentence.entity_hints, *names)
@@ -130,7 +130,7 @@ class Floor:
 
 
 class Part:
-    """The requirements of one part of a prompt, or of the whole."""
+    """The requirements of one part of a prompt, or of the whole prompt."""
 
     def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
@@ -144,7 +144,8 @@ class Part:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
-        # Nouns whose very number a hit has: hits with another number are then not meant.
+        # Nouns whose number in the prompt some hit has: hits with another number are then not
+        # meant.
         marks = {t for t in query.terms if t.isdigit() or (len(t) == 1 and t.isascii())}
         numbered = _numbered(words(query.asked), marks)
         current = [hit for hit in hits if numbered and not hit.metadata.get("over")]
@@ -161,7 +162,7 @@ class Part:
         """Return the reason why the memory is below the floor; '' if it is above."""
         shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
-        # A memory with most of the prompt is about it, however many such memories there are.
+        # A memory with most of the prompt is relevant, however many such memories there are.
         is_most = coverage(hit) >= MOST and len(shared) >= RARE_SHARED
         rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
         rare = shared.intersection(rare_words)
@@ -203,8 +204,8 @@ class Part:
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the topics of the prompt in a memory, without the name of its project, which says
-        nothing about it.
+        """Return the topics of the prompt in a memory, except the name of the memory's project,
+        which says nothing about the memory.
         """
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
@@ -215,7 +216,7 @@ class Part:
         )
 
     def _is_named(self, name: str) -> bool:
-        """Return True if the prompt names this entity: whole, or by a name in it (`pagination`)."""
+        """Return True if the prompt names this entity, whole or by one word (`pagination`)."""
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
@@ -255,7 +256,7 @@ def _stems(hit: Hit) -> Set[str]:
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
-    """Return the words of the prompt that are in few of these memories."""
+    """Return the words of the prompt that are in at most FEW_ROWS of these memories."""
     counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
@@ -279,7 +280,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), and no hit has any."""
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), all of them in no hit."""
     names = [
         hint
         for hint in query.entity_hints

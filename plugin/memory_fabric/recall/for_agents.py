@@ -1,7 +1,7 @@
-"""Selection for a subagent: memories for its tasks first, then for its kind (BR-14).
+"""Selection of memories for a subagent: first for its tasks, then for its kind (BR-14).
 
-It is unknown at its start which of several open tasks is its own (decision 0015): the tasks share
-one budget in turns, each with its best first.
+At the start of a subagent it is unknown which of several open tasks is its own (decision 0015), so
+the tasks take turns to use one budget, each with its best hit first.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -38,18 +38,18 @@ MAX_HITS = 6
 # Limits for an agent that only searches for files: few hits, and only certain ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
-# The most open tasks of one type that are recalled for; more would leave too little for each.
+# The most open tasks of one type that are searched for: more would leave each too little space.
 MAX_TASKS = 8
-# A task with this many hits is not searched for by its description as well.
+# A task with at least this many hits is not searched for by its description as well.
 ENOUGH = 2
-# A shorter line has hardly any text next to its marks.
+# A shorter line has hardly any text besides its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# Types that are in force until changed come first for a kind, then other results of its work.
+# For a kind, types that are valid until changed come first, then other results of its work.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# The newest matches and rows that are read: older records of a kind are found by tasks only.
+# The newest matches and rows that are read; older records of a kind are found only by tasks.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -63,10 +63,10 @@ def for_agent(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
 ) -> tuple[list[Hit], int]:
-    """Return the hits for a starting agent, shortened to the budget, and that budget in characters.
+    """Return the hits for a starting agent, shortened to its budget, and the budget in characters.
 
-    `tasks` may be its own; `ask` returns the hits of a text above the floor, best first. If memory
-    is scoped to domains, the records for its kind are from these.
+    One of `tasks` may be the agent's own; `ask` returns the hits for a text that are above the
+    floor, best first. If memory is limited to domains, so are the records for the agent's kind.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -81,7 +81,7 @@ def for_agent(
         of_that_kind: list[Hit] = []
         try:
             of_that_kind = of_kind(kind, memory)
-        except FabricError as error:  # then the hits of the tasks must suffice
+        except FabricError as error:  # the hits of the tasks must suffice
             if not chosen:
                 raise
             memory.fail(f"kind {kind.name}: {error}")
@@ -102,8 +102,8 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return the hits of each task, best first, without tasks that found nothing. After the
-    deadline, the hits found so far are returned. With `searches` only strong hits count.
+    """Return the hits of each task, best first, without tasks that have no hits. After the
+    deadline, return the hits found so far. With `searches` only strong hits count.
     """
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
@@ -127,8 +127,8 @@ def asked_for(
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
     """Yield the questions for a task, each with True if only strong hits count, and the number of
-    hits that make it unnecessary: first its subject, then its short description. The whole of a
-    long task takes the most time, so it comes last, and only if no other task needs the time.
+    hits that make it unnecessary: first the task's subject, then its short description. The whole
+    of a long task takes the most time, so it comes last, and only if the task is `alone`.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -146,8 +146,8 @@ def strong_at(now: str) -> Callable[[Hit, str], bool]:
 
 
 def is_strong(hit: Hit, query: Query) -> bool:
-    """Return True if a fact shares two specific words with the question, and most of either's
-    words.
+    """Return True if a fact shares two specific words with the question, and most of the words of
+    either.
     """
     if hit.source == "episodes":
         return False
@@ -162,11 +162,11 @@ def is_strong(hit: Hit, query: Query) -> bool:
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
-    """Return hits of all queues in turns, each queue best first, in `chars_left` characters.
+    """Return hits of all queues in turns, each queue best first, within `chars_left` characters.
 
-    Every queue gets its best hit as long as there is space for a line; if these do not fit, the
-    longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in two
-    queues is returned once and counts for both.
+    Every queue gets its best hit as long as there is space for a line; if these hits do not fit,
+    the longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in
+    two queues is returned once and counts for both.
     """
     taken_ids: set[str] = set()
     turns = []
@@ -186,7 +186,7 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
 
 def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
     """Shorten the longest hits until all lines together fit into `chars_left` characters. Short
-    hits leave their unused share to the longer ones.
+    hits leave their unused share to the longer hits.
     """
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
@@ -199,12 +199,12 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
     """Return the hit with a line of at most `max_chars`: without its reason, then with less text.
-    None if hardly any text would be left.
+    Return None if hardly any text would be left.
     """
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # for a graph hit the name is needed to find the memory again
+    if hit.source != "graph":  # the name of a graph hit is needed to find the memory again
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -215,7 +215,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
 
 
 def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list[Hit]:
-    """Return the hits of `kept`, and of the others, in order, each that still fits whole."""
+    """Return the hits of `kept`, and of `more`, in order, those that still fit whole."""
     out = list(kept)
     chars_left -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
@@ -227,8 +227,8 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the records that name one of the kind's terms, or are from agents of this kind. Pinned
-    ones first, then lasting ones, then the rest; newest first in each group.
+    """Return the records that contain one of the kind's terms, or are from agents of this kind.
+    Pinned records come first, then lasting ones, then the others; newest first in each group.
     """
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
@@ -252,7 +252,7 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
 
 
 def _as_stated(hit: Hit) -> Hit:
-    """Return the hit with only the names that its record states; search adds related ones."""
+    """Return the hit with only the names that its record states; search adds related names."""
     entities = hit.metadata.get("entities")
     return hit._replace(entities=tuple(entities)) if entities and hit.source == "records" else hit
 
@@ -281,7 +281,7 @@ def hit_of(record: Record) -> Hit:
     )
 
 
-# The client's own agents for reading and setting up, and words in the names of others that search.
+# The client's own agents for reading and setup, and words in the names of others that search.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 SEARCHING_WORDS = frozenset(
     """search searcher searching find finder finding locate locator grep explore explorer lookup
@@ -291,7 +291,7 @@ SEARCHING_WORDS = frozenset(
 
 class Kind(NamedTuple):
     """The terms of an agent type, and the domain of memories from such agents; if both are empty,
-    recall uses only its task. An agent that `searches` only looks for files.
+    recall uses only the agent's task. An agent that `searches` only looks for files.
     """
 
     name: str
@@ -301,11 +301,11 @@ class Kind(NamedTuple):
 
 
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
-    """Return the kind of an agent type, by the terms that the user `stated`, else by its name.
+    """Return the kind of an agent type, from the terms that the user `stated`, else from its name.
 
-    `domain`, from config.toml, comes before the domain of its name. `plugin:Code_Reviewer` is
-    looked up by this name, as `code-reviewer`, and by the words of that. Stated terms are used
-    unchanged, also for an agent that searches; if they are empty, recall uses only its task.
+    `domain`, from config.toml, comes before that of the name. `plugin:Code_Reviewer` is looked up
+    by this name, as `code-reviewer`, and by the words in it. Stated terms are used unchanged, also
+    for an agent that searches; if they are empty, recall uses only the agent's task.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)
