@@ -144,8 +144,7 @@ class Part:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
-        # Nouns whose number in the prompt some hit has: hits with another number are then not
-        # meant.
+        # Nouns whose number in the prompt is in a hit: hits with another number are then not meant.
         marks = {t for t in query.terms if t.isdigit() or (len(t) == 1 and t.isascii())}
         numbered = _numbered(words(query.asked), marks)
         current = [hit for hit in hits if numbered and not hit.metadata.get("over")]
@@ -190,9 +189,9 @@ class Part:
         is_about = len(shared) >= needed and (
             len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
         )
-        # In scripts without spaces half of the pairs stand across words.
+        # In scripts without spaces half of the character pairs cross the border of two words.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement is found by the words of the replaced memory.
+        # A replacement is also found by the words of the memory that it replaces.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -280,7 +279,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), all of them in no hit."""
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), but no hit has any."""
     names = [
         hint
         for hint in query.entity_hints

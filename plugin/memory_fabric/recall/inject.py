@@ -20,35 +20,35 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# The most facts for a prompt, the most for one about several subjects, and the most past turns.
+# The most facts for a prompt, for a prompt about several subjects, and the most past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
-# A hit far below the best is not worth its characters.
+# A hit with less than this share of the best hit's relevance is not worth its characters.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# The prefix of the ledger's name for a record that was shown as contradicting a prompt. MEMORY.md
-# or the session's start may have shown the record before.
+# The prefix of the ledger's name for a record that was shown because it contradicts a prompt:
+# MEMORY.md or the session's start may have shown the same record before.
 CONFLICT = "conflict:"
 SAID_HERE = "said in this very session"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
 ANOTHER_FAILURE = "a fix of another failure than the prompt shows"
 A_PASTE = "it is mostly a log, a trace or code"
-# Signs of an error, for a text of a few long lines.
+# Texts that indicate an error in a prompt of a few long lines.
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 
 
-# The words by which a prompt asks for the past; several steps of one prompt need them.
+# The words by which a prompt asks for the past, cached since several steps of one prompt need them.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
     """Return the query of a prompt, without the words by which it asks for earlier sessions.
 
-    All its words are searched for; names, times and requests come only from text that a person
+    All other words are searched for; names, times and requests come only from text that a person
     wrote, not from a log next to it. The graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
@@ -62,7 +62,7 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may show a failure: many lines, or a long one with an error."""
+    """Return True if a prompt may show a failure: many lines, or a long text with an error."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
@@ -82,7 +82,7 @@ def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 def sources_for(query: Query) -> frozenset[str]:
-    """Return the sources that are searched for a prompt: past turns only if it asks for them."""
+    """Return the sources to search for a prompt; past turns only if the prompt asks for them."""
     return FOR_PROMPTS | {"episodes"} if _words_of_past_talk(query.text) else FOR_PROMPTS
 
 
@@ -102,8 +102,8 @@ class Known(TypedDict, total=False):
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
     """Return the hits that this prompt is certainly about, in the same order; often none.
 
-    Outdated memories count only if the question asks for the past, and a past turn not if it states
-    a record among the hits.
+    Outdated memories count only if the prompt asks for the past. A past turn does not count if it
+    states a record among the hits.
     """
     if is_silent(query):
         return []
@@ -112,7 +112,7 @@ def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> li
 
 
 def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[str]:
-    """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
+    """Return for each hit the reason why it is not injected for this prompt, or '' if it is."""
     talk = bool(_words_of_past_talk(query.text))
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text) and not query.asked)
     stated = [content_stems(hit.text) for hit in hits if hit.source != "episodes"]
@@ -121,7 +121,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Local records are meant to be returned, and records of tools may never have been shown.
+    # Local records are meant to be recalled, and records of tools may never have been shown.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -157,14 +157,14 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    Contradictions to the prompt come first, then the best hit for each of its subjects; other hits
-    far below the best own one are left out. The share (`within_share`) of shared ones follows.
+    Records that contradict the prompt come first, then the best hit for each of its subjects; other
+    hits far below the best own hit are left out. The share (`within_share`) of shared hits follows.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # The first hit, and each later one that shares a new name, or two new topics, with the prompt.
+    # The first hit, and each later hit that shares a new name, or two new topics, with the prompt.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []
@@ -189,15 +189,15 @@ def author_of(hit: Hit) -> str:
 
 
 def is_silent(query: Query) -> bool:
-    """Return True if memory cannot know anything about the prompt: a greeting or a nod."""
-    first = query._replace(terms=query.terms[:FIRST_TERMS])  # hardly ever are all of them weak
+    """Return True if the prompt has nothing to search for, like a greeting or an assent."""
+    first = query._replace(terms=query.terms[:FIRST_TERMS])  # a quick check of the first terms
     return not query.traverse and not any(
         c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
     )
 
 
 def states(text: str, statement: str) -> bool:
-    """Return True if a text has (nearly) all words of a statement."""
+    """Return True if a text has (nearly) all content words of a statement."""
     own = content_stems(statement)
     return bool(own) and _holds(content_stems(text), own)
 
@@ -215,14 +215,14 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
-# Without "sin", "sans" and "sem", which deny only a part of a request.
+# Without "sin", "sans" and "sem", which negate only a part of a request.
 NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
 NEGATORS |= frozenset("without без avoid stop mai".split())
 # Words before the rejected alternative of a record.
 _INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"), ("en", "lugar", "de"),
             ("en", "vez", "de"), ("em", "vez", "de"), ("au", "lieu", "de"), ("invece", "di"),
             ("statt",), ("anstatt",), ("anstelle", "von"), ("вместо",))  # fmt: skip
-# Words of a clause that only say whether something is done.
+# Words of a clause that only express whether something is done.
 _MODALS = STOPWORDS | frozenset(
     """use uses used using must shall should may can allowed forbidden longer please let always
     usar usa usen utiliser utilise utilisez verwenden verwende verwendet benutzen nutzen usare
@@ -236,13 +236,13 @@ _USING = frozenset(
     используй использовать установи поставь gebruik met użyj""".split()
 )
 _BEFORE = 3
-# Verbs of change may come earlier before the name: "move product photos over to Thumbor".
+# Verbs of change may be further before the name: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
 _SUBCOMMANDS = frozenset(
     "add audit build ci create exec init install publish remove run start test uninstall update "
     "upgrade".split()
 )
-# Words before the scope of a choice; it is no choice against uses outside of its scope.
+# Words before the scope of a choice, which does not reject uses outside of its scope.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 _GENERIC = frozenset(
     "project projects repo repository code codebase app everything everywhere place all new".split()
@@ -299,7 +299,7 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
 
 
 def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the content words after the negation of each clause of a record."""
+    """Yield the content words of each clause of a record that has a negation."""
     for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
             clause_words = words(clause)
@@ -315,13 +315,13 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of a choice's subject: mobile API of "GraphQL for the mobile API"."""
+    """Return the stems of a choice's subject: "mobile API" for "GraphQL for the mobile API"."""
     out = {word for name in rejected for word in name}.union(_MODALS, _GENERIC, _SCOPES)
     return frozenset(stem(word) for word in said if word not in out)
 
 
 def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
-    """Return True if a sentence uses something by name: "use npm", "npm install"."""
+    """Return True if a sentence uses something by its name: "use npm", "npm install"."""
     size = len(name)
     for at in range(len(said) - size + 1):
         if tuple(said[at : at + size]) == tuple(name):

@@ -1,7 +1,7 @@
-"""Fixes on record whose symptom is in a text: the output of a command, or a prompt.
+"""Recorded fixes whose symptom is in a text: the output of a command, or a prompt.
 
-Only distinctive words of a symptom find a fix. Words of every failure ("error", "npm ERR!", "not
-found") weigh nothing, ordinary words little, names and error codes most. There are three ways to
+Only distinctive words of a symptom match a fix. Words of every failure ("error", "npm ERR!", "not
+found") have no weight, ordinary words little, names and error codes most. There are three ways to
 match, surest first: the error line of the failure; a phrase that the record quotes; and several
 distinctive words of the record close together.
 """
@@ -21,30 +21,30 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-# Fixes of strangers or other programs are found by questions, but not shown for failures.
+# Fixes of other people or programs are found by questions, but not shown for failures.
 TRUSTED = frozenset(("user", "assistant"))
-# The newest fixes of each database are compared, with both ends of the text.
+# The most fixes of each database that are compared, newest first, and limits of the text.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
-# A word in more lines than this says nothing about the failure.
+# A word in more lines than this does not help to identify the failure.
 MAX_PLACES = 40
-# Lines that are read together for words that stand close.
+# The number of lines that are searched together for words close to each other.
 WINDOW_LINES = 3
 # Weights of words.
 ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# Two words that follow each other in both texts say more than each alone, with a number most.
+# The additional weight of two words that follow each other in both texts; more with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# The share of an error line that must be there; a line of little weight must have nothing else.
+# The share of an error line that a line must have; below LINE_WEIGHT it must have little else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
 NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
-# The surer way comes first, whatever the weights.
+# The surer way of matching has priority, whatever the weights of the words.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
 
-# A colon before a letter joins a symbol: `notifications:listByUser`, `Ledger::post`.
+# A colon before a letter is part of a symbol: `notifications:listByUser`, `Ledger::post`.
 _TOKEN = r"[^\W_](?:[\w.@/\\$+~#-]|::?(?=[A-Za-z_]))*[\w$]|[^\W_]"
 _SEPARATORS = r"::?|[./\\#]"
 _QUOTED = r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»"
@@ -55,7 +55,7 @@ _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
 class _Text(NamedTuple):
-    """The distinct lines of a text, each as its words, and the numbers of the lines of each word.
+    """The distinct lines of a text, each as its words, and for each word the numbers of its lines.
 
     A symptom in the text shares at least one of the `telling` words with it. `rare` words are in
     few lines and not in the failed command.
@@ -72,8 +72,8 @@ def matching(
 ) -> list[Record]:
     """Return at most two wanted fixes whose symptom is in a text, surest first; usually none.
 
-    Words of the failed `command` count nothing, since all its failures have them. `wanted` gets
-    each fix with a matching symptom, with the fields of `records.newest_fixes`. Raises
+    Words of the failed `command` have no weight, since they are in all its failures. `wanted` is
+    called with each fix that matches, which has the fields of `records.newest_fixes`. Raises
     StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
@@ -130,14 +130,14 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # The same kind of failure of something else.
+    # Without all names of the error line, it is the same kind of failure of something else.
     is_kind = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if is_kind else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Match the error line of the failure: all its names, and nearly all else that weighs."""
+    """Match the error line of the failure: all its names, and nearly all other words of weight."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -159,7 +159,7 @@ def _by_line(error: str, text: _Text) -> float:
 
 
 def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
-    """Match a phrase that the record quotes, word for word, or an error code in it."""
+    """Match a phrase that the record quotes, word for word, or an error code in the record."""
     for symptom in stated:
         for groups in pattern(_QUOTED).findall(symptom):
             phrase = _words("".join(groups))
@@ -184,7 +184,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 
 def _by_words(record: Record, said: str, text: _Text) -> float:
-    """Match several distinctive words of the record that stand close together."""
+    """Match several distinctive words of the record that are close together."""
     weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
@@ -214,13 +214,13 @@ def _near(
 
 
 def _names(error: str) -> set[str]:
-    """Return the words that stand alone in quotes: a module, a key, a table."""
+    """Return the words that are alone in quotes: a module, a key, a table."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in small letters, all separators alike; after a qualified symbol
-    such as `notifications/listByUser` the symbol alone.
+    """Return the words of a text in lower case, with all separators alike. A qualified symbol such
+    as `notifications/listByUser` is followed by the symbol alone.
     """
     return [low for _, low in _spelled(text)]
 
@@ -236,7 +236,7 @@ def _spelled(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4096)
 def _symbol(word: str) -> str:
-    """Return the file of a path, or the function of a qualified name; else the word."""
+    """Return the file of a path, or the function of a qualified name; else the word unchanged."""
     parts = pattern(_SEPARATORS).split(word)
     if len(parts) < 2:
         return word
@@ -247,8 +247,8 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Return the words of a text with a weight, or those `among` these, with their weights. Names
-    are recognised by their case, so that the heaviest form of a word counts.
+    """Return the weights of a text's words, by word; with `among`, of these words only. Names are
+    recognised by their case, so the heaviest spelling of a word counts.
     """
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
@@ -261,7 +261,7 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
 
 @lru_cache(4096)
 def _weight_of(word: str) -> float:
-    """Return how much a word says about which failure it is: 0 to 3."""
+    """Return the weight of a word, 0 to 3: how well it identifies a failure."""
     low = word.lower()
     if _says_nothing(low):
         return 0.0

@@ -1,10 +1,10 @@
 """Names and events that words of a question mean.
 
-A name is meant by an alias or a misspelling; an event dates a question: "before the migration".
+An alias or a misspelling means a name; an event dates a question: "before the migration".
 
-A word counts as a misspelt name only if no text of the memory contains it, if it is no ordinary
+A word counts as a misspelt name only if no text of the memory contains it, if it is not an ordinary
 word, and if exactly one known name is near enough: one edit (a letter more, less or different, or
-two letters swapped) for a word of five letters, two edits for one of eight.
+two letters swapped) for a word of five letters, two edits for a word of eight.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,16 +22,16 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, stem, words
 
-# Shorter words are near to too many others.
+# Shorter words are near to too many other words.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
-# Words looked up in one question.
+# The most words of one question that are looked up.
 MAX_ASKED = 6
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Return the query with the names that its words mean as hints, and in `meant`. A store that
-    fails is skipped: the search itself reports it. Raises DeadlinePassed.
+    """Return the query with the names that its words mean, as hints and in `meant`. A store that
+    fails is skipped, since the search itself reports the failure. Raises DeadlinePassed.
     """
     asked = [
         term
@@ -49,7 +49,7 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
         and not (term in names or term in TECHNOLOGIES or term in PATTERNS or term.isdigit())
     ]
     unknown = _unusual(vague)[:MAX_ASKED] if readers else []
-    for reader in readers:  # words that are in no text of these stores
+    for reader in readers:  # Keep the words that are in no text of these stores.
         held = reader.rows_with(unknown, EVERY_SOURCE) if unknown else {}
         unknown = [term for term in unknown if term not in held]
     listed_names = [*TECHNOLOGIES.items(), *PATTERNS.items()] if unknown else []
@@ -64,8 +64,8 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def edits(one: str, other: str, most: int) -> int:
-    """Return the number of edits between two words, at most `most` + 1; a swap of two neighbours
-    is one.
+    """Return the number of edits between two words, at most `most` + 1. A swap of two neighbouring
+    letters is one edit.
     """
     if abs(len(one) - len(other)) > most:
         return most + 1
@@ -84,11 +84,11 @@ def edits(one: str, other: str, most: int) -> int:
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
-    """Return the only one of these (key, name) pairs near to a word; '' for none or several."""
+    """Return the only name near to a word, from (key, name) pairs; '' for none or several."""
     letters = set(word)
     near: dict[str, int] = {}
     for key, name in names:
-        # Each edit changes at most two of the letters that occur, which is quickly counted.
+        # A quick check: each edit changes at most two of the letters that occur.
         if len(letters.symmetric_difference(key)) > 2 * most:
             continue
         count = edits(word, key, most)
@@ -114,7 +114,7 @@ def _unusual(terms: Sequence[str]) -> list[str]:
 
 
 Span = tuple[str, str]
-# A question without these words names no event; in a long text they mean nothing.
+# A question without these words names no event; in a long text they do not refer to an event.
 ANCHORING = frozenset(("before", "after", "since", "until"))
 MAX_ANCHORED_CHARS = 500
 
@@ -122,7 +122,7 @@ MAX_RECORDS = 12
 MAX_WORDS = 6
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 _UNTIL, _FROM = frozenset(("before", "until")), frozenset(("after", "since"))
-# Words for events, and the words with which records report them.
+# Words for events, and the words with which records report these events.
 _EVENTS = (
     frozenset(
         """migration migrate migrated migrating move moved moving switch switched switching
@@ -137,8 +137,8 @@ _NO_EVENT = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month"
 
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
-    """Return the query with the time span that "before the migration" means, if memory knows it.
-    This takes one more search, but only for a question that names such an event.
+    """Return the query with the time span that "before the migration" means, if a record reports
+    it. This takes one more search, but only for a question that names such an event.
     """
     words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
     if ANCHORING.isdisjoint(words_asked):
@@ -160,7 +160,7 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
 
 
 class Event(NamedTuple):
-    """An event in a question: its kinds (sets of words), its own words, and the side."""
+    """An event in a question: kinds (sets of words), names; `earlier` for the time before it."""
 
     kinds: tuple[frozenset[str], ...]
     names: tuple[str, ...]
@@ -168,7 +168,7 @@ class Event(NamedTuple):
 
 
 def event_in(text: str) -> Event | None:
-    """Return the event after the last "before", "after", "since" or "until", if any."""
+    """Return the event after the last "before", "after", "since" or "until"; None without one."""
     found = words(text)
     cues = [i for i, word in enumerate(found) if word in _UNTIL | _FROM]
     if not cues:
@@ -191,14 +191,14 @@ def event_in(text: str) -> Event | None:
 
 
 def spellings(event: Event) -> list[str]:
-    """Return the words to search records for."""
+    """Return the words by which records of the event are searched."""
     named = [s for name in event.names for s in (name, TECHNOLOGIES.get(name, name).lower())]
     return list(dict.fromkeys([*named, *sorted(w for kind in event.kinds for w in kind)]))
 
 
 def span(event: Event, found: Sequence[Candidate]) -> Span | None:
-    """Return the time span on the question's side of the event; None if no record reports it. Of
-    several records the first that names it counts, or the last for an event without a name.
+    """Return the time span on the question's side of the event; None if no record reports the
+    event. Of several records the first counts if the event has a name, else the last.
     """
     days = sorted(c.timestamp[:10] for c in found if c.timestamp and _mentions(c, event))
     if not days:

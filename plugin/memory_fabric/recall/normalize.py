@@ -1,6 +1,6 @@
 """Conversion of candidates to hits in normal form (BR-2), most relevant first.
 
-`metadata["coverage"]` is the share of the question's weight in the text (see `relevance`).
+`metadata["coverage"]` is the share of the question's weight that is in the text (see `relevance`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_fabric.recall.relevance import NO_SESSIONS, Measured, entities_of, m
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import name_key, same_form, stem, words
 
-MOST = 0.99  # less than an exact name
+MOST = 0.99  # less than for an exact name
 MAX_NAME_CHARS = 200
 # The trust of a memory from a shared journal.
 FOREIGN = "foreign"
@@ -36,8 +36,8 @@ def normalize(
     Candidates without an exact phrase or with an excluded word are left out. `now` (ISO 8601)
     resolves times such as "last week". With `wide` synonyms of the question's words count; with
     `explain` the metadata has the `parts` of each relevance. `sessions` are scores (0-1) of
-    sessions that the question continues. With `most`, only that many memories of each source are
-    returned (`best_of_each_source`), with all their hits: making hits takes longer than measuring.
+    sessions that the question continues. With `most`, hits are made only for so many memories of
+    each source (`best_of_each_source`), since this takes longer than measuring.
     """
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
@@ -47,7 +47,7 @@ def normalize(
         is_entity = item.candidate.source == "graph" and bool(item.candidate.entity)
         item.is_exact = is_entity and name_key(item.candidate.entity) in exact
     if most:
-        # Several candidates may be of one memory: a record and its observations.
+        # Several candidates may be of the same memory: a record and its observations.
         same: dict[str, list[Measured]] = {}
         measured.sort(key=lambda one: one.candidate.id)
         measured.sort(key=lambda one: (_relevance(one), one.candidate.timestamp), reverse=True)
@@ -62,8 +62,8 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source; half as many of shared ones. `origin`
-    returns the source of a memory, and True if it is shared.
+    """Return the first `most` memories of each source, and half as many shared memories. `origin`
+    returns the source of a memory, and True if the memory is shared.
     """
     counts: dict[str, int] = {}
     best = []
@@ -77,7 +77,7 @@ def best_of_each_source(
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
-    """Return the source of a memory, "records" if one of its copies is a record, and True if it is
+    """Return the source of a memory ("records" if one of its copies is a record), and True if it is
     shared.
     """
     told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
@@ -85,15 +85,15 @@ def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
 
 
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Sort the hits by relevance, then newer first, then by id to be deterministic."""
+    """Sort the hits by relevance, then newer first, then by id to make the order deterministic."""
     ordered = sorted(hits, key=lambda hit: hit.id)
     ordered.sort(key=lambda hit: (hit.relevance, hit.timestamp), reverse=True)
     return ordered
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop candidates that miss a phrase, and entities whose observations or records are present.
-    Entities stay if the question is just their name.
+    """Drop candidates that lack a phrase, and entities whose observations or records are present.
+    Entities are kept if the question is just their name.
     """
     exact = _exact_names(query)
     spoken = {
@@ -123,7 +123,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """Return the keys of a question that is just one name; none for any other question."""
+    """Return the keys of a question that may be just one name; empty for a longer question."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
@@ -157,22 +157,22 @@ def _relevance(one: Measured) -> float:
 
 
 DEFAULT_THRESHOLD = 0.85
-# Words that do not change a statement.
+# Words that do not change the meaning of a statement.
 FILLERS = frozenset(
     """a actually all also am an are be been being certainly definitely did do does here i is it its
     just my now our please really simply so surely that the then this was we were will would you
     your""".split()
 )
-# All words for a duty count as one.
+# All words for a duty count as the same word.
 _DUTY = "must"
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
-# Words that change a statement: texts that differ in one contradict each other.
+# Words that change a statement: texts that differ in one of them contradict each other.
 NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep one hit for each id, in the same order: a copy of a record confirms nothing.
+    """Keep one hit for each id, in the same order, since a copy of a record confirms nothing.
 
     The record itself is kept rather than its copies on entities, with all their entities and the
     best relevance.
@@ -196,7 +196,7 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep the first of an entity's observations, with the others under `also_observed` (BR-2)."""
+    """Keep the first observation of each entity; its `also_observed` lists the others (BR-2)."""
     by_entity: dict[str, Hit] = {}
     other_texts: dict[str, list[str]] = {}
     for hit in hits:
@@ -213,9 +213,10 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     """Merge near copies; return the remaining hits, most relevant first.
 
     Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
-    merged hit has the text of the more relevant one, the entities of both, the metadata of the
-    other under `source_`, and `cross_validated`; a shared journal confirms nothing, nor does the
-    turn in which a record was stated. Below the default threshold texts may add words and names.
+    merged hit has the text of the more relevant hit, the entities of both, the metadata of the
+    other under `source_`, and `cross_validated`, unless one is from a shared journal, or is the
+    turn in which the other was stated. Below the default threshold the texts may differ more
+    (`_may_merge`).
     """
     distinct: list[Hit] = []
     word_sets: list[frozenset[str]] = []
@@ -224,7 +225,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
         # A near copy lacks so few of these words that it must share one of any `selective` of them.
-        # The rarest are chosen, since they lead to the fewest hits.
+        # The rarest are chosen, since they are in the fewest hits.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -242,9 +243,9 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits of nearly the same words are one statement; one may have more words.
-    A difference in a word of both, a denial, a number, a letter or a name makes them two;
-    `loosely` only in a denial, a number or a letter.
+    """Return True if two hits of nearly the same words make one statement; one may have more words.
+    They are two if each has a word of its own, or if they differ in a denial, a number, a letter or
+    a name; with `loosely` only if they differ in a denial, a number or a letter.
     """
     if is_superseded(a) != is_superseded(b):
         return False
@@ -274,33 +275,33 @@ def is_superseded(hit: Hit) -> bool:
 
 
 def public_id(hit: Hit) -> str:
-    """Return `graph:<entity>` for an observation, an id that open_nodes accepts."""
+    """Return `graph:<entity>`, an id that open_nodes accepts, for an observation; else the id."""
     name, hash_sign, number = hit.id.rpartition("#")
     return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
 
 def coverage(hit: Hit) -> float:
-    """Return the share of the question's weight in a hit."""
+    """Return the share of the question's weight that is in a hit."""
     return float(hit.metadata.get("coverage", 0.0))
 
 
 def matched(hit: Hit) -> Sequence[str]:
-    """Return the words of the question in a hit."""
+    """Return the words of the question that are in a hit."""
     return tuple(hit.metadata.get("matched") or ())
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Return True for a memory from a shared journal: it confirms nothing, its author may lie."""
+    """Return True for a memory of a shared journal, which confirms nothing: its author may lie."""
     return hit.metadata.get("trust") == FOREIGN
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # an own statement is kept rather than its copy, a record rather than the turn that says it
+    # Keep an own statement rather than its copy, and a record rather than the turn that states it.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
-    # The first free prefix of `source_`, `source_2_`, `source_3_` …
+    # Find the first unused prefix of `source_`, `source_2_`, `source_3_` …
     prefix, number = "source_", 1
     while prefix + "id" in metadata:
         number += 1

@@ -1,7 +1,7 @@
-"""Old work: the task of an earlier session that is similar to a new one, in one line.
+"""Old work: the task of an earlier session that is similar to a new task, in one line.
 
 Such a task is found by words of hardly any other session: another description of the same work has
-the same names and subject. All words of its session count, since the answer names files and causes.
+the same names and subject. All words of its session count, since the answers name files and causes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,15 +20,15 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The prefix of a task's name in the ledger, and the largest share of sessions with a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# A prompt and an earlier task share at least this many rare words, and this share of the prompt's
-# topics; an ordinary word counts for less than a name.
+# A prompt and an earlier task share at least this number of rare words, and this share of the
+# prompt's topics; an ordinary word counts as less than a name.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# The least share of the prompt's weight in a session; more if there are few sessions to compare.
+# The least share of the prompt's weight that a session must have; more if there are few sessions.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-# The second best session has at most this share of the rare words' weight.
+# The largest share of the rare words' weight that the second best session may have.
 NEXT = 0.6
-# The turns of the search by which sessions are compared. It needs RARE words of the prompt, each in
-# at most FEW_TURNS turns.
+# The limit of the search for turns by which sessions are compared. The search needs RARE words of
+# the prompt that are in at most FEW_TURNS turns each.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
@@ -38,7 +38,7 @@ MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
 
 
 class Task(NamedTuple):
-    """The session of an old task, the turn of its request, and the rare words shared."""
+    """The session of an old task, the turn of its request, and the rare words that it shares."""
 
     session: str
     request: Hit
@@ -54,11 +54,11 @@ def told(
     is_known: Callable[[str], bool],
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, in one line: its request, its end,
-    its files. Return None if no task matches for certain, or if the session knows the record of its
-    end.
+    its files. Return None if no task certainly matches, or if the session already has the record of
+    its end.
 
-    `turns_of` finds past turns for a query; `told_hits` are shown with the task, which does not
-    repeat them.
+    `turns_of` finds past turns for a query; `told_hits` are shown with the task, so the task does
+    not repeat them.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -87,7 +87,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # It would bring back a replaced record, or its request is only the statement of a record.
+    # The task would repeat a replaced record, or its request is only the statement of a record.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):
@@ -143,8 +143,8 @@ def line(asked: str, ended: str, files: Sequence[str]) -> str:
 
 
 def closing(answer: str, rare: Sequence[str]) -> str:
-    """Return the last paragraph of an answer with one of these words, else the last one; without
-    code, headings and questions.
+    """Return the last paragraph of an answer that contains one of the `rare` words, else the last
+    paragraph; without code, headings and questions.
     """
     parts = (part.strip(" -*•\n") for part in "\n\n".join(answer.split("```")[::2]).split("\n\n"))
     prose = [part for part in parts if part[:1].isalnum() and part[-1] not in ":?{}"]
@@ -157,6 +157,6 @@ def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
 
 
 def _whole(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the words that are no parts of others, so that a name counts once."""
+    """Return the words that are not parts of other words, so that a name counts once."""
     ordered = sorted(set(words))
     return tuple(w for w in ordered if not any(w != other and w in other for other in ordered))

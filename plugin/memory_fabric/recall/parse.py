@@ -1,6 +1,6 @@
 """Parsing of a question into a Query: terms, names, intent, expected answer, filters (BR-1).
 
-Works on any text: a part without special meaning is read as words.
+Any text can be parsed: a part without special meaning is read as words.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from memory_fabric.text import (
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
-# The most words, of which the store finds the rare ones (retrieve.with_rarest_terms).
+# The most words of a query; the store finds the rare ones (retrieve.with_rarest_terms).
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
-# A longer name is pasted data.
+# A longer name is taken for pasted data.
 MAX_NAME_CHARS = 80
 
-# The first row that shares a word with the question counts.
+# The intent is that of the first row that shares a word with the question.
 INTENTS = (
     ("relationship", frozenset("related relate relates relation relations relationship "
      "relationships connected connection connections connects linked depends depend dependency "
@@ -53,7 +53,7 @@ INTENTS = (
      "way standard architecture".split())),
 )  # fmt: skip
 RELATION_WORDS = INTENTS[0][1]
-# Together with a name these words ask for an edge of the graph (BR-8).
+# Together with a name, these words ask for an edge of the graph (BR-8).
 EDGE_WORDS = frozenset(
     """break breaks breaking impacts impacted use uses used using recommend recommends recommended
     require requires required enable enables enabled block blocks blocked prefer prefers
@@ -64,9 +64,9 @@ PAST_WORDS = frozenset(
     """was were had did previously formerly originally earlier historically before old former
     previous past ago replaced superseded""".split()
 )
-# In the course of work a test that "was slow" is no history, nor is "what must pass before a
-# release": a prompt asks for the past with one of the first words, or with one of the second if it
-# says something in the past tense or nothing in the present.
+# In a prompt neither a test that "was slow" nor "what must pass before a release" asks for the
+# past. A prompt asks for the past with one of the first words, or with one of the second words if
+# it has an auxiliary of the past or no word of the present.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
 PRESENT_WORDS = frozenset(
@@ -79,7 +79,7 @@ _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
 )
 _BULLETS = frozenset("-*•–—+#")
-# The words after "how" in a question for a way, and in one for a number.
+# The words after "how" in a question for a way to do something, and in a question for a number.
 _WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
 _ANSWERS = (
     ("how many", tuple(f" how {word} " for word in "many much often long".split())),
@@ -98,14 +98,14 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     """Parse the text into a query. Never fails; reads up to 64 KB.
 
     Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
-    filter or phrase: the text was not written as a search.
+    filter or phrase, since the text was not written as a search.
     """
     text = readable(text)
     question, filters, depth, global_only = text, Filters(), 0, False
     phrases = excluded = unasked = unread = tuple[str, ...]()
     if not plain:
         if ":" in text or "@global" in text:
-            from memory_fabric.recall.filters import in_text  # late: few texts have any
+            from memory_fabric.recall.filters import in_text  # late: few texts have filters
 
             question, filters, depth, global_only, unread = in_text(text, now)
         question, phrases = _phrases(question)
@@ -113,7 +113,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     tokens = question.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
-    # `@database-engineer` counts.
+    # Names such as `@database-engineer` count, too.
     names = [token.strip("@.:*").lower() for token in tokens]
     agents = tuple(
         dict.fromkeys(
@@ -164,8 +164,8 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the content words in order, without agents' names and parts of known names: JavaScript
-    is not Java.
+    """Return the content words in order, without agents' names and without parts of known names,
+    since JavaScript is not Java.
     """
     for agent in agents:
         text = re.sub(re.escape(agent), " ", text, flags=re.IGNORECASE)
@@ -180,13 +180,13 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that the question may mean: agents first, then the others in order."""
+    """Return the names that the question may mean: agents first, then the other names in order."""
     hints = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
     keys = [*map(name_key, plain)]
     at = 0
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
-        # A sentence, an item or a quote begins here.
+        # A sentence, a list item or a quotation begins here.
         first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
         name, length = _name_at(plain, keys, at, first=first)
         if name and name.lower() not in agents:
@@ -214,7 +214,7 @@ def _name_at(
 
 
 def _known(name: str) -> str:
-    """Return our name for a technology or pattern; '' for none, or for an ordinary word."""
+    """Return the canonical name of a technology or pattern; '' if unknown or an ordinary word."""
     key = name_key(name)
     canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
     return "" if key in ORDINARY and name != canonical else canonical
@@ -230,14 +230,14 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if name.islower() or not name.isascii():
         return False
-    # CamelCase and ABBREVIATIONS anywhere; a single capital only inside a sentence.
+    # CamelCase and ABBREVIATIONS anywhere; a word with one capital only inside a sentence.
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a search asks for an earlier state; for a prompt only if that is certain."""
+    """Return True if a search asks for an earlier state, or if a prompt certainly does."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
-    for i in range(1, len(spelled)):  # "used to do something"
+    for i in range(1, len(spelled)):  # such as "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
             spelled[i - 1] in SUBJECTS or not OF_TODAY.intersection(spelled[max(0, i - 4) : i])
         ):
@@ -249,12 +249,12 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
 
 
 def _has_any(runs: Iterable[str], text: str) -> bool:
-    """Return True if a text has one of these runs of words, each between spaces."""
+    """Return True if a text contains one of these runs of words, each run between spaces."""
     spaced = f" {' '.join(words(without_files(text)))} "
     return any(run in spaced for run in runs)
 
 
-# Phrases before an unwanted thing, longest first.
+# Phrases before something unwanted, longest first.
 _CUES = (
     ("other", "than"),
     ("apart", "from"),
@@ -279,7 +279,7 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        # An option such as `-r` or `--verbose` leaves out nothing.
+        # An option such as `-r` or `--verbose` excludes nothing.
         is_minus = token[0] == "-" and token[1:2].isalpha() and len(out) < MAX_LEFT_OUT
         banned = [w for w in words(token) if len(w) >= MIN_WORD_CHARS] if is_minus else []
         may_begin = token.lower().strip(",") in _FIRST_WORDS
@@ -296,7 +296,7 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _unasked(tokens: list[str], at: int) -> int:
-    """Return the number of tokens from here that negate something; 0 for none."""
+    """Return the number of tokens from `at` on that negate something; 0 if none do."""
     for cue in _CUES:
         end = at + len(cue)
         if tuple(token.lower().strip(",") for token in tokens[at:end]) == cue:
@@ -309,12 +309,12 @@ def _unasked(tokens: list[str], at: int) -> int:
     return 0
 
 
-# A paste is recognised by its shape: this many lines, most of them not sentences.
+# A pasted text is recognised by its form: this number of lines, most of which are not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 PASTED_LINES = 7
-# A sentence of fewer content words is joined with the previous one.
+# A sentence with fewer content words is joined with the previous sentence.
 SENTENCE_TERMS = 3
-# More content words are hardly about one thing.
+# A text with more content words is hardly about one thing.
 WINDOW_TERMS = 32
 _ENDS = ".;!?\n。！？；"
 
@@ -333,7 +333,8 @@ def is_paste(text: str) -> bool:
 
 
 def written(text: str) -> str:
-    """Return the lines of a prompt that a person wrote; of a paste, its paragraphs of prose."""
+    """Return the lines of a prompt that a person wrote; of a pasted text, its paragraphs of prose.
+    """
     if not may_hold_a_log(text):
         return text
     if not is_paste(text):
@@ -348,8 +349,8 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a text, each with the sign that ends it; a dot inside a word is no
-    end.
+    """Yield the sentences of a text, each with the character that ends it. A dot inside a word does
+    not end a sentence.
     """
     start = 0
     for at, sign in enumerate(text):
@@ -360,7 +361,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
     yield text[start:], "."
 
 
-@lru_cache(4)  # relevance and the floor need those of the same message
+@lru_cache(4)  # relevance and the floor split the same message
 def split(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the sentences of a text, and True if it has more content words than WINDOW_TERMS."""
     found: list[str] = []
@@ -377,7 +378,7 @@ def split(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _is_machine_line(line: str) -> bool:
-    """Return True for a line that ends, begins or is built like code, a log or a trace."""
+    """Return True for a line that begins, ends or is built like code, a log or a trace."""
     line = line.removeprefix("- ")  # an item of a list
     if line[-1] in "{};\\" or line.startswith(
         ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")

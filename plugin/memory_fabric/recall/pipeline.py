@@ -57,7 +57,7 @@ from memory_fabric.store.memory import Memory
 Path = tuple[Relation, ...]
 
 DEFAULT_LIMIT = 10
-# Few candidates per source, to save time: only a handful of hits is injected.
+# Few candidates per source, to save time, since only a handful of hits are injected.
 INJECT_LIMIT = 40
 # Cross references change the order, so they are looked up for more hits than are returned.
 REFERENCED_EXTRA = 10
@@ -67,19 +67,19 @@ GUESSED = "read as a question about the domain"
 TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
 NOTHING_UNDER = "nothing was found under the filter"
 EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
-# The key of a hit's metadata: ids of older hits that it is shown instead of.
+# The key of a hit's metadata for the ids of the older hits that this hit replaces.
 STANDS_FOR = "stands_for"
 
 
 class Injection(NamedTuple):
-    """The injection of a hook: fenced text, and the ids for the ledger once it was delivered."""
+    """The injection of a hook: fenced text, and the ids to add to the ledger after delivery."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
 
 
 class Fabric(RequestContext):
-    """Recall over one memory at one time; `now` is ISO 8601 in UTC. With a `similarity`, hits are
+    """Recall from one memory at one time; `now` is ISO 8601 in UTC. With `similarity`, hits are
     also ranked by the similarity of their meaning (the warm path).
     """
 
@@ -105,15 +105,16 @@ class Fabric(RequestContext):
         as_of: str = "",
         explain: bool = False,
     ) -> Answer:
-        """Return the best memories for a question, at most `limit`; the newest for an empty one.
+        """Return the best memories for a question, at most `limit`; the newest for an empty
+        question.
 
         `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides the time in
         the text. With a `depth` (1 to 3) the graph is walked that far from the names in the
         question, even if it does not ask for relations. With `explain` each hit's metadata has the
-        `parts` of its relevance and of its score. A domain that the question names explicitly also
-        limits it. Raises DeadlinePassed.
+        `parts` of its relevance and of its score. A domain that the question names explicitly
+        limits recall to this domain. Raises DeadlinePassed.
         """
-        from memory_fabric.recall import filters as filtering  # late: no prompt has any
+        from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
         query, against, notes = self._asked(text, filters or Filters(), as_of)
         if depth:
@@ -122,7 +123,7 @@ class Fabric(RequestContext):
             return Answer(query, notes=(*notes, f"{EXCLUDE_EACH_OTHER}: {'; '.join(against)}"))
         inner = self
         if query.filters.domains:
-            # late: most memories are never scoped
+            # Imported late: most memories are not limited to a domain.
             from memory_fabric.store.scoped_memory import within
 
             scoped = within(self.memory, filtering.domains_of(query.filters))
@@ -139,10 +140,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        from memory_fabric.recall.answering import with_times  # late: no prompt shows any
+        from memory_fabric.recall.answering import with_times  # late: prompts need no such times
 
         marked = mark_hits(with_times(answer.hits, inner.memory), self.memory)
-        # By the current rules: a row may be older than a rule.
+        # Redact by the current rules, since a row may be older than a rule.
         hits = tuple(map(_without_secrets, marked))
         return answer._replace(query=shown_query, notes=notes, hits=hits)
 
@@ -150,11 +151,11 @@ class Fabric(RequestContext):
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
         """Return the question with its own filters and the separate ones (`beside`), the filters
-        that exclude each other, and notes on its reading. Without a filter of domains, a domain
-        that it names explicitly is the filter, else the domains that can be read here if that is
-        not all.
+        that exclude each other, and notes on how it was read. Without a filter of domains, the
+        filter is the domain that the question names explicitly, else the domains that are readable
+        here, if these are not all.
         """
-        # late: no prompt has any
+        # Imported late: prompts have no filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
 
@@ -196,8 +197,8 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Choose the hits to inject, from the candidates and, if the prompt shows a failure, from
-        its known fixes.
+        """Choose the hits to inject from the candidates and, if the prompt shows a failure, from
+        the known fixes of this failure.
         """
         if inject.may_show_a_failure(query.text):
 
@@ -206,7 +207,7 @@ class Fabric(RequestContext):
                 is_said = is_own and fix.created_at > known.get("since", "")
                 return not is_said and not _is_known(fix.id, known)
 
-            # late: few prompts have a log
+            # Imported late: few prompts contain a log.
             from memory_fabric.recall import known_fixes
             from memory_fabric.recall.for_agents import hit_of
 
@@ -225,7 +226,7 @@ class Fabric(RequestContext):
         if query.past:
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
-        # A newer record replaces the hits that it contradicts, unless they have more trust.
+        # A newer record replaces the hits that it contradicts, unless these have more trust.
         chosen_ids = {hit.id for hit in chosen}
         added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
         shown_hits: list[Hit] = []
@@ -240,8 +241,8 @@ class Fabric(RequestContext):
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits with each one after the newer records that contradict it; missing ones
-        are added.
+        """Return the hits, each after the newer records that contradict it; add those records that
+        are missing.
         """
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
@@ -270,13 +271,13 @@ class Fabric(RequestContext):
     def _old_task(
         self, text: str, session: str, told: Sequence[Hit], known: inject.Known
     ) -> list[Hit]:
-        """Return the similar task of an earlier session (old_tasks.told); empty if there is none
-        for certain, if the session knows it, or if past turns are shown anyway.
+        """Return the similar task of an earlier session (old_tasks.told). The list is empty if no
+        task is certainly similar, if the session knows the task, or if past turns are shown anyway.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
             return []
-        from memory_fabric.recall import old_tasks  # late: only for a session's first prompt
+        from memory_fabric.recall import old_tasks  # imported late: only a first prompt needs it
 
         def turns_of(query: Query) -> list[Hit]:
             turns = old_tasks.TURNS
@@ -289,22 +290,22 @@ class Fabric(RequestContext):
         return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
 
     def in_named_domain(self, text: str) -> "Fabric":
-        """Return a pipeline scoped to the domain that a prompt names explicitly, if any."""
+        """Return a pipeline limited to the domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self
-        from memory_fabric.recall.agent_domains import named  # late: few prompts have the word
+        from memory_fabric.recall.agent_domains import named  # late: few prompts have this word
 
         mention = named(text, self.memory)
         if not mention:
             return self
-        # late: most memories are never scoped
+        # Imported late: most memories are not limited to a domain.
         from memory_fabric.store.scoped_memory import within
 
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return the query of a prompt with its rarest words, and the names that they mean;
-        unchanged if it is silent (inject.is_silent). Raises DeadlinePassed.
+        """Return the query of a prompt with its rarest words, and with the names that these words
+        mean; unchanged if the query is silent (inject.is_silent). Raises DeadlinePassed.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
@@ -320,7 +321,7 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # There may be more memories with these words.
+        # If the number of candidates is at its limit, more memories may contain these words.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= terms_of_few_records(query, self.memory.readers())
         marked = [
@@ -334,9 +335,9 @@ class Fabric(RequestContext):
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
-        If the prompt names a domain explicitly, it has only memories of that domain, with a label.
-        A prompt that `begins` the work of its session also gets a similar task of an earlier
-        session.
+        If the prompt names a domain explicitly, the injection has only memories of that domain,
+        with a label. A prompt that `begins` the work of its session also gets a similar task of an
+        earlier session.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
@@ -354,8 +355,8 @@ class Fabric(RequestContext):
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
     ) -> Injection:
-        """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
-        from memory_fabric.recall import for_agents  # late: only at a subagent's start
+        """Return the injection for a subagent: hits for its tasks, then for its kind (BR-14)."""
+        from memory_fabric.recall import for_agents  # imported late: only subagents need it
 
         known = inject.Known(seen=seen, shown=shown)
 
@@ -369,7 +370,7 @@ class Fabric(RequestContext):
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
-        """Return the heading under a label of the domains, if memory is scoped to some."""
+        """Return the heading, after a label with the domains if memory is limited to domains."""
         label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
@@ -382,7 +383,7 @@ class Fabric(RequestContext):
             notes = (f"nothing holds {quoted}: searched for the words instead",)
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
-        from memory_fabric.recall import answering  # late: not for prompts
+        from memory_fabric.recall import answering  # imported late: prompts do not need it
 
         found = one_of_each_entity(found)
         worth = answering.worth_ranking(found, limit + REFERENCED_EXTRA)
@@ -423,7 +424,7 @@ class Fabric(RequestContext):
         )
         sessions: Mapping[str, float] = {}
         if wide:
-            from memory_fabric.recall import answering  # late: prompts do not wait for it
+            from memory_fabric.recall import answering  # imported late: prompts do not need it
 
             carried = answering.continued(query, self.memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)
@@ -440,7 +441,7 @@ class Fabric(RequestContext):
                 wide=wide,
                 explain=explain,
                 sessions=sessions,
-                # Their meaning may bring any of them to the front.
+                # With a similarity, the meaning may move any of the hits to the front.
                 most=settings.max_results if self.similarity is None else 0,
             )
         )
@@ -454,12 +455,12 @@ class Fabric(RequestContext):
         return hits, paths, failures
 
     def _then(self, query: Query) -> str:
-        """Return the time that the question is about."""
+        """Return the time that the question is about: its `as_of`, else now."""
         return query.filters.as_of or self.now
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # Hits with an excluded word and an entity's further observations are removed later.
+        # Read more, since hits with excluded words and further observations are removed later.
         most = max(0, limit) * SPARE
         candidates, failures = newest(query, self.memory, session=session, limit=most)
         hits = one_of_each_entity(collapse(normalize(candidates, query, self.now)))[: max(0, limit)]
@@ -475,15 +476,15 @@ def _trust(hit: Hit) -> int:
     return TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
 
 
-# The factor by which more candidates are read, since some may be left out.
+# The factor by which more candidates are read than returned, since some may be left out.
 SPARE = 10
 
-# The metadata of hits that people or tools have written.
+# The metadata of hits that contains text written by people or tools.
 SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    from memory_fabric.redaction import redact  # late: not for a prompt without hits
+    from memory_fabric.redaction import redact  # imported late: many prompts have no hits
 
     metadata = {
         k: redact.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()

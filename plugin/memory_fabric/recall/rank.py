@@ -1,7 +1,7 @@
-"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower if outdated.
+"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower for outdated memories.
 
 Recency decides between hits that are as relevant as the best. A clearly less relevant hit counts as
-old: otherwise noise of today would rank above an old exact answer (docs/decisions/0019).
+old: otherwise irrelevant hits of today would rank above an old exact answer (docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from memory_fabric.text import name_key, words
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
-# The distance from the most relevant hit over which recency fades to nothing.
+# The distance in relevance from the most relevant hit at which recency no longer counts.
 AS_RELEVANT = 0.05
 CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
-# Divides authority, so that a score stays within 0-1.
+# Authority is divided by this, so that a score is within 0-1.
 MOST_AUTHORITY = CROSS_VALIDATED
-# The factor of a replaced memory, which ranks below its replacement.
+# The factor for a replaced memory, which ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
-# A turn ranks below a record of similar relevance: the record states the result.
+# The factor for a turn, which ranks below a similarly relevant record that states the result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
-# The types that a question's intent asks for (parse.INTENTS). They count as more relevant by
-# AS_RELEVANT, so that of hits that are about as relevant these come first.
+# The types that a question's intent asks for (parse.INTENTS). Their relevance is raised by
+# AS_RELEVANT, so that they come first among hits that are about as relevant.
 ASKED_TYPES = {
     "relationship": ("relation",),
     "decision": ("decision",),
@@ -49,7 +49,7 @@ def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "")
     """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
 
     If the question asks for the `past`, replaced memories count as much as current ones. Memories
-    of the kind that its `intent` asks for count a little more.
+    of the type that its `intent` asks for count slightly more.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
@@ -97,13 +97,14 @@ def _factor(hit: Hit, now: str, past: bool) -> float:
 
 
 def recency(stamp: str, now: str) -> float:
-    """Return 1.0 for now, falling to 0.1 after 27 days and for an unknown time."""
+    """Return 1.0 for now, falling to 0.1 after 27 days; also 0.1 for an unknown time."""
     days = days_between(stamp, now)
     return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
 
 
 def authority(hit: Hit) -> float:
-    """Return the weight of a hit's origin: two sources, then the graph, then past turns."""
+    """Return the weight of a hit's origin: most for two sources, then the graph, then past turns.
+    """
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN
@@ -112,7 +113,7 @@ def authority(hit: Hit) -> float:
 DEFAULT_FACTOR = 1.2
 MAX_RELATIONS, MAX_ENTITIES = 5, 8
 MAX_NAME_WORDS = 2
-# Shorter keys are words of every text.
+# Shorter keys are words of most texts.
 MIN_KEY_CHARS = 2
 
 
@@ -121,20 +122,20 @@ def boost(
     relations_by_entity: Mapping[str, Sequence[Relation]],
     factor: float = DEFAULT_FACTOR,
 ) -> list[Hit]:
-    """Raise the relevance of every hit that names an entity known from elsewhere, up to 1.0.
+    """Raise the relevance, up to 1.0, of every hit that names an entity known from elsewhere.
 
-    A record names the entities in its text and its list, if the graph has relations of them beyond
+    A record names the entities in its text and its list, if the graph has relations of them besides
     the record's own; an observation names the entities in its text except its own. A raised hit
     gets the mark `cross_referenced` and the relations of the named entities; every hit gets the
     relations of its own entities. An entity without relations raises no hit (measured: names that
-    occur everywhere cost 2 points of recall). Order and length stay; the next stage ranks.
+    occur everywhere cost 2 points of recall). Order and length are unchanged; the next stage ranks.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Return the keys of possible names in a text: words, and pairs of neighbours."""
+    """Return the keys of possible names in a text: words, and pairs of neighbouring words."""
     text_words = words(text)
     keys = {word for word in text_words if len(word) >= MIN_KEY_CHARS}
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -172,30 +173,31 @@ def _boosted(
 
 
 class Similarity(Protocol):
-    """Similarity of meaning, as semantic.measure gives it; everything is empty without it."""
+    """The similarity of meaning (semantic.measure); the results are empty if the model is unusable.
+    """
 
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row number) of stored rows near to a question, nearest first."""
+        """Return (table, row number) of the stored rows nearest to a question, nearest first."""
 
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return the similarity of hits by id, −1 to 1; unknown ones are missing."""
+        """Return the similarity of hits by id, −1 to 1, without hits of unknown similarity."""
 
 
-# Measured on development conversations; half or double of it is still a gain.
+# Measured on development conversations; even half or double this weight is an improvement.
 WEIGHT = 1.5
-# The words of turns express their meaning less than those of records.
+# Turns have a lower weight, since their words express their meaning less than those of records.
 TURN_WEIGHT = 1.0
-# The candidates of one source; later hits would not move to the top.
+# The most candidates that are measured; later ones would not move to the top.
 MEASURED = 200
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add the similarity to the hits' relevance; exact names stay above all. Each measured hit
-    carries `similarity`. Without any measure the hits are unchanged.
+    """Add the similarity to the hits' relevance; exact names remain above all other hits. Each
+    measured hit's metadata has its `similarity`. If no hit was measured, the hits are unchanged.
     """
     if not similarity_by_id:
         return list(hits)
@@ -221,9 +223,9 @@ def _moved(hit: Hit, similarity: float | None) -> Hit:
     return hit._replace(relevance=max(0.0, min(MOST, relevance)), metadata=metadata)
 
 
-# Candidates of each table.
+# The most candidates of each table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-# The factor for the number of candidates if filters or domains leave some out.
+# The factor for the number of candidates if filters or domains leave some of them out.
 SPARE = 10
 
 
