@@ -333,8 +333,7 @@ def is_paste(text: str) -> bool:
 
 
 def written(text: str) -> str:
-    """Return the lines of a prompt that a person wrote; of a pasted text, its paragraphs of prose.
-    """
+    """Return the lines of a prompt that a person wrote; of a pasted text, its prose paragraphs."""
     if not may_hold_a_log(text):
         return text
     if not is_paste(text):

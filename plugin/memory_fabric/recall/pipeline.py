@@ -264,7 +264,7 @@ class Fabric(RequestContext):
             hit = hit._replace(metadata={**about, **hit.metadata})
             newer.append(hit._replace(relevance=old.relevance, score=old.score))
         ordered = newer_first([*hits, *newer])
-        # Added records that are older than another one are not needed.
+        # An added record that is older than another record is not needed.
         hit_ids, before = {hit.id for hit in hits}, SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 

@@ -103,8 +103,7 @@ def recency(stamp: str, now: str) -> float:
 
 
 def authority(hit: Hit) -> float:
-    """Return the weight of a hit's origin: most for two sources, then the graph, then past turns.
-    """
+    """Return the weight of a hit's origin: two sources weigh most, then the graph, then turns."""
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN
@@ -173,8 +172,7 @@ def _boosted(
 
 
 class Similarity(Protocol):
-    """The similarity of meaning (semantic.measure); the results are empty if the model is unusable.
-    """
+    """The similarity of meaning (semantic.measure); results are empty if the model is unusable."""
 
     def nearest(
         self, database: Database, question: str, most: dict[str, int]

@@ -5,7 +5,7 @@ the question in the text), the context of the text (neighbouring turns, the best
 entity), and the match of the request (a name, a time, a kind of answer).
 
 `covered` is the absolute part alone: the share of the question's weight in the text. It does not
-depend on bm25, which is about 0 in stores of a few rows, so floors use it.
+depend on bm25, which is about 0 in stores of a few rows, so floors use `covered`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# Tuned on development conversations; halving or doubling one of them costs a point or less.
+# Tuned on development conversations; halving or doubling one of these costs a point or less.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
-# The weight of a synonym, relative to the word.
+# The weight of a synonym, relative to the word itself.
 NEAR_SHARE = 0.6
-# The neighbouring turns share this weight: an answer belongs to the question before it.
+# The neighbouring turns have these weights, since an answer belongs to the question before it.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# Additive, since bm25 gives almost no weight to names that occur everywhere in a store.
+# Added rather than multiplied, since bm25 is almost 0 for names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY = 0.1
 UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
-# A long turn counts as its best passage.
+# The relevance of a long turn is that of its best passage.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # The weight of a turn's own relevance if the question continues a session.
 TURN_SHARE = 0.05
 NO_SESSIONS: Mapping[str, float] = {}
-# Smooths the rarity of words where a store has only a handful of candidates.
+# Smooths the rarity of words if a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
 
 _DATE_WORDS = frozenset(
@@ -55,11 +55,11 @@ _NUMBER_WORDS = frozenset(
 
 
 class Measured:
-    """A candidate with the parts of its relevance. `mask` are its concepts as bits, `before` and
+    """A candidate with the parts of its relevance. `mask` has its concepts as bits, `before` and
     `after` those of the neighbouring turns, `passages` those of its passages.
 
-    The words of the predecessor that it `replaces` count as its own. `is_exact` is True for a row
-    of the entity if the question is just its name.
+    The words of a predecessor that the candidate `replaces` count as its own. `is_exact` is True
+    for a row of an entity if the question is just the entity's name.
     """
 
     before = after = 0
@@ -74,18 +74,18 @@ class Measured:
 
     @property
     def words(self) -> float:
-        """The weight of the words of the text alone."""
+        """The weight of the words in the text alone."""
         return self.bm25 + COVERAGE_WEIGHT * self.covered
 
     @property
     def relevance(self) -> float:
-        """Relevance from 0 to 1, below 1."""
+        """The relevance, from 0 to below 1."""
         asked_for = self.name + self.time + self.answer + self.question + self.unasked
         raw = self.session + self.share * (self.words + self.around + self.group + asked_for)
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
     def parts(self) -> dict[str, float]:
-        """The summands of raw relevance by name, without zeros."""
+        """Return the summands of raw relevance by name, without zeros."""
         own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
@@ -113,8 +113,8 @@ def measure(
     """Measure all parts of every candidate's relevance; the order is kept.
 
     `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
-    words count. `sessions` are scores of sessions that the question continues; with them the
-    session of a turn outweighs the turn.
+    words count. `sessions` are scores of sessions that the question continues; with these scores a
+    turn's session has more weight than the turn.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -139,7 +139,7 @@ def measure(
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the entities a candidate belongs to and names, its own first."""
+    """Return the entities to which a candidate belongs and which it names, its own first."""
     names = candidate.metadata.get("entities")
     own = (candidate.entity,) if candidate.entity else ()
     return tuple(dict.fromkeys((*own, *names))) if names else own
@@ -160,7 +160,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Prompts get no turns, and need not wait for their passages.
+            # Prompts get no turns, so they need not wait for passages.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -168,7 +168,7 @@ def _with_concepts(
 
 
 def passages(text: str) -> list[str]:
-    """Return a text in overlapping parts of PASSAGE_CHARS, each from the start of a word."""
+    """Split a text into overlapping parts of PASSAGE_CHARS, each from the start of a word."""
     parts = []
     at = 0
     while at < len(text):
@@ -180,8 +180,8 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to its concepts as bits: bit i for concept i, bit n + i for a
-    synonym of it.
+    """Return a function that maps a text to its concepts as bits: bit i for concept i, bit n + i
+    for a synonym of concept i.
     """
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
@@ -213,7 +213,8 @@ def _add_words(
     places: Sequence[Sequence[int]],
 ) -> None:
     """Score the words of each candidate, of its predecessors, and of the neighbouring turns.
-    `places` are the sentences of a long message with each concept: a memory is about one of them.
+    `places` are the sentences of a long message with each concept, since a memory is about one
+    sentence.
     """
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
@@ -258,8 +259,8 @@ def _add_words(
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
     """Return the weight of a point of bm25 in each source of each store. The best row of a source
-    gets BM25_WEIGHT if the source covers the question as well as any other, and less if it covers
-    less.
+    gets BM25_WEIGHT if the source covers the question as well as any other source, and less if it
+    covers less.
     """
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
@@ -275,7 +276,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:
-    """Raise candidates in the same session or entity as a good hit."""
+    """Raise candidates that are in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
     keys = []
     for item in measured:
@@ -294,7 +295,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     asked_spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
     spans = (*asked_spans, *query.spans)
     unasked = frozenset(map(stem, query.unasked))
-    # In a long text a word such as "who" or "when" does not make it a question.
+    # In a long text a word such as "who" or "when" does not make the text a question.
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
 
     @cache
@@ -341,15 +342,15 @@ MAX_STEPS = 3
 
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
-    """Return the ids of the candidates' successors that are not among them."""
+    """Return the ids of the candidates' successors that are not themselves candidates."""
     present = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
 
 
 def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
-    """Give each successor the concepts of its predecessor; return the pairs, the older one first. A
-    pair of a chain follows the pairs that it depends on.
+    """Add the concepts of each predecessor to its successor; return the pairs, older one first. A
+    pair of a chain follows the pairs on which it depends.
     """
     by_record: dict[str, list[Measured]] = {}
     for item in measured:
@@ -371,11 +372,11 @@ def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Meas
 
 
 def successor_of(candidate: Candidate, now: str) -> str:
-    """Return the id of the record that had replaced it by then; '' if there is none."""
+    """Return the id of the record that had replaced the candidate by `now`; '' if there is none."""
     until = str(candidate.metadata.get("valid_to") or "")
     return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
 
 
 def record_of(candidate: Candidate) -> str:
-    """Return the id of the record that a candidate is, or belongs to; '' for none."""
+    """Return the id of the record that a candidate is, or to which it belongs; '' if none."""
     return str(candidate.metadata.get("record") or "")

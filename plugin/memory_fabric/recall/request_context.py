@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # isolation is rare
 class RequestContext:
     """One memory at one time; `now` is ISO 8601 in UTC. `pipeline.Fabric` adds recall to it.
 
-    `agent_type` is the type of the speaking and reading agent; empty for a session without one. If
-    config.toml isolates it, `memory` is limited to its view (`visible_to`). `launched` are the
-    settings with which its session was started, if in another folder. `is_past` means that an old
+    `agent_type` is the type of the agent that speaks and reads; empty for a session without a type.
+    If config.toml isolates the type, `memory` is limited to its view (`visible_to`). `launched` are
+    the settings with which the session started, if in another folder. `is_past` means that an old
     session is read: its records get its times, and the present folder proves nothing.
     """
 
@@ -35,7 +35,7 @@ class RequestContext:
     @property
     def domain(self) -> AgentDomain:
         """The domain of the agent, and its isolation."""
-        # late: not needed to recall for a prompt
+        # Imported late: recall for a prompt does not need the domain.
         from memory_fabric.recall.agent_domains import domain_for
 
         return domain_for(self._launched or self.memory.settings, self.agent_type)
@@ -53,21 +53,22 @@ class RequestContext:
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to an agent of this type; '' is a session without one.
+    """Return the memory that hooks may show to an agent of this type; '' means a session without
+    one.
 
-    It depends on the folder in which the session was launched. An agent outside the isolated
-    domains sees nothing of them.
+    The result depends on the folder in which the session was launched. An agent outside of the
+    isolated domains sees nothing of them.
     """
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory
-    # late: isolation is rare
+    # Imported late: isolation is rare.
     from memory_fabric.recall.agent_domains import domain_for, visible_from
 
     domain = domain_for(launched or memory.settings, agent_type)
     if domain.isolated or not config.isolated:
         return visible_from(memory, domain)
-    # late: most memories are never scoped
+    # Imported late: most memories are not limited to a domain.
     from memory_fabric.store.scoped_memory import without
 
     return without(memory, sorted(config.isolated - {domain.name}))

@@ -1,6 +1,6 @@
 """Retrieval, the only stage that queries the store: all sources, and graph walks for relations.
 
-A failing source is reported and skipped; only DeadlinePassed ends the question.
+A failing source is reported and skipped; only DeadlinePassed stops the search.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ EVERYTHING = search.EVERYTHING
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
 # The most words of a message that are searched for, those in the fewest rows; fewer for a prompt,
-# which waits.
+# since the user waits.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
-# The sources of a question, and of a prompt: records, and observations of the entities that it
-# names.
+# The sources of a question, and of a prompt: for a prompt records, and observations of the entities
+# that the prompt names.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
-# The number of paths whose edges are hits of their own; the other paths are only shown.
+# The number of paths whose edges become hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
-# The most paths that a prompt gets whole.
+# The most paths that are injected whole for a prompt.
 MAX_PATHS_TOLD = 2
 # The most entities from which relations are followed for one question.
 MAX_STARTS = 4
 # A longer name in capitals is an identifier.
 MAX_ABBREVIATION = 4
-# Names looked up for the cross references of the best hits.
+# The most names that are looked up for the cross references of the best hits.
 MAX_NAME_KEYS = 900
 GRAPH_REQUIRED = (
     "graph: unavailable, and it is required: nothing could be searched. "
@@ -68,11 +68,11 @@ def retrieve(
     wide: bool = False,
     sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Return candidates of the sources in all stores, the walked paths, and the failures by name.
+    """Return candidates of the sources in all stores, the walked paths, and the failures by source.
 
-    At most `limit` candidates per source and store. With `wide` they include the neighbours of
-    matching past turns, texts with only synonyms of the words, and the client's own memory files.
-    Local records are returned only for their `session`. Raises DeadlinePassed.
+    Returns at most `limit` candidates per source and store. With `wide` they include the neighbours
+    of matching past turns, texts with only synonyms of the words, and the client's own memory
+    files. Local records are returned only for their `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -110,11 +110,11 @@ def with_rarest_terms(
     query: Query, readers: Sequence[Reader], sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
     """Return the query with at most `most` terms: the rarest in the sources, then, if there is
-    room, terms that are in none. A failing store counts nothing.
+    space, terms that are in no source. A failing store is ignored.
     """
     if len(query.terms) <= most:
         return query
-    # Words that say little are not worth counting.
+    # Common words are not worth counting.
     telling = [term for term in query.terms if term not in concepts.WEAK]
     counts: Counter[str] = Counter()
     for reader in readers:
@@ -126,7 +126,7 @@ def with_rarest_terms(
 
 
 def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
-    """Return the terms of a query that are in few records, in any of their spellings."""
+    """Return the terms of a query that, in all their spellings, are in few records."""
     wanted = concepts.concepts(query)
     spellings = [spelling for concept in wanted for spelling in concept.spellings]
     counts = [reader.rows_with(spellings, ("records",)) for reader in readers]
@@ -140,7 +140,7 @@ def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[s
 def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the newest memories, for a query without words, and the errors by source name."""
+    """Return the newest memories, for a query without words, and the failures by source."""
     failures: list[str] = []
     readers, arguments = memory.readers(), (limit, query.filters, session)
     candidates = [
@@ -158,7 +158,7 @@ def newest(
 def _asked(
     failures: list[str], source: str, reader: Reader, ask: Callable[..., Sequence[Row]], *asked: Any
 ) -> Sequence[Row]:
-    """Query one source; add its name to the failures and return nothing if it fails."""
+    """Query one source; if it fails, add its name to `failures` and return nothing."""
     try:
         return ask(*asked)
     except DeadlinePassed:
@@ -176,7 +176,7 @@ def _successors(
     session: str,
     failures: list[str],
 ) -> list[Candidate]:
-    """Return the successors of candidates by `now`, and theirs."""
+    """Return the records that had replaced candidates by `now`, and the successors of those."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*candidates, *successors], now)
@@ -199,7 +199,7 @@ def _near(
     session: str,
     failures: list[str],
 ) -> list[Candidate]:
-    """Return texts with only synonyms of the words, with bm25 0, which is about other words."""
+    """Return texts with only synonyms of the words; their bm25 is 0, since it rates synonyms."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -207,8 +207,8 @@ def _near(
     query = query._replace(phrases=())
     found: list[Candidate] = []
     for reader in readers:
-        # A synonym in hundreds of rows does not tell which of them is meant, and ranking them takes
-        # longer than all else of a question.
+        # A synonym in hundreds of rows does not identify a memory, and ranking these rows would
+        # take longer than the remaining search.
         counts = reader.rows_with([word for near in groups for word in near], BY_WORDS)
         rare = [[w for w in near if 0 < counts.get(w, 0) < MAX_COUNTED] for near in groups]
         wanted = [near for near in rare if near]
@@ -219,11 +219,11 @@ def _near(
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return the notes of the client's own memory with most of the words, best first. They have no
-    index and no bm25; `normalize` checks phrases.
+    """Return the notes of the client's own memory that have most of the words, best first. They
+    have no index and no bm25; `normalize` checks phrases.
     """
 
-    # late: a prompt never reads those files
+    # Imported late: a prompt never reads these files.
     from memory_fabric.store.tiers import client_memory_files
 
     memory_files, failed = client_memory_files.candidates(memory, query.filters)
@@ -248,8 +248,8 @@ def relations_around(
 ) -> dict[str, tuple[Relation, ...]]:
     """Return the entities that these hits belong to or name, each with its relations.
 
-    Only relations that are valid `at` a time and match the filters. A failing store is skipped: its
-    hits have no relations.
+    Only relations that are valid at the time `at` and match the filters are returned. A failing
+    store is skipped: its hits have no relations.
     """
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
@@ -276,15 +276,15 @@ def _sources(
     limit: int,
     wide: bool,
 ) -> dict[str, Callable[[], list[Candidate]]]:
-    """Return a search for each source, by its name."""
+    """Return a search function for each source, by the source's name."""
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
-    # The words of entity names: hints, else all words if they are few.
+    # The words of entity names: the hints, or all words if there are no hints.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
         keys = [*map(name_key, hints), *keys][:MAX_NAME_KEYS]
-        # Names that no prose has: a path, `spec.shards`, `findById`, `LOADER`.
+        # Names that do not occur in prose: a path, `spec.shards`, `findById`, `LOADER`.
         exact = [
             hint
             for hint in hints
@@ -325,7 +325,7 @@ def _walked(
 
 
 def valid_at(query: Query) -> str:
-    """Return the time at which a relation must be valid: now, then, or any."""
+    """Return the time at which a relation must be valid: now, the time asked for, or '' for any."""
     return query.filters.as_of or ("" if query.past else NOW)
 
 
@@ -344,7 +344,7 @@ def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> li
 
 
 def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
-    """Return a relation, or several that follow each other, as a candidate."""
+    """Return a relation, or several consecutive relations, as a candidate."""
     nodes = dict.fromkeys(node for edge in path for node in (edge.source, edge.target))
     return Candidate(
         id="graph:" + "; ".join(f"{edge.source} {edge.type} {edge.target}" for edge in path),
@@ -363,10 +363,10 @@ def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
 Edges = Callable[[Sequence[str]], Iterable[Relation]]
 
 MAX_DEPTH = 3
-# The most nodes of a walk: a hub of a grown graph has thousands, of little use in an answer.
+# The most nodes of a walk: a hub of a large graph has thousands, of little use in an answer.
 MAX_NODES = 200
 MAX_PATHS = 20
-# With these words a question asks what depends on a thing.
+# With these words a question asks which things depend on something.
 _AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
 
 
@@ -380,8 +380,8 @@ def walk(
     """Return paths from each start to the nodes within `depth` steps, in either direction.
 
     A node is reached by a shortest path; an edge back to a reached node ends its path. No path is
-    the beginning of another. `edges_of` returns the relations at either end of the names; it is
-    called once per level.
+    the beginning of another path. `edges_of` returns the relations at either end of the names; it
+    is called once per level.
     """
     depth = max(0, min(depth, MAX_DEPTH))
     paths: list[Path] = []
@@ -392,7 +392,7 @@ def walk(
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return at most twenty paths, first by the words of the question in them, then longer ones."""
+    """Return at most twenty paths: by the number of words of the question, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -404,8 +404,8 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
     """Return the paths of several relations that a question asks for: it names each relation, or
-    two entities on the way, or asks for the effects of a change. Only the paths with the most named
-    entities are returned.
+    two entities on the path, or asks for the effects of a change. Only the paths with the most
+    named entities are returned.
 
     `names` are the keys of all possible names in the question.
     """

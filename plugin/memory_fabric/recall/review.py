@@ -1,5 +1,5 @@
-"""All that waits for a person's decision: candidates, contradictions, rules, stale records, near
-duplicates, and what programs and colleagues brought.
+"""Everything that waits for the user's decision: candidates, contradictions, rules, stale records,
+near duplicates, and the records of programs and colleagues.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,18 +44,19 @@ from memory_fabric.store.scoped_memory import without
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 RULE, UNCONFIRMED, SHARED = "rule", "imported", "shared"
 KINDS = (CANDIDATE, CONTRADICTION, RULE, STALE, DUPLICATE, UNCONFIRMED, SHARED)
-# Ids of one search.
+# The most ids in one query.
 MAX_IDS = 500
-# The most records of one kind that are looked at.
+# The most records of one kind that are read.
 MAX_READ = 5000
 _LASTING = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source"
 _CURRENT, _OF_OTHERS = f"{_LASTING} <> '{OTHERS}'", f"{_LASTING} = '{OTHERS}' AND pinned = 0"
 
 
 class Due(NamedTuple):
-    """A record to decide on: why it is due, the others that it is about, and its age in days.
+    """A record to decide on: the kind of decision, the other records concerned, and its age in
+    days.
 
-    `source` is who brought it, a program or a colleague, or what a rule names and nobody typed.
+    `source` is the program or colleague that it is from, or what a rule covers but nobody typed.
     """
 
     kind: str
@@ -66,14 +67,14 @@ class Due(NamedTuple):
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return what is due for review at `now`: each record once, in the order of KINDS. Near
-    duplicates are looked for only among the newest `compared` records.
+    """Return the records due for review at `now`: each record once, in the order of KINDS. Near
+    duplicates are searched for only among the newest `compared` records.
     """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
     for record in current:
-        # Unless the user has confirmed either since.
+        # A contradiction is due unless the user has confirmed one of the two records since.
         others = [by_id[id_] for id_ in contradicted(record) if id_ in by_id]
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
@@ -98,20 +99,20 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return what programs and colleagues brought and nobody has confirmed; with `name`, only what
-    that program or colleague brought.
+    """Return the records of programs and colleagues that nobody has confirmed; with `name`, only
+    those of that program or colleague.
     """
     own = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
     waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
-    # An empty name, as of an unset variable, is nobody's.
+    # An empty name, such as the value of an unset variable, matches nobody.
     return [w for w in waiting if name is None or (name and w.source.lower() == name.lower())]
 
 
 def proposals(settings: Settings) -> list[tuple[Project, Record]]:
-    """Return the candidates of all projects of this home, by project: repeated first, then newest;
-    not what is isolated in a domain, which `candidates` lists there.
+    """Return the candidates of all projects of this home, each with its project, repeated ones
+    first, then newest. Candidates in isolated domains are left out; `candidates` lists them there.
     """
     found: dict[str, tuple[Project, Record]] = {}
     isolated = sorted(settings.domains.isolated)
@@ -124,7 +125,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
 
 
 def _unsaid(record: Record) -> list[str]:
-    """Return what a rule of the user names and nobody typed, until the user agrees to it."""
+    """Return the parts of a rule's `When:` that nobody typed, until the user agrees to the rule."""
     evidence = record.evidence
     is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(WHEN)
     is_settled = _confirmed_at(record) or evidence.get(EFFECT)
@@ -132,7 +133,7 @@ def _unsaid(record: Record) -> list[str]:
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
-    """Yield the newest of records that say nearly the same, with the others."""
+    """Yield the newest of records that state nearly the same, with the other records."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
     groups: dict[tuple[str, ...], list[Hit]] = {}
     for record in by_id.values():
@@ -150,7 +151,7 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 
 def asks_about(record: Record) -> str:
-    """Return what the rule of a team's owner asks this user about; '' for every other record."""
+    """Return the `When:` of a rule by which a team's owner asks this user; '' for other records."""
     is_asking = record.source == OTHERS and record.evidence.get(FOR_TEAM)
     return str(record.evidence.get(WHEN) or "") if is_asking else ""
 
@@ -161,8 +162,8 @@ def _confirmed_at(record: Record) -> str:
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
-    """Return the current records whose files have changed, newest first, marked as `mark_records`.
-    All files of all records are compared by their content, so nobody should wait.
+    """Return the current records whose files have changed, newest first, marked like
+    `mark_records`. This compares the content of all files of all records, so it is slow.
     """
     changed_files = file_states.all_changed(memory)
     wanted = frozenset(record_type(kind.lower()) for kind in types)
@@ -183,7 +184,7 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
-# The most items of one operation of a prune: it keeps transactions short.
+# The most items of one operation of a prune, so that transactions are short.
 BATCH = 200
 
 
@@ -196,14 +197,14 @@ class Stale(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Stale things, oldest first, up to the requested limit; `total` counts all of them."""
+    """Stale entities and records, oldest first, up to the requested limit; `total` counts all."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0
 
 
 class Pruned(NamedTuple):
-    """The result of a prune: removed and changed things, and the id for `undo`."""
+    """The result of a prune: removed and changed entities and records, and the id for `undo`."""
 
     removed: tuple[Stale, ...] = ()
     kept: tuple[Stale, ...] = ()
@@ -219,10 +220,10 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return what is stale at `now`, of these types if any are given, with texts.
+    """Return what is stale at `now`, of these `types` if any are given, with texts.
 
-    `older_than` (days) replaces the types' own limits. `named` are ids of records and names of
-    entities to limit it to. Raises NotFound for a name that is unknown or not stale.
+    `older_than` (days) replaces the types' own limits. `named` limits the result to these ids of
+    records and names of entities. Raises NotFound for a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -256,16 +257,17 @@ def prune(
     now: str,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Forget what was shown, as one change for `undo`; the other tiers follow. What was used,
-    closed or pinned since then stays. Raises StoreUnavailable if it cannot be done now.
+    """Forget the `shown` entities and records, as one change for `undo`, and update the other
+    tiers. Those used, closed or pinned in the meantime are kept. Raises StoreUnavailable if that
+    fails.
     """
     report = progress or (lambda done, of: None)
     batch = new_id()
     removed: list[Stale] = []
     for database in memory.databases():
         mentions_by_row = last_mentions.mentions(database, now)
-        # An entity's observations may belong to a record, so they are compared before the record is
-        # removed.
+        # An entity's observations may belong to a record, so compare them before removing the
+        # record.
         mine = [s for s in shown if s.item.store == database.kind]
         mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
@@ -283,8 +285,8 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return the thing with its age if that is above its limit, else None. A record about an entity
-    is also its observation, and keeps it while the record is pinned or not stale.
+    """Return the entity or record with its age if that is above its limit, else None. A record
+    about an entity is also its observation, which keeps the entity while pinned or not stale.
     """
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
@@ -301,7 +303,7 @@ def _judged(
 def _unchanged(
     database: Database, shown: Sequence[Stale], mentions_by_row: dict[int, list[Mention]], now: str
 ) -> list[Stale]:
-    """Return those that are unchanged since they were shown."""
+    """Return the entities and records that are unchanged since they were shown."""
     fresh = last_mentions.reread(database, [s.item for s in shown], now)
     return [
         s
@@ -322,7 +324,7 @@ def _is_same(shown: AgedMemory, seen: AgedMemory) -> bool:
         return False
     if shown.kind == last_mentions.ENTITY and shown.name != seen.name:
         return False
-    # Relations may have been removed with other entities; new ones must not exist.
+    # Relations may have been removed with other entities; new relations must not exist.
     return seen.linked <= shown.linked and seen.last_at <= shown.last_at
 
 
@@ -342,7 +344,7 @@ def _forget(
     }
     try:
         memory.write_now("forget", payload, by, store=database.kind)
-    except StoreUnavailable as error:  # not queued: a thing used until then must stay
+    except StoreUnavailable as error:  # not queued, since a memory used until then must be kept
         back = f" memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
@@ -353,7 +355,7 @@ def _forget(
 
 
 def _undo_id(memory: Memory, batch: str) -> str:
-    """Return the id by which `undo` finds all of a batch; '' if nothing was changed."""
+    """Return the id by which `undo` finds a whole batch; '' if nothing was changed."""
     return next((short_id(change.id) for change in changes.of_batch(memory, batch)), "")
 
 
@@ -375,7 +377,7 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
 
 
 def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
-    """Return the keys that a name or an id means."""
+    """Return the keys of the entities or the record that a name or an id means."""
     meant = [
         (last_mentions.ENTITY, store, name) for store, name in resolve.entities_meant(memory, text)
     ]
