@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or the event `left` by a server; then exit with status 0."""
+    """Answer the event on stdin, or the event `left` unanswered by a server; exit with status 0."""
     gc.disable()  # a hook's process ends before reference cycles could matter
     try:
         _serve(os.environ, left)

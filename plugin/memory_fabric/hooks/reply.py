@@ -1,5 +1,4 @@
-"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for each
-event.
+"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for events.
 
 The client passes `additionalContext` to the model and shows `systemMessage` to the user, as
 measured. It silently drops output that breaks a rule, so the rules are applied here.
@@ -116,8 +115,6 @@ def read_input() -> bytes:
 
 
 def write_output(output: bytes) -> None:
-    """Write the reply straight to the file descriptor, so that no `print` of a handler mixes with
-    it. Raises OSError.
-    """
+    """Write the reply unbuffered, so that no mistaken `print` mixes with it. Raises OSError."""
     while output:
         output = output[os.write(STDOUT, output) :]

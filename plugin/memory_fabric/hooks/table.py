@@ -59,9 +59,7 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags to
-    set.
-    """
+    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)

@@ -19,7 +19,7 @@ QUESTION_MARKS = frozenset("?？؟")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run when a turn ends.
+    """Save the notes of a turn that has ended.
 
     Reads the new part of the transcript and the last message; stores notes, solved problems and
     episodes. Replies with a notice about stored notes and problems, never with context, which would

@@ -19,7 +19,7 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run on each prompt.
+    """Store a prompt and its statements, and cue the assistant for a note.
 
     Stores the user's text, with which the quotations in notes are compared, and explicit statements
     ("remember that …"). Replies with a cue if the prompt sounds like a rule, a correction or a
@@ -44,7 +44,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First settle the trust of earlier prompts: a record undone now may be restored later.
+            # First update the trust of earlier prompts: a record undone now may be restored later.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
@@ -68,7 +68,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
     if spoken:
-        from memory_fabric.capture.notes.commands import perhaps_meant  # late: needed as rarely
+        from memory_fabric.capture.notes.commands import perhaps_meant  # late: seldom needed
 
         told = (context_text, perhaps_meant(memory, *spoken, event.session))
         context_text = "\n".join(filter(None, told))

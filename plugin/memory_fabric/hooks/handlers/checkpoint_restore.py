@@ -21,7 +21,7 @@ MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run on SessionStart with the source "compact".
+    """Restore context on SessionStart with the source "compact".
 
     Reads the checkpoint, this session's records and the project's lasting records; replies with all
     that fit into the session's budget.
@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
     text, records = block(saved, *parts, max_chars=max_chars)
-    # Only the files of shown records are checked for changes, since a changed file is read.
+    # Only the files of shown records are checked for changes, since changed files must be read.
     chosen = [record for part in parts for record in part if record.id in records]
     marked = mark_records(chosen, context.memory)
     if marked != chosen:

@@ -40,7 +40,7 @@ MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run on startup, resume, clear and fork.
+    """Show the session block on startup, resume, clear and fork.
 
     Reads the lasting records; replies with the session block, unless the session already has it,
     and with notices about problems.
@@ -63,7 +63,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     block, _ = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if log.is_first_time(memory.settings.home, "welcome"):
-        # Imported late: needed once in a home.
+        # Imported late: needed only at the first start with this home.
         from memory_fabric.clients.transcripts import earlier
         from memory_fabric.config import transcript_roots
         from memory_fabric.importing import past_sessions, runs
@@ -149,7 +149,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         from memory_fabric.sharing.git import shared_journal  # late: few projects share a journal
 
-        try:  # Stop imports the remaining records
+        try:  # the Stop hook imports the remaining records
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
         except (FabricError, OSError) as error:
             memory.fail(f"shared journal: {error}")
@@ -200,7 +200,7 @@ def _notices(memory: Memory) -> list[str]:
 
 
 def _week(event: Event, memory: Memory) -> str:
-    """Return the summary of the week without zeros, at most once in seven days; '' otherwise."""
+    """Return the summary of the week, without counts of 0; at most once in seven days, else ''."""
     try:
         week = counts.week_due(memory, events.source(event), event.agent_type)
     except DeadlinePassed:

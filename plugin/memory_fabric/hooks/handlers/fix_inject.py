@@ -17,7 +17,7 @@ PIPE = "|"
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run after a command.
+    """Show recorded fixes after a command that failed.
 
     Reads the command's output, the fixes and the ledger; replies with at most two fixes whose
     symptom is in the output of a failed command, each once per session. The session's own fixes

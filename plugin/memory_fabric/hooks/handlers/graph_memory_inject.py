@@ -13,11 +13,10 @@ WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Run when a subagent starts.
+    """Inject memories into the context of a subagent that starts.
 
     Reads the tasks noted for its type, except those known to be another agent's; replies with
-    memories for all these tasks within one budget, since the event does not say which task is its
-    own.
+    memories for all these tasks within one budget, since the event does not say which task it is.
 
     Records in MEMORY.md are injected only for agents that start without that file. An agent whose
     type has a domain in config.toml gets the memory of that domain, labelled as such.

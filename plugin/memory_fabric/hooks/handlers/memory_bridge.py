@@ -25,7 +25,7 @@ LISTS = {
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Run after a tool of an MCP server. Does not reply.
+    """Store what a tool of another MCP server creates. Does not reply.
 
     Reads the arguments of a tool that creates entities, relations or observations, and stores the
     same; repeating a call changes nothing. Ignores this plugin's own server, under any name by

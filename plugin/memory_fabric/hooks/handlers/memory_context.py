@@ -11,13 +11,12 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Run on each prompt.
+    """Inject memories for a prompt.
 
     Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
     this session. The session's own statements count only if they are older than its last
     compaction. The first prompt also gets a similar task of an earlier session, and the session
-    block if SessionStart did not run. A prompt that asks where the last session ended gets the end
-    of that session.
+    block if SessionStart did not run. A prompt that asks where the last session ended gets its end.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

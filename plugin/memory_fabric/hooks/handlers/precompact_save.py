@@ -26,7 +26,7 @@ TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run before a compaction.
+    """Save the conversation before a compaction.
 
     Saves the transcript's new part, as at Stop, and a checkpoint made from the transcript's end.
     Never blocks the compaction. Replies with one sentence that asks the summariser for notes, if

@@ -16,7 +16,7 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run when the user typed the skill `project`, which the model cannot call.
+    """Carry out the skill `project`, which the user types and the model cannot call.
 
     Reads the skill's arguments, carries out the action, and replies with the result, to the model
     and to the user. Changes nothing in an unattended session.
@@ -51,7 +51,7 @@ def _linked(memory: Memory, action: str, wanted: str) -> str:
 
 
 def _adopted(memory: Memory, _action: str, author: str) -> str:
-    from memory_fabric.sharing.git import adoption  # imported late: needed after a loss of memory
+    from memory_fabric.sharing.git import adoption  # imported late: only after a loss of the home
 
     missing_records = adoption.missing(memory, author)
     if missing_records is None:

@@ -23,10 +23,9 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run before a command or a change of a file.
+    """Apply the bound rules before a command or a change of a file.
 
-    Reads the bound rules; replies with a refusal, a question or context if a rule applies to the
-    call.
+    Reads the bound rules; replies with a refusal, a question or context if one applies to the call.
 
     A rule is shown, or asks the user, once per session and agent. It asks again about a call that
     cannot be undone, and after the user declined such a call. A rule's first showing is recorded

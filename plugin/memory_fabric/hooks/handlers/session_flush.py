@@ -19,9 +19,8 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run when a session ends. Does not reply. Reads the remaining transcript, forgets the
-    session's local records, and writes the other tiers. A detached process makes a backup if one is
-    due.
+    """Save the rest of a session that ends. Does not reply. Reads the remaining transcript, forgets
+    the session's local records, and writes the other tiers. A detached process makes a due backup.
     """
     memory = context.memory
     limit = deadline.current()

@@ -28,12 +28,12 @@ MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # The most characters that are redacted. Texts are cut to their final length after redaction, since
 # a cut could remove what identifies a secret.
 MAX_READ_CHARS = 256 << 10
-# A receiver takes at most a megabyte.
+# A receiver accepts at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run when a turn ends and after a compaction, if there is a forward target.
+    """Forward messages when a turn ends and after a compaction, if there is a forward target.
 
     Reads the end of the transcript, or the summary; puts one item into the spool and, after the
     reply was written, starts the sender. Replies with a notice if the receiver is new or the spool

@@ -39,7 +39,7 @@ def task_note(event: Event, context: RequestContext) -> None:
 
 
 def caller_note(event: Event, context: RequestContext) -> None:
-    """Store who calls one of this plugin's MCP tools, since the call does not tell the server.
+    """Store the caller of one of this plugin's MCP tools, which the server cannot learn otherwise.
 
     Runs before a tool of any MCP server, on PreToolUse. Does not reply. The caller is stored under
     the call's id until the server asks for it. Nothing is stored for a session without an agent

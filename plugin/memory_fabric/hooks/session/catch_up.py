@@ -43,8 +43,8 @@ def catch_up(context: RequestContext, event: Event) -> None:
 
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of one session; return False if this session may not save the other's messages."""
-    # Imported late: the imports take as long as starting Python, and most unfinished sessions run.
+    """Read more of another session; return False if this one may not save its messages."""
+    # Imported late: the imports are slow, and most unfinished sessions are still running.
     from memory_fabric.config import trust_for
     from memory_fabric.hooks.session import follow_transcript as transcript
 

@@ -274,7 +274,7 @@ UNANSWERED = "- No answer to it is on record."
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
     """Return the text about the end of the session before this one, and the text's name in the
-    ledger; '' if there was no session, or if it shares no word with the subject `about`.
+    ledger; '' if there was no session, or if its end shares no word with the subject `about`.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])

@@ -54,7 +54,7 @@ LATE_BYTES = 2 << 20
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# Limits of a session's notes about its work; a long answer sums up its work at the end.
+# Limits of a session's notes on its work; of a long answer only the end, a summary, is read.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
 # Notices for the user, each at most once per session.
 COMPLAINTS = {
@@ -66,8 +66,8 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Settle a prompt that was staged only after its transcript entry had been read. Each entry
-    settles only one prompt.
+    """Set the origin of a prompt that was staged after its transcript entry had been read. Each
+    entry determines the origin of only one prompt.
     """
     if not is_clients_own(context.memory.settings, path):
         return
@@ -94,9 +94,9 @@ def follow(
 ) -> list[Kept]:
     """Save the new part of the transcript; return the results of the notes in it.
 
-    First settles the staged prompts whose entries the transcript shows. Then stores the notes in
-    `last`, the last message in the event, since the transcript may lag or be missing. The results
-    are also added to `into`, even if the time runs out before the last note.
+    First sets the origins of the staged prompts whose entries the transcript shows. Then stores the
+    notes in `last`, the last message in the event, since the transcript may lag or be missing. The
+    results are also added to `into`, even if the time runs out before the last note.
 
     Reads about `max_bytes` in steps, and about `max_chars` of messages, which take a hundred times
     longer. The offset moves only after everything in a step was stored or queued. `is_here` means

@@ -46,7 +46,7 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# The most other sessions that are checked for a running tool, and the age of transcripts to check.
+# The most other sessions that are checked for a running tool, and their transcripts' largest age.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
 # Reasons for not carrying out a command, as they are shown to the user.
 WHY = {
@@ -63,7 +63,7 @@ WHY = {
 
 def doubt(event: Event, memory: Memory, prompt: str) -> str:
     """Return the reason to doubt that the user typed this prompt now: SCHEDULED if the assistant
-    scheduled it, else a key of WHY if its commands must not be carried out; '' if there is none.
+    scheduled it, else a key of WHY if its commands must not be carried out; '' without a reason.
     """
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
@@ -173,7 +173,7 @@ def store_stated(
             base=STATED,
         )
         words = around(said.text, prompt)
-        # Without words besides the statement's form and "because", nothing can reverse its meaning.
+        # A prompt without words besides the statement and its reason cannot reverse its meaning.
         form, why = same_form(prompt), same_form(said.why)
         _, text_in, text_after = form.partition(same_form(said.text))
         is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)

@@ -96,7 +96,7 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return the tasks to run after the output was written; empty without a ledger.
+        """Return the functions to run after the output was written; none without a ledger.
 
         `text` is the context with the memories, `own_words` the program's own text; both count as
         costs of memory (`worth`). `offered` are noted tasks, one of which is the agent's.

@@ -54,9 +54,9 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 def kept(found: Sequence[Kept], settings: Settings) -> str:
     """Return the notice of the results of notes; '' if nothing is new or such notices are off.
 
-    The assistant's line is visible just above, so the notice has only its first words if there are
-    several notes, and the user's words if they say more. Notes of a summary are shown whole. Lines
-    that were not kept, and records that were not dropped, are listed unless notices are off.
+    The assistant's line is visible just above, so the notice has only the first words of a note if
+    there are several, and the user's words if they say more. Notes of a summary are shown whole.
+    Lines that were not kept, and records that were not dropped, are listed unless notices are off.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -122,8 +122,8 @@ def _is_quoted(record: Record) -> bool:
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`, after the user's whole words; from position
-    MAX_SHOWN on only the beginning of its text.
+    """Return a record with its reason and `When:`, after the user's whole text; from position
+    MAX_SHOWN on only the beginning of the record's text.
     """
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)

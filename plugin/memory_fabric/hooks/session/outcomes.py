@@ -1,4 +1,4 @@
-"""Outcomes of memories shown to a session: of rules that held a call back, fixes, and decisions.
+"""Outcomes of memories shown to a session: of rules that blocked a call, fixes, and decisions.
 
 They are judged at the end of a turn from the new part of the transcript. docs/worth.md describes
 how each kind is counted, and the errors of these counts.
@@ -82,8 +82,8 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence (each with its stems) that contains a decision's id or most of its
-    words; '' if there is none. `asked` are the stems of the prompt, which prove nothing.
+    """Return the first sentence of `said` that contains a decision's id or most of its words; '' if
+    there is none. `asked` are the stems of the prompt, which prove nothing.
     """
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
@@ -133,7 +133,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
-    """Yield the tool calls that were neither held back nor refused, each with its folder."""
+    """Yield the tool calls that were neither blocked nor refused, each with its folder."""
     results = {result.tool_use_id: result for turn in turns for result in turn.results}
     for turn in turns:
         for tool in turn.tools:

@@ -106,7 +106,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if a command has passed in a call before the part `end` of its line, and the
+    """Return True if a command has passed among the first `end` commands of a call's line, and the
     reason why the pass no longer counts: a later failure or, for a check, a changed file.
     """
     has_passed, is_piped, file, undone = False, False, "", ""

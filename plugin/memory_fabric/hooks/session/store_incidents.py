@@ -36,7 +36,7 @@ def keep_incidents(
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
-    """Store the fixes in these turns; return the notes with the commands that still fail.
+    """Store the fixes in these turns; return the session's notes with the commands that still fail.
 
     `noted` are fixes that the assistant noted in these turns. The evidence of their failure is
     added to them, and the failure then gets no record of its own. A fix is a candidate while its

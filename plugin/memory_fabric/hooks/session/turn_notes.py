@@ -1,4 +1,4 @@
-"""The end of a turn: notes become records, and the user's statements without a note candidates."""
+"""The end of a turn: store its notes as records, and the user's other statements as candidates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -100,7 +100,7 @@ def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
     """Set the origin of each staged prompt from its transcript entry, and give the records of a
-    typed prompt the user's trust. With `again`, some entries may have settled other prompts before.
+    typed prompt the user's trust. With `again`, some entries may belong to prompts settled before.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -143,7 +143,7 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
         # Imported late: most prompts state nothing.
         from memory_fabric.hooks.session.heard import store_stated
 
-        # Until now, its statements restored no forgotten record and raised no known record.
+        # While staged, its statements restored no forgotten record and raised no record's trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
