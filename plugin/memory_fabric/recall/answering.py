@@ -1,5 +1,5 @@
 """The last stages of an answer: fold turns under the record that they state, put settled memories
-before talk, cut off weak hits, and rank the sessions that a message continues.
+first, cut off weak hits, and rank the sessions that a message continues.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _counts(text: str) -> Counts:
 
 
 def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return the cosine similarity of each session to the best few, by their rarer words."""
+    """Return each session's cosine similarity to the best few sessions, by their rarer words."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -199,8 +199,8 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     with the question.
 
     Only a record can answer the question: an observation is one of many about its entity, and a
-    turn one of many in a conversation. Hits by meaning, the older side of a contradiction, and all
-    hits of a question about relations are kept.
+    turn one of many in a conversation. Hits found by meaning, the older side of a contradiction,
+    and all hits of a question about relations are kept.
     """
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
@@ -289,7 +289,7 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     )
 
 
-# The share of the question's weight that a settled memory needs to be ranked first.
+# The share of the question's weight that a memory needs to count as settled.
 SETTLED_FIRST_MUCH = 0.4
 # The most settled memories that are added after the most relevant hits.
 MOST_SETTLED = 10
@@ -299,17 +299,17 @@ MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and after them the settled hits that answer the question, so
-    that many turns on a subject do not hide its result.
+    """Return the first `most` hits, and after them settled hits (`_is_settled`), so that many turns
+    on a subject do not hide its result.
     """
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Return the ranked hits with settled ones before talk: before statements of the user that
-    share no more with the question, and before questions and proposals that share at most twice as
-    much. A moved hit gets the score of its position.
+    """Return the ranked hits with settled ones (`_is_settled`) first: before statements of the user
+    that share no more with the question, and before questions and proposals that share at most
+    twice as much. A moved hit gets the score of its position.
 
     `found` are all hits, from which an assistant's long answers are recognised.
     """

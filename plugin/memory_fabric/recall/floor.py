@@ -28,9 +28,9 @@ SPECIFIC = 1.0
 # share a third topic, since it shares any two with some memory; a prompt of one or two topics may
 # share only these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The least share of the memory's words in the prompt, and the share that is most of a prompt.
+# The least share of a memory's words in the prompt; the share of a prompt that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request with this share of the words of a memory of LONG_MEMORY or more words repeats it.
+# A request that has this share of the words of a memory of LONG_MEMORY words only repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
 # The share of the prompt's weight that a memory needs, by the number of shared rare words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}

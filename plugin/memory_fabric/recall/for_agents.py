@@ -44,7 +44,7 @@ MAX_TASKS = 8
 ENOUGH = 2
 # A shorter line has hardly any text besides its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# For a kind, types that are valid until changed come first, then other results of its work.
+# For an agent's kind: types that are valid until changed, then other results of its work.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4

@@ -69,7 +69,7 @@ def may_show_a_failure(text: str) -> bool:
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Mark the current records that contradict a request of the prompt."""
+    """Return the hits, with a mark on current records that contradict a request of the prompt."""
     if is_paste(query.text):
         return list(hits)
     clauses = requests(query.asked)

@@ -23,7 +23,7 @@ from memory_fabric.text import STOPWORDS
 
 # Fixes of other people or programs are found by questions, but not shown for failures.
 TRUSTED = frozenset(("user", "assistant"))
-# The most fixes of each database that are compared, newest first, and limits of the text.
+# The most fixes of each database that are compared (newest first) and shown; limits of texts.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
 # A word in more lines than this does not help to identify the failure.
@@ -36,7 +36,7 @@ TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
 # The additional weight of two words that follow each other in both texts; more with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# The share of an error line that a line must have; below LINE_WEIGHT it must have little else.
+# The share of an error line's weight that a line must have; a light line must have little else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1

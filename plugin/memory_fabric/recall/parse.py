@@ -235,9 +235,9 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a search asks for an earlier state, or if a prompt certainly does."""
+    """Return True if a search asks for an earlier state, or a prompt (`plain`) certainly does."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
-    for i in range(1, len(spelled)):  # such as "used to do something"
+    for i in range(1, len(spelled)):  # match "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
             spelled[i - 1] in SUBJECTS or not OF_TODAY.intersection(spelled[max(0, i - 4) : i])
         ):
@@ -271,7 +271,7 @@ MAX_LEFT_OUT = 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text without its negations, the excluded words, and the words to rank lower."""
+    """Return three values: the text without negations, excluded words, and words to rank lower."""
     tokens = text.split()
     tokens_left: list[str] = []
     out: list[str] = []
@@ -378,7 +378,7 @@ def split(text: str) -> tuple[tuple[str, ...], bool]:
 
 def _is_machine_line(line: str) -> bool:
     """Return True for a line that begins, ends or is built like code, a log or a trace."""
-    line = line.removeprefix("- ")  # an item of a list
+    line = line.removeprefix("- ")  # the mark of a list item
     if line[-1] in "{};\\" or line.startswith(
         ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
     ):

@@ -160,7 +160,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Prompts get no turns, so they need not wait for passages.
+            # Few prompts get turns, so prompts do not wait for passages.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -212,9 +212,8 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score the words of each candidate, of its predecessors, and of the neighbouring turns.
-    `places` are the sentences of a long message with each concept, since a memory is about one
-    sentence.
+    """Score the words of each candidate, its predecessors and its neighbouring turns. `places` are
+    the sentences of a long message with each concept, since a memory is about one sentence.
     """
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
@@ -276,7 +275,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:
-    """Raise candidates that are in the same session or entity as a good hit."""
+    """Raise the relevance of candidates in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
     keys = []
     for item in measured:

@@ -327,7 +327,7 @@ TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return the first claims of others within their share of all `places`, in order."""
+    """Return the first claims of other people that fit their share of `places`, in order."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

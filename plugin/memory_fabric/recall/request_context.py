@@ -7,7 +7,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # isolation is rare
+if TYPE_CHECKING:  # agent_domains is seldom needed, since isolation is rare
     from memory_fabric.recall.agent_domains import AgentDomain
 
 
@@ -53,8 +53,7 @@ class RequestContext:
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to an agent of this type; '' means a session without
-    one.
+    """Return the memory that hooks may show to an agent of this type ('' if it has none).
 
     The result depends on the folder in which the session was launched. An agent outside of the
     isolated domains sees nothing of them.

@@ -53,8 +53,7 @@ _CURRENT, _OF_OTHERS = f"{_LASTING} <> '{OTHERS}'", f"{_LASTING} = '{OTHERS}' AN
 
 
 class Due(NamedTuple):
-    """A record to decide on: the kind of decision, the other records concerned, and its age in
-    days.
+    """A record to decide on: the kind of decision, the other records concerned, its age in days.
 
     `source` is the program or colleague that it is from, or what a rule covers but nobody typed.
     """
@@ -112,7 +111,7 @@ def brought(memory: Memory, name: str | None = None) -> list[Due]:
 
 def proposals(settings: Settings) -> list[tuple[Project, Record]]:
     """Return the candidates of all projects of this home, each with its project, repeated ones
-    first, then newest. Candidates in isolated domains are left out; `candidates` lists them there.
+    first, then newest. Those in isolated domains are left out; the command `candidates` lists them.
     """
     found: dict[str, tuple[Project, Record]] = {}
     isolated = sorted(settings.domains.isolated)
@@ -258,8 +257,7 @@ def prune(
     progress: Progress | None = None,
 ) -> Pruned:
     """Forget the `shown` entities and records, as one change for `undo`, and update the other
-    tiers. Those used, closed or pinned in the meantime are kept. Raises StoreUnavailable if that
-    fails.
+    tiers. Those used, closed or pinned since then are kept. Raises StoreUnavailable if that fails.
     """
     report = progress or (lambda done, of: None)
     batch = new_id()

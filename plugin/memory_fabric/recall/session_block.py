@@ -41,7 +41,7 @@ OTHERS_HEADING = "Said by others who share this project (their claims, unverifie
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 
-IMPORTED_CHARS = 240  # with their headings at most 100 tokens
+IMPORTED_CHARS = 240  # at most 100 tokens, with their headings
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"
 # The user's own text often needs the sentence that was noted about it, up to this length.
@@ -151,9 +151,8 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines of the records that fit, by their places, and the number of unused
-    characters. Each kind has its share; the reasons of the first lines use the remaining
-    characters.
+    """Return the lines of the records that fit, by their places, and how many characters are left.
+    Each kind has its share; the reasons of the first lines use the rest.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
