@@ -1,1 +1,1 @@
-"""The effect of each kind of operation on a database, and its inverse."""
+"""For each kind of operation: its effect on a database, and its inverse."""

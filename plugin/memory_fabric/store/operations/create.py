@@ -1,6 +1,6 @@
 """Operations that create entities, relations and observations.
 
-An operation may have thousands of them: names are looked up and rows inserted in bulk.
+One operation may create thousands of rows, so names are looked up and rows inserted in bulk.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memory_fabric.text import many
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations; an existing entity gets the observations that it
-    lacks, with `apart` even those that another domain has.
+    """Create entities with their observations; to an existing entity, add the observations that it
+    lacks. With `apart` in the payload, an observation is lacking unless the caller's domain has it.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -44,8 +44,9 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations; an end that does not exist is created first, with the type that the
-    vocabulary knows or `unknown` (BR-9)."""
+    """Create relations, and the missing entities at their ends, each with the type that the
+    vocabulary has for its name or `unknown` (BR-9).
+    """
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
@@ -59,7 +60,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item, edge in zip(wanted, edges, strict=True):
         relation = {name: item[name] for name in kind.RELATION}
         if edge in new or rows.add_relation(c, *edge, by):
-            new.discard(edge)  # a repetition in this payload exists by then
+            new.discard(edge)  # if the payload repeats it, it exists by then
             created.append(relation)
         else:
             statement.detach_relation(relation)
@@ -68,7 +69,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add the texts that their entity lacks. Raises NotFound for an unknown entity."""
+    """Add to each entity the texts that it lacks. Raises NotFound for an unknown entity."""
     results = []
     statement = _Statement(c, payload, by)
     for item in payload["observations"]:
@@ -86,9 +87,9 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """The statements of one operation: new rows, changed rows, and their inverse.
+    """The effects of one operation: new rows, changed rows, and the inverse of both.
 
-    `only` is the one domain that the operation may change, if its payload says `apart`.
+    `only` is the one domain that the operation may change, if its payload has `apart`; else None.
     """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
@@ -99,9 +100,9 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add the texts that an existing entity lacks and may have; return them."""
+        """Add the texts that an existing entity lacks, except forgotten ones; return these."""
         c = self._c
-        if entity in self.new.pending:  # the payload names the entity twice
+        if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
         self.detach(entity, texts)
 
@@ -117,8 +118,8 @@ class _Statement:
     def with_ends(
         self, items: Sequence[Payload]
     ) -> tuple[list[Payload], dict[str, int], list[str]]:
-        """Create the missing ends of relations. Returns the relations without a forgotten end, the
-        numbers of their ends, and the names of new ends.
+        """Create the missing entities at the ends of relations. Returns the relations without a
+        forgotten end, the row numbers of entities by name, and the names of the created entities.
         """
         names = (name for item in items for name in (item["from"], item["to"]))
         ids = rows.entity_ids(self._c, names)
@@ -135,7 +136,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and texts, which are stated directly now, from their record."""
+        """Detach an entity and texts from their record, because they are now stated directly."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -146,7 +147,7 @@ class _Statement:
         self._detach(mine)
 
     def detach_relation(self, relation: Payload) -> None:
-        """Detach a relation, which is stated directly now, from its record."""
+        """Make a relation independent of its record, because it is now stated directly."""
         of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
         of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
         self._detach(rows.nothing() | {"relations": of_records})
@@ -158,7 +159,8 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, with the names that had been forgotten, and the whole inverse."""
+        """Return the result and the whole inverse. The result lists refused names as `forgotten`.
+        """
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

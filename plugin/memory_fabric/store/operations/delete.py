@@ -1,7 +1,7 @@
 """Operations that delete entities, observations and relations, and the operation `forget`.
 
-The inverse of a deletion is `restore` with whole rows; rows that were forgotten since then are not
-restored. `forget` also deletes records and turns, and sets tombstones.
+The inverse of a deletion is `restore` with the whole rows; it skips rows that have been forgotten
+since the deletion. `forget` also deletes records and turns, and sets tombstones.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from memory_fabric.store.operations import kind, remember, restore, rows, tombst
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
-# Domains to which a deletion is limited; None for all.
+# Domains to which a deletion is limited; None for all domains.
 Domains = Sequence[str] | None
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete entities with their rows, if `only` in domains; ignore unknown names."""
+    """Delete entities with their rows, with `only` those in these domains; ignore unknown names."""
     only = payload.get("only")
     removed, handed = rows.nothing(), []
     of_entity = f"o.entity = ? AND {_within(only, 'o')}"
@@ -47,7 +47,7 @@ def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete these texts of these entities, with `only` in these domains; ignore unknown ones."""
+    """Delete texts of entities, with `only` those in these domains; ignore unknown texts."""
     only = payload.get("only")
     where = "o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND "
     where, matches = where + _within(only, "o"), []
@@ -59,7 +59,7 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete these relations, with `only` in these domains; ignore unknown ones. Ends stay."""
+    """Delete relations but not their ends, with `only` in these domains; ignore unknown ones."""
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
     matches = [row for row in matches if only is None or row["domain"] in only]
@@ -67,11 +67,11 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Forget records with the graph rows that they added, entities, observations and turns.
+    """Forget entities, observations, turns, and records with the graph rows that they added.
 
-    An undo restores them, and so does a later statement with the same content; replaying an older
-    statement does not. A turn cannot be restored: no operation has its text. `only` limits the
-    deletion to some domains.
+    An undo restores all of these except turns, whose text is in no operation. A later statement
+    with the same content also restores it, but replaying an older statement does not. `only` limits
+    the deletion to some domains.
     """
     result, inverse = _forget_records(c, payload, by)
     result["deleted"] += _forget_turns(c, payload, by)
@@ -87,7 +87,7 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
         for row in rows.observations(c, "e.name = ?", (name,)):
             buried.append(tombstones.of_observation(name, row["text"]))
     only = {} if payload.get("only") is None else {"only": payload["only"]}
-    if only:  # tombstones have no domain and would bind other domains, too
+    if only:  # tombstones have no domain and would apply to other domains, too
         buried = []
     single, undo_single = delete_observations(c, {"deletions": deletions, **only}, by)
     whole, undo_whole = delete_entities(c, {"entityNames": names, **only}, by)
@@ -98,8 +98,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and their graph rows, and reopen the records that they closed. No inverse
-    keeps a local record; without `bury` no tombstone prevents that a record is stored again.
+    """Delete records and their graph rows, and reopen the records that they superseded. Local
+    records are not in the inverse. If `bury` is False, no tombstone is set.
     """
     undo: Steps = []
     touched: list[str] = []
@@ -122,13 +122,13 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # In reverse order: a row that two of the records stated was deleted with the later one.
+    # In reverse order: a row that two of the records stated was deleted with the later record.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
 
 def _forget_turns(c: Connection, payload: Payload, by: Provenance) -> int:
-    """Delete turns; a tombstone keeps them from coming back when their transcript is read again."""
+    """Delete turns, and set tombstones so that reading the transcript again does not add them."""
     deleted, only = 0, payload.get("only")
     for uuid in dict.fromkeys(payload.get("turns") or ()):
         row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
@@ -139,7 +139,7 @@ def _forget_turns(c: Connection, payload: Payload, by: Provenance) -> int:
 
 
 def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domains) -> Result:
-    # The payload may name the same row twice.
+    # The payload may list the same row twice.
     removed = rows.nothing() | {table: list({row["id"]: row for row in matches}.values())}
     handed = _leave_to_others(c, removed, only)
     rows.remove(c, removed)
@@ -148,7 +148,9 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Leave rows of `removed` to records of other domains; return the groups that undo it."""
+    """Take rows that records of other domains also state out of `removed`, and attribute the rows
+    to these records. Returns the groups that undo this.
+    """
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

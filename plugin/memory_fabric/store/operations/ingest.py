@@ -1,7 +1,7 @@
 """Operations on ingested texts: accept, finish, drop.
 
-The row in the table `intake` keeps the text as it was received; the memories made of it are
-operations of their own.
+The table `intake` contains each text as it was received. The memories extracted from the text are
+stored by separate operations.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
 
 
 def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Queue a text, once by its idempotency key. Result: `id`, and `repeated`, or `conflict` for
-    other content. A payload's `outcome` is that of a text that was dropped when it was done.
+    """Queue a text. If its idempotency key is known, the result has `repeated`, and `conflict` for
+    other content. A payload's `outcome` is that of a text that was dropped after its processing.
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
@@ -57,7 +57,7 @@ def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete texts from the ingest queue in any state; records made of them stay."""
+    """Delete texts from the ingest queue in any state, but keep the records made of them."""
     back, dropped = [], 0
     for id_ in dict.fromkeys(payload["ids"]):
         row = c.execute("SELECT body, state, result FROM intake WHERE id = ?", (id_,)).fetchone()
@@ -71,10 +71,10 @@ def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def digest(value: Payload) -> str:
-    """Return a hash of the content, by which two texts with one key are compared."""
+    """Return a hash of a text's content, by which two texts with the same key are compared."""
     content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
-    import hashlib  # late: it loads OpenSSL, and few hooks need it
+    import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 

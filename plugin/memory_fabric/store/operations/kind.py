@@ -1,4 +1,4 @@
-"""A kind of operation, checks of its payload's shape, and words for the phrases that describe it.
+"""The type of a kind of operation, checks of payloads, and helpers for descriptions of changes.
 
 Queues and journals are files that anyone can edit, so a payload is checked before it is applied.
 """
@@ -22,12 +22,12 @@ Check = Callable[[Any], bool]
 class Kind(NamedTuple):
     """One kind of operation.
 
-    `shape` has the fields of its payload, as `fits` takes them. `apply` runs inside the transaction
-    of `write`, with a redacted payload of that shape, and returns its result and its inverse: steps
-    `{"kind", "payload"}` that, applied in order, restore the former state. `touched` in a result
-    names entities that may have become orphans. `describe` returns a phrase for a payload with its
-    inverse. `derive`, if any, returns the inverse of a payload whose content was all new. An
-    operation that is not `is_logged` is no step of an inverse either.
+    `shape` has the shapes of the payload's fields, in the format that `fits` accepts. `apply` runs
+    inside the transaction of `write`, with a redacted payload of that shape. It returns its result
+    and its inverse: steps `{"kind", "payload"}` that, applied in order, restore the former state.
+    `touched` in a result lists entities that may have become orphans. `describe` returns a phrase
+    for a payload and its inverse. `derive`, if any, returns the inverse of a payload whose content
+    was all new. If `is_logged` is False, the operation may not be a step of an inverse either.
     """
 
     shape: Payload
@@ -38,12 +38,12 @@ class Kind(NamedTuple):
 
 
 def step(kind: str, **payload: Any) -> dict[str, Any]:
-    """Return a step of an inverse."""
+    """Return one step of an inverse: an operation of this kind with this payload."""
     return {"kind": kind, "payload": payload}
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """True if a value has a shape: a type, an object's fields, `[shape]` for a list, or a check."""
+    """Return True if a value has a shape: a type, an object's fields, `[shape]` or a check."""
     if isinstance(shape, type):
         return type(value) is int if shape is int else isinstance(value, shape)
     if isinstance(shape, dict):
@@ -55,7 +55,7 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def options(**shapes: Any) -> dict[str, Check]:
-    """Return the checks of fields that may be missing."""
+    """Return checks for optional fields: None is accepted, another value must have the shape."""
     return {name: partial(_fits_or_is_missing, shape) for name, shape in shapes.items()}
 
 
@@ -64,7 +64,7 @@ def _fits_or_is_missing(shape: Any, value: Any) -> bool:
 
 
 RECORD = {"type": str, "what": str, "id": str}
-# In the order of the reference server, which answers repeat.
+# The fields are in the order of the reference server; answers of the graph tools keep this order.
 RELATION = {"from": str, "to": str, "relationType": str}
 TEXTS = {"entityName": str, "observations": [str]}
 ROWS = {
@@ -75,38 +75,38 @@ ROWS = {
 
 
 def joined(parts: Sequence[str], by: str = "; ") -> str:
-    """Return the first few of these parts as one text."""
+    """Join the first few parts into one text for a description."""
     return first_of(parts, MAX_NAMES, by)
 
 
 def named(names: Iterable[str]) -> str:
-    """Return the first few of these names, or the word nothing."""
+    """Return the first few of these names, separated by commas, or "nothing" if there are none."""
     return joined(list(names), ", ") or "nothing"
 
 
 def relation_phrases(relations: Iterable[Mapping[str, str]]) -> str:
-    """Return the first few of these relations as one text."""
+    """Return the first few of these relations as one text for a description."""
     return joined([f"{r['from']} {r['relationType']} {r['to']}" for r in relations])
 
 
 def record_phrase(record: Payload) -> str:
-    """Return type, id and statement of a record, as people read them."""
+    """Return the type, short id and statement of a record, formatted for people."""
     kind = shown_type(record["type"])
     return f"{kind} {short_id(str(record.get('id', '')))}: {record['what']}"
 
 
 def counted(observations: int, relations: int = 0) -> str:
-    """Return the numbers that are not zero, after the word with."""
+    """Return a phrase such as " with 2 observations and 1 relation", without counts of zero."""
     numbers = ((observations, "observation"), (relations, "relation"))
     parts = [many(number, what) for number, what in numbers if number]
     return f" with {' and '.join(parts)}" if parts else ""
 
 
 def parts_of(inverse: Iterable[Payload], kind: str, field: str) -> list[Any]:
-    """Return the items of a field in all steps of this kind."""
+    """Return the items of one payload field in all steps of this kind in an inverse."""
     return [item for s in inverse if s["kind"] == kind for item in s["payload"][field]]
 
 
 def former_records(inverse: Iterable[Payload]) -> list[Any]:
-    """Return the records that a change altered or deleted, as they were."""
+    """Return the records that a change altered or deleted, in their former state."""
     return [s["payload"]["record"] for s in inverse if s["kind"] == "put_record"]

@@ -1,7 +1,7 @@
-"""The table of all kinds of operations, and the code that needs it: shapes, undo, logged inverses.
+"""The table of all kinds of operations, and the code that uses it: checks, undo, stored inverses.
 
 The content of an import is usually new. Its inverse would repeat every text of its payload, and was
-a sixth of a large database; so an inverse that can be derived from its payload is not stored.
+a sixth of a large database. So an inverse that can be derived from its payload is not stored.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from memory_fabric.store.operations import (
 )
 from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
-# Stored in place of an inverse that removes all of its payload. It has no letter that a purge could
-# erase.
+# Stored in place of an inverse that can be derived from the payload. The marker has no letter, so
+# that a purge cannot erase a part of it.
 FOLLOWS = "[[]]"
 
 
@@ -41,14 +41,14 @@ def problem(kind: str, payload: Payload) -> str:
 
 
 def stored_inverse(kind: str, payload: Payload, inverse: Sequence[Payload]) -> str:
-    """Return the inverse as JSON, or the mark that it follows from the payload."""
+    """Return the inverse as JSON, or `FOLLOWS` if it can be derived from the payload."""
     if (derive := KINDS[kind].derive) and list(inverse) == derive(payload):
         return FOLLOWS
     return json.dumps(inverse, ensure_ascii=False)
 
 
 def read_inverse(kind: str, payload: Payload, text: str) -> Steps:
-    """Return the steps of a stored inverse."""
+    """Return the steps of an inverse that was stored by `stored_inverse`."""
     if text == FOLLOWS and (derive := KINDS[kind].derive):
         return derive(payload)
     steps: Steps = json.loads(text)
@@ -56,7 +56,7 @@ def read_inverse(kind: str, payload: Payload, text: str) -> Steps:
 
 
 def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Apply the steps of an inverse in order; its own inverse repeats the original operation."""
+    """Apply the steps of an inverse in order. The undo's own inverse repeats the operation."""
     summary: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
     back: Steps = []
     for step in payload["steps"]:
@@ -67,7 +67,7 @@ def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _is_step(value: Any) -> bool:
-    """Return True for a step of an inverse. An undo is no step: undos would nest."""
+    """Return True for a valid step of an inverse; False for an undo, because undos would nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
         return False
     return KINDS[value["kind"]].is_logged and value["kind"] != "undo"
@@ -81,6 +81,6 @@ KINDS: dict[str, Kind] = {
         _undo,
         lambda *_: "undid a change",
     ),
-    # Its content was erased and must not be applied again.
+    # The content of a purged operation was erased, and applying it has no effect.
     "purged": Kind({}, lambda *_: ({}, []), lambda *_: "a change that was purged"),
 }

@@ -1,6 +1,6 @@
-"""Operations that add turns of sessions, read past sessions, and reverse one such run.
+"""Operations that add turns of sessions, start a run over past sessions, and reverse such a run.
 
-Turns are not logged, so rows of `meta` list the turns of a run: ids and sessions, no words.
+Turns are not logged, so rows of `meta` list the turns of a run, by ids and sessions without texts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from memory_fabric.store.operations.kind import Kind, Result, options, step
 from memory_fabric.text import index_extra
 
 TURNS, SESSION = "turns", "session"
-# The offset of a session that was unknown before the run.
+# The offset for a session that was unknown before the run.
 UNKNOWN = -1
-# The key of the mark of a session that a run has begun and not finished.
+# Prefix of the key in `meta` for a session that a run has begun and not finished.
 OPEN = "learning "
 _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, ?2) > 0)"
 
 
 def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add turns, each once by its uuid unless forgotten; a `batch` is the run that reads them."""
+    """Add turns, each once by its uuid, unless forgotten; `batch` is the id of the run, if any."""
     added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -43,13 +43,13 @@ def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Begin a run: nothing changes yet, and undoing it deletes the turns that it reads."""
+    """Begin a run. Nothing changes yet; the inverse deletes the turns that the run adds."""
     return {"learning": payload["batch"]}, [step("unlearn", batch=payload["batch"])]
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete a run's turns, and let its sessions be read again, except sessions with erased words.
-    It has no inverse.
+    """Delete a run's turns, and reset its sessions so that they can be read again, except turns and
+    sessions with erased words. This operation has no inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
@@ -64,7 +64,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
         finish_session(c, session)
         where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
-            # A session that went on since is its own hooks' affair.
+            # Keep a session that has been continued since: its own hooks maintain its row.
             unused = f"{where} AND loaded_at = '' AND prompts = 0"
             c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:
@@ -75,13 +75,13 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
-    """Name a session that a run reads on from `offset`, open until `finish_session`."""
+    """Save that a run reads a session from `offset`; the session is open until `finish_session`."""
     _mark(c, _key(batch, SESSION, session), [session, offset])
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
 
 
 def finish_session(c: Connection, session: str) -> None:
-    """Save that a run has read a session to its end and stored its record."""
+    """Delete the mark of `mark_session`, because the run has read the session to its end."""
     c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
 
 
@@ -94,13 +94,13 @@ def _key(batch: str, *parts: str) -> str:
 
 
 def is_begun(database: Database, batch: str) -> bool:
-    """Return True if a run has begun in a project. Raises StoreUnavailable."""
+    """Return True if the run `batch` has begun in this database. Raises StoreUnavailable."""
     where = "kind = 'learn' AND json_extract(payload, '$.batch') = ?"
     return database.row(f"SELECT 1 FROM operations WHERE {where}", (batch,)) is not None
 
 
 def made_by(database: Database, batch: str) -> tuple[int, int, int]:
-    """Return the numbers of turns, fixes and candidates of a run. Raises StoreUnavailable."""
+    """Return the counts of turns, fixes and candidates from a run. Raises StoreUnavailable."""
     [(turns,)] = database.rows(
         "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
         (_key(batch, TURNS), _key(batch, f"{TURNS}!")),

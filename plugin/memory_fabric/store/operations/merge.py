@@ -1,6 +1,6 @@
 """Operations on entity names: add and remove aliases, merge several entities into one.
 
-The graph tools match names exactly; capture and recall also find an entity by its aliases.
+The graph tools match names exactly; capture and recall also look entities up by alias.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from memory_fabric.text import name_key
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add free names to an entity; refuse names of others. Raises NotFound, BadInput if all are."""
+    """Add aliases to an entity, except names of other entities. Raises NotFound, or BadInput if all
+    aliases are refused.
+    """
     name = payload["entity"]
     id_ = _existing(c, name)
     refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
@@ -31,7 +33,7 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add the names that are still free: the inverse of `unalias`."""
+    """Add the aliases that no entity has yet: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     pairs = [(name_key(other), other) for other in payload["aliases"]]
@@ -40,7 +42,7 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove names of an entity; unknown ones are ignored."""
+    """Remove aliases of an entity; ignore unknown ones."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -49,8 +51,8 @@ def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Merge entities: rows keep author, time and order, equal rows become one, relations between
-    the merged entities are removed; names become aliases. Raises NotFound for an unknown name.
+    """Merge entities: rows keep author, time and order, equal rows become one. Relations between
+    them are removed, and their names become aliases. Raises NotFound for an unknown name.
     """
     into = payload["into"]
     _existing(c, into)
@@ -99,7 +101,7 @@ def _refusal(c: Connection, entity: int, name: str) -> BadInput | None:
 
 
 def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
-    """Return the group that merges several entities into one, with the names of all."""
+    """Return the group that replaces several entities by one that has all their names."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
@@ -130,14 +132,16 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows into one row for equal `content`; unchanged rows get none."""
+    """Return groups that move rows, and make one row of those with equal `content` then; unchanged
+    rows get no group.
+    """
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # The row that the entity had already keeps its number.
+        # If the target entity already has the row, that row keeps its number.
         same.sort(key=_is_of_others)  # this user's own statement comes first
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])
@@ -154,7 +158,7 @@ def _is_of_others(row: Row) -> bool:
 
 
 def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
-    """Lift the tombstones of observations that the user now moves to this entity; return them."""
+    """Delete and return the tombstones of observations that the merge adds to the entity."""
     lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
         return lifted

@@ -1,8 +1,8 @@
-"""Records of other users, from a shared journal or the log of a team: add and remove them.
+"""Add and remove records of other users, which were read from a shared journal or a team's log.
 
 They stay separate from this user's records: their source is `journal`, they add nothing to the
-graph, close no own record, and a journal cannot pin them. Neither operation is logged: the journal
-has the text, and removing the records undoes reading it.
+graph, supersede no record of this user, and a journal cannot pin them. Neither operation is logged:
+the journal has the text, and removing the records undoes reading it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from memory_fabric.store.operations import remember
 from memory_fabric.store.operations.kind import RECORD, Kind, Result
 
 TRUST = "foreign"
-# Prefixes of keys in `meta` for shared journals, followed by the path of a journal. Values: its
-# stamp when it was read, the checksums of its lines by id, the number of unreadable lines.
+# Prefixes of keys in `meta`, followed by the path of a shared journal. Values: the journal's stamp
+# when it was last read, the checksums of its lines by record id, the count of unreadable lines.
 STAMP, LINES, UNREADABLE = "shared:", "shared-lines:", "shared-unreadable:"
 _CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category confidence "
@@ -30,11 +30,11 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store the current content of a shared journal; the result counts added and removed records.
+    """Store the current content of a shared journal; return counts of added and removed records.
 
-    `records` are new or changed, `forgotten` ids that the journal marks as forgotten, `here` all
-    its ids. A record that is no longer in it is removed, unless it is pinned or in the journal of
-    another clone. `sums` are checksums of the lines that were read.
+    `records` are new or changed records, `forgotten` the ids that the journal marks as forgotten,
+    `here` all ids in the journal, `sums` checksums of the lines read. A record no longer in the
+    journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
     """
     place, stored = payload["place"], []
     of_team = f"{_OF_TEAM} ?"  # the team's log proves the author of these records
@@ -45,7 +45,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
             stored += [record] if record is not None else []
     for record in stored:
         records.put(c, record, [])
-    # Links come last: a record may name any other of the same journal.
+    # Links are set last, because a record may refer to any other record of the same journal.
     successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
     for record in stored:
         set_successor(c, record, successors[record.id])
@@ -66,7 +66,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete all records and marks of journals, except the records of a team's log."""
+    """Delete the records read from journals and the journals' state, but no records of a team."""
     del payload, by
     deleted = c.execute(
         f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
@@ -80,13 +80,13 @@ def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def sums(c: Connection, place: str) -> dict[str, int]:
-    """Return checksums of the lines that were read of a journal, by id."""
+    """Return the checksums of a journal's lines when it was last read, by record id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
     return dict(json.loads(row[0])) if row else {}
 
 
 def is_of_others(record: Record) -> bool:
-    """True if the record was read from another user's journal."""
+    """Return True if the record is another user's, read from a journal or a team's log."""
     return record.source == OTHERS
 
 
@@ -99,8 +99,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's claim as a record, with pin and end of the `old` record of its id; None
-    for an own or forgotten record. `any_forgotten` is False if there is no tombstone at all.
+    """Return another user's entry as a record, with pin and end of `old`, the stored record of its
+    id; None if the record is own or forgotten. `any_forgotten` is False if there is no tombstone.
     """
     if old is not None and not is_of_others(old):
         return None
@@ -115,14 +115,16 @@ def claimed_record(
     )
     if any_forgotten and remember.is_forgotten(c, record):
         return None
-    # An own record that had replaced it still does.
+    # If a record of this user had superseded the old record, it supersedes the new one, too.
     if old and old.superseded_by and not _is_others(c, old.superseded_by):
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     return record
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor; an own one would lend the claim authority."""
+    """Link a replaced record with its successor, but not with one of this user's own, which would
+    lend the claim authority.
+    """
     is_other = successor not in ("", record.id) and not record.superseded_by
     if is_other and _is_others(c, successor):
         c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))
@@ -134,7 +136,7 @@ def _is_others(c: Connection, id_: str) -> bool:
 
 
 def drop(c: Connection, id_: str, *, pinned: bool) -> int:
-    """Delete a record of others, and a pinned one only with `pinned`; return the number deleted."""
+    """Delete a record of others, a pinned one only if `pinned`; return the number deleted."""
     deleted = c.execute(
         "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
         (id_, OTHERS, pinned),
@@ -146,7 +148,7 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
-    """Return ids in other clones' journals, when last read, or in a team's log."""
+    """Return the record ids in other clones' journals, when last read, and in a team's log."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),
@@ -156,12 +158,12 @@ def _held_elsewhere(c: Connection, place: str) -> set[str]:
 
 
 def note_any(c: Connection) -> None:
-    """Save that the database has records of others, so that searches limit them."""
+    """Save that the database has records of other users, so that searches limit their share."""
     _note(c, HAS_OTHERS, "1")
 
 
 def held_by_journal(c: Connection) -> set[str]:
-    """Return the ids in shared journals when they were last read."""
+    """Return the record ids in shared journals when last read, without those of a team's log."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

@@ -1,13 +1,13 @@
-"""Operations on records: remember, strengthen, put back, link, and their rows in the graph.
+"""Operations on records: remember, strengthen, put back, link; and the records' rows in the graph.
 
-An active record that is not local adds its text to its entities, too (BR-11). Graph rows that a
-record added have its id and are deleted with it, unless another record states the same or it was
-also stated directly.
+An active record that is not local also adds its text to its entities (BR-11). Graph rows that a
+record added have its id. They are deleted with the record, unless another record states the same
+content, or it was also stated directly.
 
-A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` closes the record `id` at that
-time (both empty: `id` is open), and `was` is the state of `id` before. A link is set only if the
-record is still in the state `was`: repeating an operation has no effect, and a record that was
-closed otherwise meanwhile stays closed.
+A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` supersedes the record `id` at
+that time (if both are empty, `id` is open), and `was` is the former state of `id`. A link is set
+only if the record is still in the state `was`. So repeating an operation has no effect, and a
+record that something else has superseded meanwhile is not changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,9 +34,9 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Keys of texts are above every CRC-32; a tombstone without a text has the key 0.
+# Makes keys of texts larger than every CRC-32; a tombstone without a text has the key 0.
 _OF_TEXTS = 1 << 32
-# The parts of a record that people change; its other parts follow from these.
+# Evidence that changes when a person confirms a record, and fields that people change directly.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
@@ -44,22 +44,22 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store a record and its graph rows; a repetition only strengthens the known record.
 
-    Result: `record` as stored (None if it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it, unless it was only heard in a prompt; an `echo`
-    of an earlier statement does not count. A forgotten record returns only when the user states it
-    again later. Records that the payload `supersedes` are closed, if this record may close them. A
-    record of the `past`, from an old session, may be stored again after an undo.
+    The result has `record` as stored (None if it was forgotten before), and `repeated`. A candidate
+    becomes active when a second session states it, unless the second statement was only heard in a
+    prompt or is an `echo` of an earlier one. A forgotten record returns only when the user states
+    it again later. Records that the payload `supersedes` are superseded, if this record is allowed
+    to. With `past`, the record is from an old session, and may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
-    # A shared journal may have returned the record before it was stored here as this user's own.
+    # A shared journal may have added this record as another user's before it is stored here as own.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # A statement from before the closing of a record with the same text, as its turn is read late,
-    # is a repetition. A later statement with that text makes a new record.
+    # A record with the same text has been superseded. A statement from before that time, read late,
+    # is a repetition of that record. A later statement makes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -77,7 +77,7 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
-    # A program must not raise its own statement by repeating it, nor a more trusted one.
+    # A program must not strengthen its own statement by repeating it, nor a more trusted one.
     is_own = old.source == models.INGEST and old.agent == new.agent
     is_own = is_own and new.session in ("", old.session)
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
@@ -91,7 +91,7 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
         stored = stored._replace(evidence=_with_stated(old, new))
         against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
         if against and stated_at(new) > stated_at(old):
-            # The repeated statement is the newer one of two that contradict each other.
+            # Of two statements that contradict each other, the repeated one is now the newer one.
             against = [*contradicted(old), *against]
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
@@ -108,7 +108,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # Other operations set and remove links; a record that no longer exists keeps its own link.
+    # Other operations set and remove links. A record that no longer exists gets the given link.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -123,17 +123,17 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set the links that still fit; the inverse sets them back."""
+    """Set the links whose records are still in the expected state; the inverse resets them."""
     fitting = [link for link in payload["links"] if _set(c, link)]
     return {"links": len(fitting)}, links_back(fitting)
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Close the records that `new` may close; return the links that were set.
+    """Supersede the records that `new` is allowed to supersede; return the links that were set.
 
-    `new` is the statement as it was made, `stored` the record that keeps it, which may be an older
-    one that it repeats: trust is that of the statement. Permission is checked again here, inside
-    the transaction.
+    `new` is the statement itself, and `stored` the record that represents it, which may be an older
+    record that the statement repeats. The statement's trust counts. The permission is checked here
+    again, inside the transaction.
     """
     if stored.status != "active":
         return []
@@ -147,7 +147,9 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen records that a deleted record closed, unless it has a successor; return the links."""
+    """Reopen the records that a deleted record superseded, or link them to its successor if it has
+    one; return the links.
+    """
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -158,7 +160,7 @@ def reopen(c: Connection, deleted: Record) -> list[Link]:
 
 
 def links_back(links: Sequence[Link]) -> Steps:
-    """Return the operation that sets these links back; empty if there are none."""
+    """Return the operation that resets these links to their former state; empty for none."""
     back = [
         {"id": link["id"], **link["was"], "was": {"by": link["by"], "at": link["at"]}}
         for link in reversed(links)
@@ -183,8 +185,8 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 class Change(NamedTuple):
-    """Effects on the graph of replacing a record: `lifted` rows (None: untouched), `groups` that
-    take back changes to rows of others, and operations that `undo` the rest.
+    """Effects on the graph of replacing a record: `lifted` rows (None if nothing changed), `groups`
+    that reverse changes of other rows, and operations that `undo` the rest.
     """
 
     lifted: Any = None
@@ -200,7 +202,7 @@ def _replace(
     old_rows: Any = None,
     by: Provenance | None = None,
 ) -> Change:
-    """Store the record's row and its share of the graph, or instead of that these `old_rows`."""
+    """Store the record's row, and replace its graph rows by its current ones or by `old_rows`."""
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
         return Change()
@@ -213,7 +215,7 @@ def _replace(
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
-    """Return the record's share of the graph; empty when it adds nothing, as others' records do."""
+    """Return the text, entities and relations that a record adds to the graph, or ()."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
     return (models.text_with_reason(record), record.entities, record.relations)
@@ -226,7 +228,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
     guard = tombstones.StatementGuard(c, by)
 
     def entity_for(name: str, kind: str = "") -> int | None:
-        """Return the entity that the name means, created if needed; None if it was forgotten."""
+        """Return the number of the entity with this name, created if needed; None if forgotten."""
         id_ = rows.variant_id(c, name)
         if id_ is not None or guard.refuse_entity(name):
             return id_
@@ -252,7 +254,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Remove rows that only this record states; return all that it stated, to put them back."""
+    """Delete the rows that only this record states; return all rows that it stated."""
     claimed = rows.claimed(c, record.id)
     c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
     for table in ("observations", "relations", "entities"):
@@ -277,18 +279,18 @@ def _said_by(record: Record) -> Provenance:
 
 
 def names_of(record: Record) -> list[str]:
-    """Return the names of entities in a record, each once."""
+    """Return the names of all entities in a record, each once."""
     ends = [name for r in record.relations for name in (r.source, r.target)]
     return list(dict.fromkeys([*(e.name for e in record.entities), *ends]))
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that this one repeats: the same id, or the same words in its scope and
+    """Return the record that the new one repeats: one with its id, or with its text, scope and
     domain.
 
-    An open question is never the same as its answer, nor a failure the same as a success. A record
-    of others with the same words stays theirs: the new one is stored as this user's own, and
-    nothing of theirs is merged into it.
+    An open question is never equal to its answer, nor a failure to a success. A record of another
+    user with the same text is not changed: the new record is stored as this user's own, and nothing
+    of the other record is merged into it.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
         return None if contradict(old, new) else (old, seen)
@@ -297,7 +299,7 @@ def _same(c: Connection, new: Record) -> records.Stored | None:
 
 
 def _with_same_text(c: Connection, new: Record, where: str, *values: Any) -> records.Stored | None:
-    """Return this user's record of the same words, scope and domain that meets the condition."""
+    """Return this user's record of the same text, scope and domain that matches the condition."""
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
     alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
     same = (pair for pair in alike if records.have_same_text(pair[0], new))
@@ -309,9 +311,9 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # The same sentence was read again; entity names known since must not raise its confidence.
+    # The same sentence was read again: entities known since must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
-    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # a quotation
+    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # newly quoted
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
     confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= models.STORED_FROM
@@ -322,7 +324,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # Additions of less trusted text would be read with the trust of the older record.
+    # Text added from a less trusted statement would be read with the trust of the older record.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,
@@ -338,7 +340,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Add the evidence of a repeat to a record, unless the repeat has less trust."""
+    """Return a record's evidence with that of a repetition, unless the latter has less trust."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}
@@ -354,17 +356,17 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
-    """True if the record or its words were forgotten and this statement may not bring them back."""
+    """Return True if the record or its text was forgotten and this statement may not restore it."""
     if tombstones.is_set(c, new.id):
         return True
     last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
     (at,) = c.execute(last, (key_sum(new),)).fetchone()
-    # A statement read late may have been made before it was forgotten.
+    # A statement that is read late may have been made before the record was forgotten.
     return at is not None and (new.trust != "user" or stated_at(new) <= at)
 
 
 def key_sum(record: Record) -> int:
-    """Return a number for the record's text: a tombstone must not keep the words themselves."""
+    """Return a checksum of the record's text: a tombstone must not contain the text itself."""
     return _OF_TEXTS + checksum(f"{record.scope}\n{record.domain}\n{same_form(record.what)}")
 
 
@@ -373,7 +375,7 @@ def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
 
 
 def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
-    """Return the operation that stores the record as it is, with these graph rows."""
+    """Return the operation that stores the record in this state, with these graph rows."""
     return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
 
 
@@ -385,9 +387,9 @@ def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
     replaced = f", in place of {kind.named(closed)}" if closed else ""
     if not former:
         return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
-    # A repetition has no record of its own: it is shown with the id of the first statement.
+    # A repetition has no record of its own, so it is shown with the id of the first statement.
     first = {**payload["record"], "id": former[0]["id"]}
-    # Only a person who keeps a candidate states it under its own id.
+    # Only a person who keeps a candidate states it again with the candidate's own id.
     is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"
     verb = "kept" if is_kept else "strengthened"
     return f"{verb} {kind.record_phrase(first)}{replaced}"

@@ -1,7 +1,7 @@
-"""Operations that restore rows of the graph as they were, or exchange rows: inverses of others.
+"""Operations that restore graph rows, or replace rows by others: the inverses of other operations.
 
-Later changes win: a row that was forgotten since is not restored, a row that was added again stays
-as it is, and a row that no longer exists is not exchanged.
+Later changes have priority: a row that has been forgotten since is not restored, a row that has
+been added again is not changed, and a row that no longer exists is not replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
 Group = dict[str, Rows]
 
-# For each table: the fields of its rows that name entities, and the function that inserts a row.
+# For each table: the fields that contain names of entities, and the function that inserts a row.
 _ENDS: dict[str, tuple[str, ...]] = {
     "entities": (),
     "observations": ("entity",),
@@ -32,7 +32,7 @@ _INSERT: dict[str, Callable[..., Any]] = {
 
 
 def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Restore deleted rows as they were: the inverse of a deletion."""
+    """Insert deleted rows again: the inverse of a deletion."""
     new, changed = put_back(c, payload, by)
     texts = ((row["entity"], row["text"]) for row in new["observations"])
     deletions = [{"entityName": name, "observations": [text]} for name, text in texts]
@@ -45,14 +45,14 @@ def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete the entities that have neither observations nor relations."""
+    """Delete those of the listed entities that have neither observations nor relations."""
     removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
     rows.remove(c, removed)
     return {"deleted": len(removed["entities"])}, [step("restore", **removed)]
 
 
 def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Replace groups of rows with others, as far as they still exist: the inverse of `merge`."""
+    """Replace each group of rows that still exists by other rows: the inverse of `merge`."""
     back = replace(c, payload["groups"], by)
     return {"replaced": len(back)}, op(back)
 
@@ -60,11 +60,11 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
-    """Insert deleted rows again, under their old numbers where those are free.
+    """Insert deleted rows again, with their old numbers if these are free.
 
-    Returns the inserted rows, and groups for `replace` that undo changes of existing rows: with
-    `claim_again` these are attributed to their former record again. A row whose entity is missing
-    is omitted.
+    Returns the inserted rows, and groups for `replace` that undo changes of existing rows. With
+    `claim_again`, existing rows are attributed to their former record again. A row whose entity is
+    missing is skipped.
     """
     new, changed, guard = rows.nothing(), [], RestoreGuard(c)
     for table in _ENDS:
@@ -86,8 +86,8 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each complete group with its rows `in`; return the groups that undo
-    this. An entity that is only in `out` is deleted if nothing else refers to it.
+    """Replace the rows `out` of each group by its rows `in`, if all of `out` exist; return the
+    groups that undo this. An entity that is only in `out` is deleted if nothing else refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
@@ -108,18 +108,18 @@ def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Gr
 
 
 def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
-    """Return a group for `replace` with rows of one table."""
+    """Return a group for `replace` with rows of one table only."""
     sides = {"out": list(out), "in": list(incoming)}
     return {side: rows.nothing() | {table: some} for side, some in sides.items()}
 
 
 def op(groups: Sequence[Group]) -> Steps:
-    """Return the operation that replaces these groups; empty if there are none."""
+    """Return the operation that applies `replace` to these groups; empty if there are none."""
     return [step("replace_rows", groups=list(groups))] if groups else []
 
 
 def ends_in(table: str, some: Iterable[Row]) -> list[str]:
-    """Return the names of the entities that these rows of a table are about."""
+    """Return the names of the entities to which these rows of a table refer."""
     return [row[end] for row in some for end in _ENDS[table]]
 
 
@@ -127,7 +127,7 @@ def _claim_existing(
     c: Connection, table: str, existing: Row, row: Row, claim_again: bool
 ) -> list[Group]:
     """Attribute an existing row to its former record again; return the groups that undo this."""
-    # An observation without a record was stated directly and stays independent of records.
+    # An observation without a record was stated directly and remains independent of records.
     has_source = existing["record"] or table == "entities"
     if claim_again and has_source and existing["record"] != row["record"]:
         rows.hand_to(c, rows.nothing() | {table: [existing]}, row["record"], row["domain"])
@@ -154,7 +154,7 @@ def _live(c: Connection, wanted: Payload) -> Rows | None:
 
 
 def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
-    """Delete the entities of a group that it only removes, and aliases that it takes away."""
+    """Delete the entities that are only in `out` of a group, and the aliases that `in` lacks."""
     for row in live["entities"]:
         after = _named(change["in"], row["name"])
         if not after:
@@ -167,7 +167,7 @@ def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
-    """Insert the entities of a group, give the others their aliases; return all as they are."""
+    """Insert the new entities of a group and update the existing ones; return all stored rows."""
     before = {row["name"]: row for row in live["entities"]}
     incoming = change["in"].get("entities") or ()
     new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
@@ -193,7 +193,7 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return the rows to insert besides entities, with claims made on the first one since then."""
+    """Return the observations and relations to insert, the first of each with current claims."""
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
@@ -210,7 +210,7 @@ def _incoming(live: Rows, change: Payload) -> Rows:
 
 
 def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[Row]:
-    """Return the existing row with the same content in a list; empty if there is none."""
+    """Return a list with the existing row that has the same content; empty if there is none."""
     if table == "entities":
         return rows.entities(c, "e.name = ?", (row["name"],))
     if table == "observations":
@@ -219,7 +219,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Complete a row, without missing records; None if only forgotten ones stated it."""
+    """Complete a row, without missing records; return None if only forgotten ones stated it."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
@@ -238,7 +238,7 @@ def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
 
 
 def _pairs(value: Any) -> list[list[str]]:
-    """Return the pairs [key, alias] in a list of a payload, which may contain anything."""
+    """Return the valid pairs [key, alias] in a list of a payload, which may contain anything."""
     pairs = [part for part in value if isinstance(part, list)] if isinstance(value, list) else []
     return [p for p in pairs if len(p) == 2 and all(isinstance(text, str) for text in p)]
 

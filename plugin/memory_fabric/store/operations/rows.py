@@ -1,4 +1,4 @@
-"""Rows of the graph tables: find, add, change and remove them."""
+"""Queries and changes of rows of the graph tables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from memory_fabric.text import index_extra, name_key
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
-# Source, type and target of a relation, as its row has them.
+# Source, type and target of a relation, as in the columns of its row.
 Edge = tuple[int, str, int]
 
-# The oldest builds of SQLite allow 999 bound values.
+# The oldest builds of SQLite allow 999 bound values in one statement.
 MAX_VALUES = 999
 CHUNK = 900
-# A large graph is never in memory as a whole.
+# A large graph is read in parts, so that it is never in memory as a whole.
 ROWS_AT_ONCE = 5_000
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
@@ -28,7 +28,7 @@ UNKNOWN_TYPE = "unknown"
 _ENTITY = "id name type domain record said_by created_at updated_at".split()
 _OBSERVATION = "id entity text record trust source session agent domain created_at".split()
 _RELATION = "id from relationType to record said_by domain created_at".split()
-# The rows of each table that are this user's own.
+# For each table, the condition for this user's own rows.
 _OWN = {
     "entities": "said_by = ''",
     "relations": "said_by = ''",
@@ -37,30 +37,30 @@ _OWN = {
 
 
 def nothing() -> Rows:
-    """Return an empty set of rows."""
+    """Return an empty list of rows for each graph table."""
     return {"entities": [], "observations": [], "relations": []}
 
 
 def type_of_end(name: str) -> str:
-    """Return the type of a relation's end that no entity has yet, by the vocabulary."""
-    from memory_fabric.language.vocabulary import entity_type  # late: few ends are missing
+    """Return the vocabulary's type for a relation's end that is not an entity yet, or `unknown`."""
+    from memory_fabric.language.vocabulary import entity_type  # imported late: few ends are missing
 
     return entity_type(name) or UNKNOWN_TYPE
 
 
 def entity_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with exactly this name."""
+    """Return the row number of the entity with exactly this name; None if there is none."""
     row = c.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
     return int(row[0]) if row else None
 
 
 def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the row numbers of the entities with exactly these names, by name."""
+    """Return a map from each of these names that an entity has to the entity's row number."""
     return dict(_among(c, "SELECT name, id FROM entities WHERE name IN ({})", names))
 
 
 def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of entities, the oldest first, by each of these name keys that has any."""
+    """Return the names of entities, the oldest first, for each of these name keys that has any."""
     names: dict[str, list[str]] = {}
     query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
     for key, name in _among(c, query, keys):
@@ -69,13 +69,13 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return those of these entities (row numbers) that a record added."""
+    """Return those of these row numbers of entities whose entity a record added."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
-    """Return the relations among these that exist."""
+    """Return those of these relations that exist."""
     existing: set[Edge] = set()
     for some in _chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))
@@ -89,7 +89,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the number of the entity that a name means: as name, alias, or name key."""
+    """Return the row number of the entity with this name, or else this alias or name key."""
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -100,7 +100,7 @@ def variant_id(c: Connection, name: str) -> int | None:
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """Return the row number of exactly this observation of an entity, if stated in this domain."""
+    """Return the row number of exactly this observation of an entity, if stated in the domain."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -110,7 +110,7 @@ def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | No
 
 
 def relation_id(c: Connection, source: int, kind: str, target: int) -> int | None:
-    """Return the row number of exactly this relation."""
+    """Return the row number of exactly this relation; None if there is none."""
     row = c.execute(
         "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?",
         (source, kind, target),
@@ -119,7 +119,7 @@ def relation_id(c: Connection, source: int, kind: str, target: int) -> int | Non
 
 
 def entities(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return whole entity rows (alias `e`) that meet the condition, with their aliases."""
+    """Return entity rows (alias `e`) that match the condition, with their aliases."""
     columns = ", ".join(f"e.{name}" for name in _ENTITY)
     query = f"SELECT {columns} FROM entities AS e WHERE {where} ORDER BY e.id"
     rows = [dict(zip(_ENTITY, row, strict=True)) for row in c.execute(query, values).fetchall()]
@@ -127,7 +127,7 @@ def entities(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
 
 
 def observations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return whole observation rows (alias `o`, entity `e`) that meet the condition."""
+    """Return observation rows (alias `o`, entity `e`) that match the condition, with claims."""
     columns = ["e.name" if name == "entity" else f"o.{name}" for name in _OBSERVATION]
     query = (
         f"SELECT {', '.join(columns)} FROM observations AS o JOIN entities AS e "
@@ -137,7 +137,7 @@ def observations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
 
 
 def relations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return whole relation rows (alias `r`, ends `s` and `t`) that meet the condition."""
+    """Return relation rows (alias `r`, ends `s` and `t`) that match the condition, with claims."""
     query = (
         "SELECT r.id, s.name, r.type, t.name, r.record, r.said_by, r.domain, r.created_at "
         "FROM relations AS r JOIN entities AS s ON s.id = r.source "
@@ -150,7 +150,7 @@ _FINDERS = {"entities": entities, "observations": observations, "relations": rel
 
 
 def own(c: Connection, table: str) -> Iterator[Row]:
-    """Yield this user's own rows of a table in order of entry; thousands are read at once."""
+    """Yield this user's own rows of a table, the oldest first; some thousand are read at once."""
     (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
     for first in range(1, most + 1, ROWS_AT_ONCE):
         where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
@@ -158,37 +158,37 @@ def own(c: Connection, table: str) -> Iterator[Row]:
 
 
 def count_own(c: Connection) -> tuple[int, int, int]:
-    """Return the numbers of this user's own entities, relations and observations."""
+    """Return the counts of this user's own entities, relations and observations."""
     counts = ", ".join(f"(SELECT count(*) FROM {table} WHERE {_OWN[table]})" for table in _OWN)
     entities, relations, observations = c.execute(f"SELECT {counts}").fetchone()
     return entities, relations, observations
 
 
 def stated_directly(c: Connection, first: int, last: int) -> list[Row]:
-    """Return this user's observations without a record, of the entities between two numbers."""
+    """Return this user's observations without a record, for entities between two row numbers."""
     where = f"o.{_OWN['observations']} AND o.record = '' AND o.entity BETWEEN ? AND ?"
     return observations(c, where, (first, last))
 
 
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:
-    """Return the whole row with this number in a list."""
+    """Return a list with the whole row of this number; empty if there is none."""
     return _FINDERS[table](c, f"{table[0]}.id = ?", (id_,))
 
 
 def relation_of(c: Connection, item: Payload) -> list[Row]:
-    """Return the whole row of exactly this relation, given by names, in a list."""
+    """Return a list with the whole row of this relation, given by names; empty if there is none."""
     same = "s.name = ? AND r.type = ? AND t.name = ?"
     return relations(c, same, (item["from"], item["relationType"], item["to"]))
 
 
 def aliases_of(c: Connection, entity: int) -> list[list[str]]:
-    """Return other names of the entity, each as [key, alias]."""
+    """Return the aliases of the entity, each as [key, alias]."""
     pairs = c.execute("SELECT key, alias FROM aliases WHERE entity = ? ORDER BY key", (entity,))
     return [list(pair) for pair in pairs]
 
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
-    """Return the named entities that have neither observations nor relations, as whole rows."""
+    """Return the whole rows of these entities, if they have neither observations nor relations."""
     where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
@@ -206,7 +206,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return whole rows that this record states, and the entities that it added."""
+    """Return the whole rows that this record states, and the entities that it added."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     return {
         "entities": entities(c, "e.record = ?", (record,)),
@@ -216,7 +216,7 @@ def claimed(c: Connection, record: str) -> Rows:
 
 
 def add_entity(c: Connection, name: str, kind: str, by: Provenance, record: str = "") -> int:
-    """Add an entity, brought by `record` if any; return its row number."""
+    """Add an entity, attributed to `record` if given; return its row number."""
     row = {"name": name, "type": kind, "domain": by.domain, "record": record}
     return insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
 
@@ -224,7 +224,7 @@ def add_entity(c: Connection, name: str, kind: str, by: Provenance, record: str 
 def add_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, record: str = ""
 ) -> list[str]:
-    """Add the texts that the entity lacks, each once and in order, and return them."""
+    """Add the texts that the entity lacks, each once and in order; return the added texts."""
     added = new_texts(c, entity, texts, by)
     for text in added:
         row = by._asdict() | {"created_at": by.at, "record": record, "text": text}
@@ -241,7 +241,7 @@ def add_relation(
 
 
 def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
-    """Add relations that do not exist."""
+    """Add relations that are known not to exist yet."""
     c.executemany(
         "INSERT INTO relations (source, type, target, domain, created_at) VALUES (?, ?, ?, ?, ?)",
         [(*edge, by.domain, by.at) for edge in edges],
@@ -251,8 +251,8 @@ def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return the texts that the entity lacks (`apart`: in the caller's domain), once and in order.
-    A text that only other members of a team state counts as lacking, and their row is removed.
+    """Return the texts that the entity (`apart`: in the caller's domain) lacks, once and in order.
+    A text that only other members of a team state counts as lacking, and their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -275,7 +275,7 @@ def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
 
 
 def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
-    """Insert an entity's row with its aliases, under the given number if any; return its number."""
+    """Insert an entity's row and aliases, with this row number if given; return the number."""
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
     values = {"id": id_} | {name: row[name] for name in copied}
     values |= {"key": name_key(row["name"]), "extra": index_extra(row["name"])}
@@ -286,7 +286,7 @@ def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
 
 
 def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload) -> None:
-    """Insert an observation's row, under the given number if any."""
+    """Insert an observation's row, with this row number if given."""
     copied = ("text", "record", "trust", "source", "session", "agent", "domain", "created_at")
     values = {"id": id_, "entity": entity} | {name: row[name] for name in copied}
     extra = index_extra(f"{name_of(c, entity)} {row['text']}")
@@ -317,12 +317,12 @@ def name_of(c: Connection, entity: int) -> str:
 class NewRows:
     """New entities and observations of one operation, which `insert` stores in few statements.
 
-    Each `INSERT` is a savepoint, at which FTS5 writes its buffer to the database: a statement for
-    each row costs four times as much as one for a hundred rows. `pending` are the numbers of the
-    entities with rows that are not stored yet.
+    Each `INSERT` is a savepoint, at which FTS5 writes its buffer to the database: one statement for
+    each row costs four times as much as one for a hundred rows. `pending` contains the numbers of
+    the entities that have rows to insert.
     """
 
-    # The columns that are equal in all rows come first, and are bound once.
+    # The columns whose values are equal in all rows come first, and their values are bound once.
     _ENTITIES = (
         "INSERT INTO entities (domain, created_at, updated_at, record, said_by, id, name, key, "
         "type, extra) VALUES "
@@ -340,20 +340,20 @@ class NewRows:
         self.pending: set[int] = set()
 
     def add_entity(self, name: str, kind: str) -> int:
-        """Add an entity with a new name, and return its number."""
+        """Queue an entity with a new name for `insert`; return the entity's row number."""
         self._last += 1
         self._entities.append((self._last, name, name_key(name), kind, index_extra(name)))
         self.pending.add(self._last)
         return self._last
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> None:
-        """Add observations that the entity of this number and name lacks."""
+        """Queue observations that the entity with this number and name lacks for `insert`."""
         for text in texts:
             self._observations.append((entity, text, index_extra(f"{name} {text}")))
             self.pending.add(entity)
 
     def insert(self) -> None:
-        """Store all rows that were added since the last call."""
+        """Insert all rows queued since the last call."""
         by = self._by
         stated = (by.trust, by.source, by.session, by.agent, by.domain, by.at)
         self._insert(self._ENTITIES, "?1, ?2, ?2, '', ''", stated[-2:], self._entities)
@@ -364,7 +364,7 @@ class NewRows:
     def _insert(
         self, insert: str, common_marks: str, common: Sequence[Any], rows: list[tuple[Any, ...]]
     ) -> None:
-        """Insert rows whose first columns are `common`, and empty the list."""
+        """Insert rows whose first columns are `common` in all of them, then empty the list."""
         width = len(rows[0]) if rows else 1
         row_marks = f"({common_marks}, {', '.join('?' * width)})"
         for some in _chunks(rows, (MAX_VALUES - len(common)) // width):
@@ -374,7 +374,7 @@ class NewRows:
 
 
 def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
-    """Add and index the pairs (key, alias) that are still free; return those."""
+    """Add and index the pairs (key, alias) whose key is free; return the added pairs."""
     free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
     added = [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]
     if added:
@@ -383,7 +383,7 @@ def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> l
 
 
 def remove_aliases(c: Connection, entity: int, keys: Iterable[str]) -> list[list[str]]:
-    """Remove these aliases of the entity; return the removed pairs (key, alias)."""
+    """Remove the aliases with these keys from an entity; return the removed pairs [key, alias]."""
     removed: list[Any] = []
     for key in keys:
         mine = (key, entity)
@@ -395,13 +395,13 @@ def remove_aliases(c: Connection, entity: int, keys: Iterable[str]) -> list[list
 
 
 def remove(c: Connection, rows: Rows) -> None:
-    """Delete these rows; nothing else may refer to a deleted entity."""
+    """Delete these rows; no other row may refer to a deleted entity."""
     for table in ("observations", "relations", "entities"):
         c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to a record and its or this domain; an empty `record` detaches them."""
+    """Attribute rows to a record ("": none) and move them to `domain` or the record's domain."""
     for table, some in rows.items():
         c.executemany(
             f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
@@ -411,12 +411,12 @@ def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
 
 
 def claim(c: Connection, table: str, id_: int, record: str) -> None:
-    """Save that this record states the content of the row, whichever record brought the row."""
+    """Save that this record states the content of the row, even if another record added the row."""
     c.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", (record, table, id_))
 
 
 def _index_names(c: Connection, entity: int) -> None:
-    """Update the full-text index so that it finds the entity by its aliases, too."""
+    """Update the full-text index so that a search for an alias also finds the entity."""
     aliases = [pair[1] for pair in aliases_of(c, entity)]
     extra = index_extra(" ".join([name_of(c, entity), *aliases]))
     extra = " ".join(filter(None, [extra, *aliases]))
@@ -444,7 +444,7 @@ def _with_claims(
 
 
 def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows of a query with `{}` for a list of values, some hundred at once."""
+    """Yield the rows of a query for many values, in chunks; `{}` stands for a chunk's values."""
     for some in _chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)
 

@@ -1,7 +1,7 @@
-"""Tombstones: marks, without words, of forgotten content, so that it does not return.
+"""Tombstones: rows without texts that keep forgotten content from being stored again.
 
-The tombstone of a record has its id, that of an entity or observation a digest. A later statement
-with the same content that is not an import removes the tombstone.
+The tombstone of a record has the record's id, that of an entity or observation a digest. A later
+statement with the same content, unless from an import or a journal, removes the tombstone.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ def of_observation(name: str, text: str) -> str:
 
 
 def of_turn(uuid: str) -> str:
-    """Return the id of the tombstone of a turn."""
+    """Return the id of the tombstone of a turn of a session."""
     return f"turn:{uuid}"
 
 
 def is_set(c: Connection, id_: str) -> bool:
-    """True if there is a tombstone with this id."""
+    """Return True if there is a tombstone with this id."""
     return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None
 
 
 def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
-    """Return True if the words with this key (`remember.key_sum`) were forgotten since then."""
+    """Return True if the text with this key (of `remember.key_sum`) was forgotten since then."""
     last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
     return any(database.row(last, (key, since)) for database in databases)
 
 
 def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
-    """Set a tombstone; return a list with it, or an empty list if it existed already."""
+    """Set a tombstone; return a list with its row, or an empty list if it existed already."""
     cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
     return [[id_, key, at]] if cursor.rowcount > 0 else []
 
 
 def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set and lift tombstones, each only if its row is exactly as in the payload."""
+    """Set and delete tombstones; delete one only if its row is exactly as in the payload."""
     lifted = []
     for row in payload["remove"]:
         same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
@@ -64,12 +64,14 @@ def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
-    """Return the operation that sets tombstones and lifts others; empty for none."""
+    """Return the operation that sets tombstones and deletes others; empty if there are none."""
     return [step("tombstones", add=rows, remove=lifted or [])] if rows or lifted else []
 
 
 class StatementGuard:
-    """The tombstones that a statement meets: `forgotten` names are refused, others `lifted`."""
+    """A check of a statement against tombstones: `forgotten` lists the names that it refused,
+    `lifted` the tombstones that it deleted.
+    """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -78,18 +80,18 @@ class StatementGuard:
         self.lifted: list[list[Any]] = []
 
     def refuse_entity(self, name: str) -> bool:
-        """True if an entity that does not exist must not be created."""
+        """Return True if this entity, which does not exist, must not be created."""
         return self._any and self._refuses(of_entity(name), name)
 
     def refuse_text(self, name: str, text: str) -> bool:
-        """True if an observation that the entity lacks must not be added."""
+        """Return True if this observation, which the entity lacks, must not be added."""
         return self._any and self._refuses(of_observation(name, text), name)
 
     def _refuses(self, id_: str, name: str) -> bool:
         row = self._c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return False
-        # A queued change may be older than the decision to forget.
+        # A queued change may be older than the user's request to forget.
         if self._by.source in REPEATING or self._by.at < row[2]:
             self.forgotten[name] = None
             return True
@@ -99,13 +101,13 @@ class StatementGuard:
 
 
 class RestoreGuard:
-    """The tombstones that a restored row meets: none of them is lifted."""
+    """A check of rows to restore against tombstones, which deletes no tombstone."""
 
     def __init__(self, c: Connection) -> None:
         self._c, self._any = c, _any(c)
 
     def holds(self, table: str, row: Payload) -> bool:
-        """True if this row of a table was forgotten."""
+        """Return True if this row of a table was forgotten."""
         if not self._any or table == "relations":
             return False
         if table == "entities":
@@ -122,7 +124,7 @@ def _any(c: Connection) -> bool:
 
 
 def _digest(text: str) -> str:
-    import hashlib  # late: it loads OpenSSL, and few hooks need it
+    import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
