@@ -1,6 +1,6 @@
-"""The prompts of each session as the person typed them, which quotations are compared with.
+"""The user's prompts in each session as typed, for comparison with quotations; stored turns.
 
-They come from the prompt hook, never from a transcript, in which other texts pass as the user's.
+Prompts come from the prompt hook, never from a transcript, where other texts pass as the user's.
 """
 
 from collections.abc import Iterable
@@ -11,15 +11,15 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
-# The origins of a prompt: STAGED before its entry appears in the transcript; then TYPED, or
-# BY_MACHINE if the entry has the mark of a machine; CHOSEN for a click on an option that the
+# The origins of a prompt: STAGED until its entry appears in the transcript; then TYPED, or
+# BY_MACHINE if the entry is marked as a program's; CHOSEN for a click on an option that the
 # assistant wrote.
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 
 
 class Prompt(NamedTuple):
-    """One prompt: its number, time (ISO 8601), text without secrets and pastes, and origin."""
+    """One prompt: number, time (ISO 8601), text without secrets and pasted parts, and origin."""
 
     seq: int
     at: str
@@ -28,9 +28,9 @@ class Prompt(NamedTuple):
 
 
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
-    """Save a prompt; of a very long session only the newest MAX_KEPT prompts are kept."""
+    """Save a prompt once. Of a very long session, only the newest MAX_KEPT prompts are kept."""
     with db.transaction(durable=False) as c:
-        # An interrupted event is answered a second time.
+        # The hook may run a second time for an event that was interrupted.
         existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         c.execute(
             "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
@@ -45,7 +45,7 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
-    """Copy these prompts, typed in other sessions, to a fork, whose transcript repeats them."""
+    """Copy these prompts, typed in other sessions, to a fork whose transcript repeats them."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT INTO prompts (session, created_at, text, origin, answered) "
@@ -57,7 +57,7 @@ def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
 
 
 def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
-    """Return the session's prompts up to a time (ISO 8601; '' for all), newest first."""
+    """Return the session's prompts up to a time (ISO 8601; '': all prompts), newest first."""
     wanted = "(?2 = '' OR created_at <= ?2) ORDER BY created_at DESC, seq DESC"
     return [Prompt(*row) for row in db.rows(f"{_OF_SESSION} AND {wanted}", (session, until))]
 
@@ -69,21 +69,21 @@ def unanswered(db: Database, session: str) -> list[Prompt]:
 
 
 def settle(db: Database, prompt: Prompt, origin: str) -> None:
-    """Save the origin of a prompt, as its entry in the transcript shows it."""
+    """Save a prompt's origin, which is known once its entry appears in the transcript."""
     with db.transaction(durable=False) as c:
         c.execute("UPDATE prompts SET origin = ? WHERE seq = ?", (origin, prompt.seq))
 
 
 def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
-    """Mark the turns of these prompts as ended."""
+    """Save that the turns of these prompts have ended."""
     with db.transaction(durable=False) as c:
         ended = [(prompt.seq,) for prompt in prompts]
         c.executemany("UPDATE prompts SET answered = 1 WHERE seq = ?", ended)
 
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the session before this one and its last turns (role, text, time), newest first."""
-    # A session that began later runs at the same time as this one.
+    """Return the previous session and its last turns (role, text, time), newest first."""
+    # A session that began later runs in parallel with this one and is not the one before.
     last = db.row(
         "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
         "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
@@ -99,7 +99,7 @@ def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[s
 
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
-    """Return the prompts of other sessions that best match, one of each session."""
+    """Return the prompts of other sessions that match a full-text query best, one of each."""
     rows = db.rows(
         "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
         "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
@@ -110,7 +110,7 @@ def matching_elsewhere(db: Database, match: str, session: str, most: int) -> lis
 
 
 def newest_of_all(db: Database, most: int) -> list[tuple[int, str, str, str, str]]:
-    """Return number, session, text, time and domain of the newest turns of the user."""
+    """Return the user's newest turns of all sessions: number, session, text, time and domain."""
     return db.rows(
         "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
         "ORDER BY created_at DESC, id DESC LIMIT ?",
@@ -129,7 +129,7 @@ def answered_before(db: Database, session: str, number: int) -> str:
 
 
 def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
-    """Return the sessions with turns that began before a time ('': all), and when, newest first."""
+    """Return the sessions that began before a time ('': all) and when they began, newest first."""
     return db.rows(
         "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
         "HAVING ? = '' OR began < ? ORDER BY began DESC",
@@ -138,6 +138,6 @@ def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
 
 
 def turns_of(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return role and text of a session's turns, in their order."""
+    """Return role and text of each turn of a session, oldest first."""
     query = "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id"
     return db.rows(query, (session,))

@@ -1,7 +1,7 @@
-"""Sessions: times, injection ledger, open tasks, and the state for compaction.
+"""Sessions: times, injection ledger, open tasks, and the state for a compaction.
 
-In a session's row, `checkpoint` is the state that its compaction needs, and `block` the notes that
-one reading of its transcript leaves for the next.
+In a session's row, `checkpoint` is the state that is needed after its compaction, and `block`
+contains the notes that one reading of its transcript saves for the next reading.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from memory_fabric.store import files
 from memory_fabric.store.database import Database
 from memory_fabric.store.queries.conditions import marks
 
-# An injected memory may be injected again after this many prompts: it may be far up in the context.
+# After this many prompts, a memory may be injected again, because it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
-# A task without a subagent is dropped after this many newer tasks.
+# A task whose subagent has not started is dropped after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Stands for an agent without an id among the agents that were offered a task.
+# Represents an agent without an id in the list of agents that were offered a task.
 NAMELESS = "?"
-# Fields of a session's notes: prompts that the assistant scheduled, and True if its last message
-# asks something.
+# Fields of a session's notes: the prompts that the assistant scheduled, and True if its last
+# message asks something.
 SCHEDULED, ASKS = "scheduled", "asks"
-# A part of an injected text: its memory or '', its kind, its characters (`worth`).
+# A part of an injected text: its memory or '', its kind, its count of characters (`worth`).
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix, in the ledger, of records that a session's notes closed; with the channel "session":
-# that a later session was told so.
+# The prefix of ledger entries for records that a session's notes ended. Such an entry with the
+# channel "session" means that a later session was shown this.
 CLOSED = "closed:"
-# The key of the feedback on a session's notes for its assistant, as lists that end in 1 after it
-# was shown; and the number of parts that are kept.
+# The field of a session's notes with feedback for its assistant: lists whose last item is 1 after
+# the part was shown. Then the count of parts that are kept.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
-    """Create or update the session's row; True if it is new."""
+    """Create or update the session's row; return True if it is new."""
     with db.transaction(durable=False) as c:
         return _touch(c, session, now, transcript)
 
@@ -54,9 +54,9 @@ def adopt(
     notes: Mapping[str, Any],
 ) -> int:
     """Register a past session as ended, for the run `batch`; return the offset up to which its
-    transcript was read.
+    transcript has been read.
     """
-    from memory_fabric.store.operations import learn  # late: never in a hook
+    from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
     with db.transaction(durable=False) as c:
@@ -71,15 +71,15 @@ def adopt(
 
 
 def finish(db: Database, session: str) -> None:
-    """Record that a run over past sessions has finished a session that it adopted."""
-    from memory_fabric.store.operations import learn  # late: never in a hook
+    """Save that a run over past sessions has finished a session passed to `adopt`."""
+    from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     with db.transaction(durable=False) as c:
         learn.finish_session(c, session)
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Return the offset up to which each transcript was read; -1 if a run only began a session."""
+    """Return the offset up to which each session was read; -1 if a run began but did not end it."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
@@ -88,7 +88,7 @@ def read_to(db: Database) -> dict[str, int]:
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
-    """Return other sessions without an end as (id, transcript, seen at), newest first."""
+    """Return other sessions that have not ended as (id, transcript, last seen at), newest first."""
     return db.rows(
         "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
         "AND id <> ? AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
@@ -97,7 +97,7 @@ def unfinished(
 
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
-    """Return the number of other sessions, up to `most`, that changed files after that time."""
+    """Return the count of other sessions, up to `most`, that have changed files since then."""
     worked = (
         "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
         "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?"
@@ -106,29 +106,29 @@ def worked_since(db: Database, since: str, session: str, most: int) -> int:
 
 
 def field(db: Database, session: str, name: str) -> Any:
-    """Return a field of a session's row; None for an unknown session."""
+    """Return a column of a session's row; None for an unknown session."""
     row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))
     return row[0] if row else None
 
 
 def set_fields(db: Database, session: str, **fields: Any) -> None:
-    """Write fields of a session's row; does nothing without a row."""
+    """Set columns of a session's row, if the row exists."""
     names = ", ".join(f"{name} = ?" for name in fields)
     with db.transaction(durable=False) as c:
         c.execute(f"UPDATE sessions SET {names} WHERE id = ?", (*fields.values(), session))
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript, and the time of its session block; '' if unknown."""
+    """Return a session's transcript path, and the time of its session block; '' if unknown."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return a session's first event (time), True if its session block was shown, its last
-    compaction (time or ''), the number of its prompts, and True if one had at least
-    `min_task_chars`.
+    """Return the time of a session's first event, True if its session block was shown, the time of
+    its last compaction or '', the count of its prompts, and True if one had `min_task_chars`
+    characters.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -141,14 +141,14 @@ def state_of(
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return those of these names that were ever shown to this agent of a session."""
+    """Return those of these memories that were ever shown to this agent of a session."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
-    """Return the ids of memories still in the context of this session's model, or of this agent."""
+    """Return the ids of memories still in the context of a session's model, or of this agent."""
     rows = db.rows(
         "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
         "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
@@ -170,12 +170,12 @@ def record_injections(
     anew: bool = False,
     told: Iterable[Told] = (),
 ) -> None:
-    """Add injected memories to the ledger, after they were written; creates the session's row.
+    """Add injected memories to the ledger after the output was written; create the session's row.
 
     `told` are the items of the text: memory or '', kind, characters (`worth`). The channel "prompt"
-    also counts a prompt and drops open tasks, whose agents never started. `loaded`: the session
-    block was part of the output. `anew`: after a compaction, earlier injections may have left the
-    context and are removed.
+    also counts a prompt and drops open tasks, whose agents never started. With `loaded`, the
+    session block was part of the output. With `anew`, earlier injections are removed, because a
+    compaction may have removed them from the context.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -199,13 +199,13 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Save items that a session was shown without an entry in the ledger (`worth`)."""
+    """Save items (`worth`) that a session was shown but that do not enter the injection ledger."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
 
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
-    """Save that a session's notes have closed these records, for `closed_elsewhere`."""
+    """Save that a session's notes have ended these records, for `closed_elsewhere`."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
@@ -214,7 +214,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions closed and nobody was told, newest first."""
+    """Return (id, time) of records that other sessions ended and none was shown, newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -224,7 +224,7 @@ def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
 
 
 def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> set[str]:
-    """Add feedback (key, heading, text) for the assistant, once by key; return new keys."""
+    """Add feedback (key, heading, text) for the assistant, each key once; return the new keys."""
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
         keys = {part[0] for part in before}
@@ -235,7 +235,7 @@ def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> 
 
 
 def feedback(db: Database, session: str) -> list[list[Any]]:
-    """Return the parts of the feedback that the session's assistant has not seen; usually none."""
+    """Return the feedback that the session's assistant has not seen yet; usually there is none."""
     untold = (
         f"CASE WHEN instr(block, '\"{FEEDBACK}\"') AND json_valid(block) THEN "
         f"(SELECT json_group_array(json(value)) FROM json_each(block, '$.{FEEDBACK}') "
@@ -246,7 +246,7 @@ def feedback(db: Database, session: str) -> list[list[Any]]:
 
 
 def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None:
-    """Mark these parts of the feedback as shown to the session's assistant."""
+    """Save that these parts of the feedback were shown to the session's assistant."""
     keys = {part[0] for part in told}
     with db.transaction(durable=False) as c:
         parts = load_notes(db, session).get(FEEDBACK, [])
@@ -264,8 +264,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Return the stored turns among these (uuid, role, time): their sessions by uuid and, since a
-    copy may have another uuid, session and text of all turns by (role, time).
+    """Return which of these turns (uuid, role, time) are stored: a map from uuid to session, and,
+    because a copy may have another uuid, a map from (role, time) to all turns then (session, text).
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -285,13 +285,13 @@ def known_turns(
 
 
 def count_sessions(db: Database, most: int) -> int:
-    """Return the number of sessions with turns, at most `most`."""
+    """Return the count of sessions with turns, `most` at the most."""
     row = db.row(f"SELECT count(*) FROM (SELECT DISTINCT session FROM episodes LIMIT {most})")
     return int(row[0]) if row else 0
 
 
 def answer_to(db: Database, turn: str) -> str:
-    """Return the last answer to a request (by its id) before the next request, or ''."""
+    """Return the last answer to the request with this id, before the next request; '' if none."""
     row = db.row(
         "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
         "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
@@ -304,7 +304,7 @@ def answer_to(db: Database, turn: str) -> str:
 
 
 def copy_ledger(db: Database, parent: str, child: str) -> None:
-    """Copy the injection ledger of the parent session to the fork."""
+    """Copy the injection ledger of the parent session to its fork."""
     with db.transaction(durable=False) as c:
         c.execute(
             "INSERT OR IGNORE INTO injections (session, agent, memory, prompt, channel, "
@@ -315,8 +315,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time, with everything that belongs to them, and older
-    injected items. The row of a session whose transcript exists stays: it has the offset that was
+    """Delete sessions last seen before a time with all their data, and older injected items. If the
+    transcript still exists, the row is kept, because it contains the offset up to which it was
     read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
@@ -332,7 +332,7 @@ def expire(db: Database, before: str) -> None:
 
 
 def save_task(db: Database, task: str, session: str, agent_type: str, text: str, now: str) -> None:
-    """Save the prompt of a task, without secrets, until its subagent starts."""
+    """Save the prompt of a task, without secrets, until the task's subagent starts."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed with a task
 
     with db.transaction(durable=False) as c:
@@ -351,7 +351,7 @@ def save_task(db: Database, task: str, session: str, agent_type: str, text: str,
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return tasks (id, prompt, agents that were offered it) of a type since then, oldest first."""
+    """Return tasks (id, prompt, agents offered it) of an agent type since then, oldest first."""
     rows = db.rows(
         "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
         "AND created_at >= ? ORDER BY created_at, id",
@@ -363,8 +363,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Save that an agent was offered these tasks, as its start does not name its own task. When as
-    many agents as tasks were offered them, all these tasks are deleted.
+    """Save that an agent was offered these tasks, because its start does not show which is its own.
+    When they were offered to as many agents as there are tasks, all these tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -376,7 +376,7 @@ def offer_tasks(
 
 
 def close_tasks(db: Database, tasks: Iterable[str]) -> None:
-    """Delete tasks that have their agents."""
+    """Delete these tasks, because their agents have started."""
     with db.transaction(durable=False) as c:
         c.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for task in tasks])
 
@@ -395,22 +395,22 @@ def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
 
 
 def load_notes(db: Database, session: str) -> dict[str, Any]:
-    """Return the notes of earlier readings of the session's transcript; empty if there are none."""
+    """Return the notes of earlier readings of a session's transcript; empty if there are none."""
     return files.parsed(field(db, session, "block") or "") or {}
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Save the notes, without secrets, with other fields of the session's row."""
+    """Save notes without secrets, except the feedback among them, and other columns of the row."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
-    # The feedback may have changed since these notes were read.
+    # The feedback may have changed since these notes were loaded.
     current = load_notes(db, session).get(FEEDBACK)
     whole = {**notes, FEEDBACK: current} if current else notes
     set_fields(db, session, block=json.dumps(cleaned(whole), ensure_ascii=False), **fields)
 
 
 def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> None:
-    """Note the prompts that the assistant scheduled, and if its last message asks something."""
+    """Save the prompts that the assistant scheduled, and if its last message asks something."""
     notes = load_notes(db, session)
     if (notes.get(SCHEDULED, []), notes.get(ASKS, False)) != (prompts, asks):
         save_notes(db, session, {**notes, SCHEDULED: prompts, ASKS: asks})
@@ -418,8 +418,8 @@ def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     row = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
-    # The client moves a transcript with its folder; an event that names another one beside it is
-    # none of the client's.
+    # The client moves a transcript together with its folder. If the known transcript still exists,
+    # an event with another path does not come from the client.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
     c.execute(

@@ -1,7 +1,7 @@
-"""Texts that a model was shown, as items, and the outcome of the items that can be judged.
+"""Items of texts that were shown to a model, and the outcomes of those that can be judged.
 
-Rows are in the database of a project's sessions, without the texts: a memory is named by its id in
-the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
+The rows are in the database of a project's sessions and contain no texts: a memory is referred to
+by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,21 +11,21 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
-# Kinds of items without a memory: headings and tags, the request for notes, a cue of a prompt.
+# Kinds of items without a memory: headings and tags, the request for notes, a cue in a prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
-# The channel of answers of the tool `recall`.
+# The channel for answers of the tool `recall`.
 ASKED_FOR = "recall"
-# The channels of a rule that refused a call, of a rule that asked the user about a call, and of a
-# fix that was shown when its error occurred again.
+# The channels for a rule that refused a call, for a rule that asked the user about a call, and for
+# a fix that was shown when its error occurred again.
 HELD, QUESTION, FIX = "held", "asked", "fix"
-# At the end of a turn, at most this many of the memories shown to its session are judged, the
-# latest first.
+# At the end of a turn, at most this many memories shown to its session are judged, the latest
+# first.
 MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 
 
 class Item(NamedTuple):
-    """A part of an injected text: the ledger id of its memory or '', its kind, its characters."""
+    """A part of an injected text: the ledger id of its memory or '', its kind, its length."""
 
     memory: str
     kind: str
@@ -33,13 +33,13 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return the parts of a text: the line of each memory, with its short id or else its entity's
-    name, and one for all the rest. Characters are counted without line breaks.
+    """Return the parts of a text: for each memory the line with its short id or its entity's name,
+    and one part for the rest. Line breaks are not counted.
     """
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        # The name by which a text shows the memory; none for other keys of the ledger.
+        # The text that identifies the memory's line; empty for other kinds of ledger ids.
         kind, _, key = memory.partition(":")
         name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
         if memory.startswith(GRAPH):
@@ -53,7 +53,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return shown records (row, id, channel) whose outcome a later call or answer decides."""
+    """Return shown records (row, id, channel) whose outcome depends on a later call or answer."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
@@ -63,7 +63,7 @@ def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
 
 
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
-    """Save, by row, if an item was followed."""
+    """Save for each of these rows whether the item was followed."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",

@@ -1,7 +1,7 @@
-"""The state in which a mirrored file and its database last agreed, and the bytes of the file.
+"""The state in which a mirrored file and its database last agreed, and access to the file's bytes.
 
-From the state each side's later changes can be determined. It is in the database; the redacted
-lines are in a separate file, named after the digest of the content.
+Each side's later changes follow from it. The state is in the database; the redacted lines are in a
+separate file, named after the digest of the content.
 """
 
 import hashlib
@@ -15,23 +15,23 @@ from memory_fabric.store import files
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 
-# Size, time of change, inode; None without a file.
+# Size, time of modification and inode of a file; None if there is no file.
 Signature = tuple[int, int, int] | None
-# Redacted lines by the digests of a file's lines; empty for a line that is not of the graph.
+# Maps the digest of each line of a file to the redacted line; to b"" for a line of another kind.
 Marked = dict[bytes, bytes]
 
 KEY, PREFIX = "mirror", "agreed-"
-# The signature of no file: forces reading it.
+# A signature that no file has, so that the file is read again.
 UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The file's signature and digest, and the last operation that it contains.
+    """The file's signature and digest, and the last operation that the file contains.
 
     `seq` and `operation` are checked together: after a rebuild a number may mean another operation.
-    `owed` is true if another program overwrote the file without the latest change of the database.
-    `base` names the file of the agreed lines, and `length` is its part that counts, in bytes; 0 if
-    the whole of it counts and the mirrored file is to be written as a whole.
+    `owed` is True if another program overwrote the file and it lacks the database's latest change.
+    `base` identifies the file of the agreed lines, and `length` is the size of its valid part in
+    bytes; 0 if all of it is valid and the mirrored file is to be written as a whole.
     """
 
     signature: Signature
@@ -47,23 +47,23 @@ NOTHING = State(None, "")
 
 
 def mark_of(line: bytes) -> bytes:
-    """Return the digest of a line."""
+    """Return the digest by which a line of the file is identified."""
     return hashlib.blake2b(line, digest_size=8).digest()
 
 
 def digest_of(lines: Iterable[bytes]) -> str:
-    """Return the digest of all lines of a content, in any order."""
+    """Return the digest of all lines of a file, which does not depend on their order."""
     return digest_after("", (), map(mark_of, lines))
 
 
 def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) -> str:
-    """Return the digest of a content after changes of lines, which are given by their digests."""
+    """Return the digest of a file after lines were removed and added, given by their digests."""
     total = int(digest or "0", 16) + sum(int.from_bytes(mark, "big") for mark in added)
     return f"{(total - sum(int.from_bytes(mark, 'big') for mark in removed)) % (1 << 64):016x}"
 
 
 def state_of(db: Database) -> State | None:
-    """Return the state in which the database and its mirrored file last agreed; None if none is
+    """Return the state in which the database and its mirrored file last agreed; None if no state is
     saved, or if it belongs to another database.
     """
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
@@ -72,7 +72,7 @@ def state_of(db: Database) -> State | None:
 
 
 def is_ahead(db: Database, state: State | None) -> bool:
-    """True if the database holds a change that the file lacks."""
+    """Return True if the database contains a change that the file lacks."""
     if state is not None and state.owed:
         return True
     later = "SELECT 1 FROM operations WHERE seq > ? AND json_extract(provenance, '$.source') <> ?"
@@ -80,7 +80,7 @@ def is_ahead(db: Database, state: State | None) -> bool:
 
 
 def agree(db: Database, home: str, state: State) -> None:
-    """Save the agreed state, and delete the lines of former states."""
+    """Save the agreed state, and delete the files of lines of former states."""
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
@@ -91,14 +91,14 @@ def agree(db: Database, home: str, state: State) -> None:
 
 
 def clear(db: Database) -> None:
-    """Delete the agreed state: after a crash half-way, the next process merges the whole file."""
+    """Delete the agreed state, so that the next process after a crash merges the whole file."""
     with db.transaction() as c:
         c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save each line's digest and redacted text, never the file's own lines, which may contain
-    secrets; return the state with its `base` and `length`. Raises OSError.
+    """Save the digest and the redacted text of each line, never the original lines, which may
+    contain secrets. Returns the state with its `base` and `length`. Raises OSError.
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
@@ -110,9 +110,9 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append edits to the agreed lines: their state, digests of removed lines, new lines.
+    """Append edits to the file of agreed lines: their state, digests of removed lines, new lines.
 
-    Returns `after` with its `base` and `length`. It counts once it is agreed. Raises OSError.
+    Returns `after` with its `base` and `length`; it is valid once `agree` saved it. Raises OSError.
     """
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
@@ -121,7 +121,7 @@ def save_edits(
     handle = files.open_to_append(_path(home, before.base))
     try:
         if os.fstat(handle).st_size > before.length:
-            os.ftruncate(handle, before.length)  # of a process that died
+            os.ftruncate(handle, before.length)  # appended by a process that died
         files.write_all(handle, added)
         os.fsync(handle)
     finally:
@@ -130,7 +130,7 @@ def save_edits(
 
 
 def can_be_edited(home: str, state: State) -> bool:
-    """True if edits can be appended to the agreed lines: they are there and not too many edits."""
+    """Return True if edits can be appended to the agreed lines: they exist and are not too long."""
     if state.owed or not state.length or not state.signature:
         return False
     most = 4 * state.signature[0] + (1 << 20)
@@ -138,7 +138,7 @@ def can_be_edited(home: str, state: State) -> bool:
 
 
 def saved_lines(home: str, state: State) -> bytes:
-    """Return the agreed lines as they are saved; empty if they are lost. Raises OSError."""
+    """Return the valid part of the file of agreed lines; empty if it is lost. Raises OSError."""
     content = read(_path(home, state.base or state.digest))
     if not state.length:
         return content
@@ -161,7 +161,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state of this content if its process died between saving and `agree`."""
+    """Return the state of a content whose writer died between saving the lines and `agree`."""
     edits = pending(home, state)
     if edits and edits[0].digest == digest and _is_of(db, edits[0]):
         return edits[0]
@@ -173,7 +173,7 @@ def interrupted(db: Database, home: str, state: State, digest: str) -> State | N
 
 
 def pending(home: str, state: State) -> tuple[State, list[bytes]] | None:
-    """Return the state and the new lines of edits that were saved and not agreed, if any."""
+    """Return the state and the new lines of edits that were saved but not agreed; None if none."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first, *lines = appended.split(b"\n")
     head = files.parsed(first[2:].decode("utf-8", "replace")) if first[:2] == b"= " else None
@@ -184,7 +184,7 @@ def pending(home: str, state: State) -> tuple[State, list[bytes]] | None:
 
 
 def signature_of(path: str) -> Signature:
-    """Return size, time and inode of the file. Raises OSError if it is not a regular file."""
+    """Return a file's signature; None if it is missing. Raises OSError for a folder or device."""
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -195,7 +195,7 @@ def signature_of(path: str) -> Signature:
 
 
 def read(path: str) -> bytes:
-    """Return the whole content; empty if the file is missing. Raises OSError."""
+    """Return the whole content of a file; empty if it is missing. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
             return stream.read()
@@ -204,8 +204,8 @@ def read(path: str) -> bytes:
 
 
 def append(path: str, expected: Signature, data: bytes) -> Signature:
-    """Append lines to a file with the expected signature, durable on return, after ending its last
-    line. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they had
+    """Append lines to a file with the expected signature, durable on return; end its last line
+    first. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they had
     changed it before. Raises OSError, after removing the appended bytes.
     """
     if not data:
@@ -233,7 +233,7 @@ def append(path: str, expected: Signature, data: bytes) -> Signature:
 
 
 def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
-    """Return the part of these lines that a content lacks after its first `size` bytes, if any."""
+    """Return the rest of these lines that a content lacks after `size` bytes, if it fits at all."""
     whole = exchange.content_of(lines)
     if size and content[size - 1 : size] != b"\n":
         whole = b"\n" + whole
@@ -251,7 +251,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """True if the state's last operation still has its number in the database."""
+    """Return True if the state's last operation still has the same number in the database."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -1,4 +1,4 @@
-"""The file format of the reference memory server: one JSON object per line, read tolerantly.
+"""The file format of the reference memory server: one JSON object per line, parsed tolerantly.
 
 `{"type":"entity","name","entityType","observations":[…]}` and
 `{"type":"relation","from","to","relationType"}` (MEM-17). Older files are one object with the lists
@@ -27,25 +27,25 @@ Item = Entity | Relation
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
-# Lines between two reports of progress, and bytes of bad lines in memory.
+# Count of lines between two reports of progress, and size of the bad lines kept in memory.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# Limits of a file that is one object, and of a line: parsed, either takes up to fifteen times as
+# Limits of a file that is one object, and of a single line. Parsing takes up to fifteen times as
 # much memory.
 WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
-# The bytes of a longer line that are set aside.
+# The length to which a longer line is cut before it is set aside.
 KEPT_BYTES = 4 << 10
 
 
 class BadLine(NamedTuple):
-    """A line that was set aside: its number from 1, and its error."""
+    """A line that could not be read: its number, counted from 1, and the error."""
 
     number: int
     because: str
 
 
 class Imported(NamedTuple):
-    """The result of an import: lines that were `read`, `others` of another kind, bad ones, and the
-    file that they were set aside in, if any.
+    """The result of an import: counts of lines that were `read` and of `others` of another kind,
+    the bad lines, and the path of the file in which these were set aside, if any.
     """
 
     loaded: Loaded = Loaded()
@@ -56,8 +56,8 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line that is not blank, without its end and a byte order mark,
-    or of the first `max_bytes`; of one object with both lists the lines that it stands for.
+    """Yield number and bytes of each line that is not blank, without line end and byte order mark,
+    at most its first `max_bytes`. For one object with both lists, yield a line for each item.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:
@@ -74,17 +74,17 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a content, as `lines` does for a stream."""
+    """Yield the lines of a content in memory, as `lines` does for a stream."""
     return lines(io.BytesIO(content))
 
 
 def is_of_lines(content: bytes) -> bool:
-    """True if single lines can be edited: no object with both lists, no byte order mark."""
+    """Return True if single lines can be edited: no object with both lists, no byte order mark."""
     return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
 def read(line: bytes) -> Item | None:
-    """Return a line's item; None for a record of another kind. Raises BadInput."""
+    """Return the entity or relation of a line; None for a line of another kind. Raises BadInput."""
     try:
         value = _DECODER.decode(line.decode())
     except UnicodeDecodeError as error:
@@ -99,7 +99,7 @@ def read(line: bytes) -> Item | None:
 
 
 def line_of(item: Item) -> bytes:
-    """Return the line for an entity or relation, byte for byte as the reference server's."""
+    """Return the line of an entity or relation, byte for byte as the reference server writes it."""
     if isinstance(item, Entity):
         return _dumped({"type": "entity"} | entity_object(item))
     return _dumped({"type": "relation"} | relation_object(item))
@@ -111,10 +111,10 @@ def graph_lines(whole: Graph) -> list[bytes]:
 
 
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
-    """Return the lines of these databases as one graph. Raises StoreUnavailable."""
+    """Return the lines of these databases, merged into one graph. Raises StoreUnavailable."""
     if progress is None:
         return graph_lines(graph.read_all(databases))
-    # For the progress, reading counts as much as writing the lines.
+    # In the progress, reading a database counts as much as writing its lines.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
@@ -129,14 +129,14 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
-    """Return the file of these lines, all ended, so that other programs can append."""
+    """Join lines to a file's content, each with a line end, so that other programs can append."""
     return b"".join([line + b"\n" for line in lines])
 
 
 def cleaned(item: Item) -> Item:
-    """Return the redacted item, as it would be stored."""
+    """Return the item redacted as it would be stored."""
     if isinstance(item, Entity):
-        # Storing may change a text that was read: by redaction, or a tag of ours in it.
+        # Storing may change a text: by redaction, or by removing a block marker of this program.
         texts = (*item[:2], *item.observations)
         may_change = any("<" in text or may_hold_secret(text) for text in texts)
         if not may_change and not is_command_line(item.observations):
@@ -154,12 +154,12 @@ def import_file(
     called: str = "",
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Imported:
-    """Merge a file into memory; names are kept exactly.
+    """Merge a file into memory without changing names.
 
-    Entities are stored first, wherever they are in the file, so that relations find their ends. A
-    bad line, or one of `max_line_bytes`, never stops the import. `called` names the file for people
-    if its path means nothing to them. Raises OSError for a file that cannot be read,
-    StoreUnavailable.
+    Entities are stored first, wherever they are in the file, so that the ends of relations exist.
+    Bad lines, and lines of `max_line_bytes` or more, are set aside and never stop the import.
+    `called` is shown to people in place of the path. Raises OSError for a file that cannot be read,
+    and StoreUnavailable.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
@@ -175,7 +175,7 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines, redacted as one text: a key may span several. Raises OSError."""
+    """Append bad lines to a file, redacted as one text (a key may span several). Raises OSError."""
     numbered = list(bad_lines)
     texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in numbered])
     origin = {"file": source, "at": ids.timestamp()}
@@ -187,8 +187,8 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
 
 
 def _redacted(lines: Sequence[str]) -> list[str]:
-    """Redact the lines as one text; an unchanged line keeps its place, and a replacement of several
-    gets the first of theirs.
+    """Redact the lines as one text. An unchanged line keeps its index. A replacement of several
+    lines is at the index of the first one, and the others are empty.
     """
     redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
@@ -209,7 +209,7 @@ def _redacted(lines: Sequence[str]) -> list[str]:
 
 
 class _FileItems:
-    """The items of a file, with counts and bad lines that wait to be written."""
+    """The items of a file, with counts, and the bad lines that are not written yet."""
 
     def __init__(self, home: str, source: str, max_line_bytes: int) -> None:
         self.path, self._source = os.path.join(home, SET_ASIDE), source
@@ -218,11 +218,11 @@ class _FileItems:
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
         self._bytes = 0
-        # True if a readable line followed the last bad one.
+        # True if a readable line followed the last bad line.
         self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
-        """Yield the file's entities; count everything else."""
+        """Yield the file's entities; count items, lines of another kind and bad lines."""
         for number, line in lines(stream, self._max_line_bytes):
             try:
                 if len(line) >= self._max_line_bytes:
@@ -231,7 +231,7 @@ class _FileItems:
                     raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
-                # Adjacent bad lines are one text, which must not be split.
+                # Adjacent bad lines are redacted as one text, so they must not be split.
                 if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
                     self.close()
                 self._apart = False
@@ -246,7 +246,7 @@ class _FileItems:
                 yield item
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
-        """Yield only the file's relations."""
+        """Yield only the file's relations, and count nothing."""
         for _, line in lines(stream, self._max_line_bytes):
             try:
                 item = read(line)
@@ -256,14 +256,14 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines, unless no line was readable: then it is of another format."""
+        """Write the bad lines, unless no line was readable: then the file has another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the records of a file that is one object with lists; else rewind it; None."""
+    """Return the items of a file that is one object with lists; else rewind it and return None."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None
@@ -301,7 +301,7 @@ def _entity(value: Payload) -> Entity:
     texts = [] if texts is None else texts
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         raise BadInput("line", "its observations are not a list of texts")
-    # Duplicate texts are dropped, as everywhere in memory.
+    # An entity has each text once, as everywhere in memory.
     return Entity(name, kind, tuple(dict.fromkeys(map(_whole_text, texts))))
 
 
@@ -332,7 +332,7 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-# As `JSON.stringify` writes: no spaces, nothing escaped that need not be.
+# Like `JSON.stringify`: without spaces, and only necessary characters are escaped.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refused)
 _READERS: dict[str, Callable[[Payload], Item]] = {

@@ -1,8 +1,8 @@
-"""Own changes of a mirrored graph as edits of single lines of its file.
+"""The database's own changes of a mirrored graph, as edits of single lines of its file.
 
-A change that only adds lines at the end does not even read the existing lines. A change or deletion
-of lines looks for them in the file. Anything unusual (another order of keys, a line that occurs
-twice, an operation of another kind) is left to the writer of the whole file.
+For a change that only adds lines, the saved lines are not even read. For a change or deletion of
+lines, they are searched for the old lines. In unusual cases (another order of keys, a line that
+occurs twice, an operation of another kind) the whole file is written instead.
 """
 
 import json
@@ -18,23 +18,23 @@ from memory_fabric.store.queries import graph
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
-# With more operations, or entities and relations, the whole file is written.
+# With more operations, or more changed entities and relations, the whole file is written.
 MAX_OPERATIONS = MAX_TOUCHED = 200
 _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# Names and then relations that operations have changed; True if an operation created it, so that
-# the file cannot have its line.
+# The names of entities, then the relations, that operations have changed. The value is True if an
+# operation created the item, so that the file cannot contain a line for it.
 Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines that the file lacks, and lines of the file that are to be removed or replaced.
+    """Lines that the file lacks, and lines of the file to remove or replace.
 
-    All are canonical. `replaced` maps each old line to the new line, empty to remove it, and
-    `marks` maps it to its digest in the file. `seq` and `operation` are the number and id of the
-    last operation in the edits.
+    All lines are in canonical form. `replaced` maps each old line to its new line, or to an empty
+    one if it is to be removed; `marks` maps it to the digest of its form in the file. `seq` and
+    `operation` are the number and id of the last operation in the edits.
     """
 
     seq: int
@@ -45,15 +45,15 @@ class Edits(NamedTuple):
 
     @property
     def new(self) -> list[bytes]:
-        """The lines that the file has afterwards and had not before."""
+        """The lines that the edits add to the file, including replacements."""
         return [*self.added, *filter(None, self.replaced.values())]
 
 
 def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
-    """Return the edits since the agreed state, None if they are not plain; `read_agreed` gives the
-    saved lines if any is looked for. Raises StoreUnavailable.
+    """Return the edits since the agreed state; None if the whole file must be written.
+    `read_agreed` reads the saved lines, if any old line is needed. Raises StoreUnavailable.
     """
-    # One transaction: the lines must be in the state after the last of these operations.
+    # In one transaction, so that the lines are those after the last of these operations.
     db.rows("BEGIN")
     try:
         operations = db.rows(_SINCE, (state.seq, MAX_OPERATIONS + 1))
@@ -84,7 +84,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return what these operations changed; None if one is unusual, or if they are too many."""
+    """Return what these operations changed; None if one is unusual or if there are too many."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -117,7 +117,7 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the names in removed rows; a relation's line may have been all that stated an end."""
+    """Return the names in removed rows, and in relations, whose ends may have had no own line."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
@@ -135,11 +135,11 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
     """Yield the saved lines of a name or relation that were not removed later, in canonical form,
-    with the digest that each has in the file: two forms are yielded twice.
+    each with the digest of its form in the file. Two forms of one line are both yielded.
     """
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
-    else:  # the name is followed by another key
+    else:  # the key after the name belongs to the beginning
         whole = exchange.line_of(Entity(part, "", ()))
         beginning = b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
     at = saved.find(beginning)
@@ -152,7 +152,7 @@ def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, by
 
 
 def edited(content: bytes, edits: Edits) -> bytes | None:
-    """Return the content with these edits; None unless each line to edit is in it exactly once."""
+    """Return the content with these edits; None unless each old line is in it exactly once."""
     if content and not content.endswith(b"\n"):
         content += b"\n"
     for old, new in edits.replaced.items():
@@ -169,7 +169,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def can_be_appended(content: bytes, edits: Edits) -> bool:
-    """True if all edits belong to the end of the file: entities precede relations."""
+    """Return True if all edits add lines at the end of the file: entities precede relations."""
     if edits.replaced:
         return False
     has_entities = any(line.startswith(_ENTITY) for line in edits.added)
@@ -177,8 +177,8 @@ def can_be_appended(content: bytes, edits: Edits) -> bool:
 
 
 def _first_relation(content: bytes) -> int:
-    """Return the offset of the first line that begins with one of _RELATIONS; the length of the
-    content if there is none.
+    """Return the offset of the first line that begins like a relation, or the length of the content
+    if there is none.
     """
     if content.startswith(_RELATIONS):
         return 0
@@ -187,7 +187,7 @@ def _first_relation(content: bytes) -> int:
 
 
 def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:
-    """Return the spans of a line with its end, two at most; `mark` is its digest in the file."""
+    """Return at most two spans of a line with its line end; `mark` is its digest in the file."""
     places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
         whole = b"\n" + line + b"\n"
@@ -197,7 +197,7 @@ def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]
             at = content.find(whole, max(0, at)) + 1 or -1
         return places
     item = exchange.read(line)
-    # The forms in which JSON writes the name, or the relation's first end.
+    # The two forms in which JSON may write the name, or the relation's source.
     forms = {json.dumps(item[0] if item else "", ensure_ascii=a).encode() for a in (True, False)}
     for form in forms:
         at = content.find(form)

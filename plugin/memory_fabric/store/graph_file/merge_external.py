@@ -1,11 +1,11 @@
 """Merge changes that others made to a mirrored file into its database.
 
-A graph is a mapping from digests of a file's lines to redacted lines; a line that is not of the
-graph is empty. `before` is the last agreed state. Content that is in neither `before` nor the
-change is the database's own and is kept. So are own changes that are so recent that the writer may
-not have seen them: the writer neither deleted nor added such content on purpose. For that, parts of
-lines (an entity with its type, an observation, a relation) are stored as digests, so that no text
-of a memory is saved. Times are seconds since 1970; this module reads neither files nor the clock.
+A graph is a mapping from the digests of a file's lines to redacted lines; a line of another kind is
+empty. `before` is the last agreed state. Content that is neither in `before` nor in the change is
+the database's own and is kept. So are own changes that are so recent that the writer may not have
+seen them, because the writer did not delete or add that content on purpose. For this, the digests
+of changed parts (an entity with its type, an observation, a relation) are stored, but no texts.
+Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
-# Times of the first and the last own write of a part.
+# Times of the first and the last of the database's own writes of a part.
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
-# The time that another program may take from reading to writing the whole file: the reference
-# server needs milliseconds, on a loaded machine or with a large file seconds.
+# The longest time between another program's reading and its writing of the whole file: the
+# reference server needs milliseconds, on a loaded machine or with a large file seconds.
 WINDOW_S = 5.0
-# A part that another program removes after every own write is finally removed after this time.
+# If another program removes a part after each own write, this is accepted after this time.
 LONGEST_S = 60.0
 CHUNK = 500
 
 
 class Ours(NamedTuple):
-    """Digests of own additions and removals that a writer may not have seen."""
+    """Digests of the database's own additions and removals that a writer may not have seen."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
 
 
 class Recent(NamedTuple):
-    """Digests of own additions and removals, with their times."""
+    """Digests of the database's own additions and removals, with their times."""
 
     added: Mapping[str, Times] = {}
     removed: Mapping[str, Times] = {}
 
     def unknown_at(self, written_s: float) -> Ours:
-        """Return the changes that a program which wrote the file at this time may not have seen."""
+        """Return the changes that a program writing the file at this time may not have seen."""
         return Ours(_young(self.added, written_s), _young(self.removed, written_s))
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
-        """Return the state after replacing `before` by `lines`, without too old entries."""
+        """Return the changes including the replacement of `before` by `lines`, without old ones."""
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
         is_ = parts_of(map(exchange.read, new - old))
@@ -65,7 +65,7 @@ class Recent(NamedTuple):
 
 
 def load(db: Database) -> Recent:
-    """Return the recent changes that are saved in the database."""
+    """Return the recent changes that the database has saved."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return Recent()
@@ -74,7 +74,7 @@ def load(db: Database) -> Recent:
 
 
 def save(db: Database, recent: Recent) -> None:
-    """Save them in the database, for all processes that serve the file. Raises StoreUnavailable."""
+    """Save the recent changes, for all processes that serve the file. Raises StoreUnavailable."""
     noted = (KEY, json.dumps(recent))
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", noted)
@@ -86,7 +86,7 @@ def of_entity(name: str, kind: str) -> str:
 
 
 def of_observation(name: str, text: str) -> str:
-    """Return the digest of an observation."""
+    """Return the digest of an observation of an entity."""
     return _digest("said", name, text)
 
 
@@ -96,7 +96,7 @@ def of_relation(relation: Relation) -> str:
 
 
 def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
-    """Return the digests of all parts of these items."""
+    """Return the digests of all parts of these items; None items are skipped."""
     parts = set()
     for item in items:
         if isinstance(item, Entity):
@@ -120,9 +120,9 @@ def merge_changes(
 ) -> bool:
     """Apply the difference of two graphs to the database, except for changes in `ours`.
 
-    Returns True if there were any, so that file and database differ now. `apply` runs one
+    Returns True if any were left out, so that file and database differ now. `apply` runs one
     operation; `about_to_replace` is called before an entity is deleted and restored in two
-    operations. An entity that the file lacks is kept while own rows refer to it.
+    operations. An entity that the file lacks is kept while the database's own rows refer to it.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -149,7 +149,7 @@ def merge_changes(
     for some in _chunks(entities):
         stored = {} if fresh else _by_name(db, some)
         _create(apply, some)
-        # The first of several lines that describe one entity, as the reference server does.
+        # If several lines describe one entity, the first counts, as in the reference server.
         for name, entity in {entity.name: entity for entity in reversed(some)}.items():
             if name in stored:
                 differs |= not _agree(db, apply, entity, about_to_replace, ours)
@@ -162,7 +162,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return digests of parts that both graphs state but the database has removed."""
+    """Return the digests of parts that are in both graphs but that the database has removed."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
@@ -178,7 +178,7 @@ def _removed_since(
 
 
 def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
-    """Return the entity without parts that were removed here; None if nothing else is remaining."""
+    """Return the entity without parts that the database removed; None if no other part remains."""
     if not ours.removed:
         return entity
     name, gone = entity.name, ours.removed
@@ -189,12 +189,12 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 
 
 class _Parts:
-    """The parts of items: entities with their observations, and relations."""
+    """The parts of items: entities, their observations, and relations."""
 
     def __init__(self, items: Iterable[Entity | Relation]) -> None:
         self.texts: dict[str, dict[str, None]] = {}
         self.relations: dict[Relation, None] = {}
-        # Each with its type.
+        # Types of entities by name.
         self.names: dict[str, str] = {}
         for item in items:
             if isinstance(item, Entity):
@@ -207,7 +207,7 @@ class _Parts:
         return bool(self.names or self.relations)
 
     def exclude(self, lines: Iterable[bytes]) -> None:
-        """Remove the parts that these lines contain, too."""
+        """Take out the parts that these lines also contain."""
         for item in map(_item, lines):
             if isinstance(item, Relation):
                 self.relations.pop(item, None)
@@ -217,7 +217,7 @@ class _Parts:
                     self.texts[item.name].pop(text, None)
 
     def exclude_own(self, ours: Ours) -> bool:
-        """Remove own additions; return True if there were any."""
+        """Take out the database's own additions; return True if there were any."""
         pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
         texts = [pair for pair in pairs if of_observation(*pair) in ours.added]
         names = [pair[0] for pair in self.names.items() if of_entity(*pair) in ours.added]
@@ -239,8 +239,8 @@ def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
 def _agree(
     db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and the order of observations that the file states: it is deleted and
-    restored under its number. Returns False if the entity kept its type, which was changed here.
+    """Give an entity the type and the order of observations that the file has, by deleting it and
+    restoring it with its number. Returns False if the type was changed here and is kept.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
@@ -271,7 +271,7 @@ def _by_name(db: Database, entities: Sequence[Entity]) -> dict[str, Entity]:
 
 def _item(line: bytes) -> Entity | Relation:
     item = exchange.read(line)
-    assert item is not None  # the caller passes only lines of the graph
+    assert item is not None  # the caller passes only lines of entities and relations
     return item
 
 
@@ -289,8 +289,8 @@ def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
 
 
 def _is_young(times: Times, written_s: float) -> bool:
-    """True if content written at this time may come from a program that had not seen the change; an
-    old copy that someone restores counts as it is.
+    """Return True if a program that writes at this time may not have seen the change. An old copy
+    of the file that someone restores is not such a case.
     """
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S

@@ -1,8 +1,8 @@
 """A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
 
-The graph is in a database of its own in home, with backups and repair like any other. A `Mirror`
-keeps database and file equal: the file is updated after each change, and changes by other programs
-are merged before the next answer. Lines whose content did not change stay byte for byte.
+The graph is in a separate database in the home folder, with backups and repair like any other. A
+`Mirror` keeps database and file equal: it updates the file after each change, and merges changes by
+other programs before the next answer. Lines whose content did not change are kept byte for byte.
 """
 
 import os
@@ -39,17 +39,17 @@ from memory_fabric.store.upkeep import backup
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
 
-# A new file may be in use by another server, and reading a large file takes half a minute. Later,
-# an answer without the latest changes of others is better than a long wait.
+# At first the wait is long: another server may use the file, and reading a large file takes half a
+# minute. Later, an answer without the latest changes by others is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
-# Attempts to read while others keep writing.
+# Attempts to read the file while others keep writing it.
 ATTEMPTS = 20
-# Characters replaced in a folder's name.
+# Characters to replace in the name of the database's folder.
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory of `memory_file_path`; `report` gets sentences. Raises StoreUnavailable."""
+    """Open the memory of `memory_file_path`; `report` gets messages. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
@@ -60,12 +60,12 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
         mirror.tidy()
         memory.refresh()
         memory.flush()
-        # Register the file, so that a purge elsewhere can name it.
+        # Register the file, so that a purge in another process can list it.
         try:
             file_locations.save_served(home, path)
         except OSError as error:
             report(f"{home} cannot be written: {_reason_of(error)}")
-        # No client session ends here, which would make one.
+        # The end of a client session would make a backup, but this process has no session.
         try:
             sync.backup_when_due(memory)
         except (OSError, sqlite3.Error) as error:
@@ -85,7 +85,7 @@ def file_path(settings: Settings) -> str:
 
 
 def home_of(home: str, path: str) -> str:
-    """Return the folder for the database and everything else of a mirrored file."""
+    """Return the folder for the database and all other files of a mirrored file."""
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
     return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
@@ -94,9 +94,9 @@ def home_of(home: str, path: str) -> str:
 class Mirror:
     """One served file and its state; `home` is the folder of its database.
 
-    `behind` is true if the file lacks changes, because it could not be written or others have
-    overwritten it. `look_in_s` is 0, or after a `write` the seconds until the file must be read
-    again: a program that had read it before may still write its old content.
+    `behind` is True if the file lacks changes, because it could not be written or others have
+    overwritten it. `look_in_s` is 0, or after a `write` the seconds after which the file must be
+    read again, because a program that had read it before may still write its old content.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -105,11 +105,11 @@ class Mirror:
         self._lock = files.lock_path(home, path)
         self._seen: Signature = UNSEEN
         self._was_read = self._saved = False
-        # After one timeout, later calls do not wait for the same lock.
+        # After a timeout, later calls do not wait for the same lock again.
         self._outwaited = False
 
     def tidy(self) -> None:
-        """Remove temporary files that a killed writer left next to the file."""
+        """Remove temporary files that a killed process left next to the served file."""
         folder, name = os.path.split(os.path.realpath(self.path))
         temporary = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
         try:
@@ -117,13 +117,13 @@ class Mirror:
                 for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # A process that can write there removes them.
+            # A process that can write to the folder removes them.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge changes of others; costs one stat if nothing changed. A file that cannot be read
-        any more is reported. Raises StoreUnavailable if it never could be read, or the database
-        cannot be written.
+        """Merge changes by others; without changes, this costs one stat. Reports a file that has
+        become unreadable. Raises StoreUnavailable if the file was never readable, or if the
+        database cannot be written.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -142,7 +142,7 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file, merged with changes of others; a file that
+        """Write the database's changes to the file, merged with changes by others. A file that
         cannot be written is reported once. Raises StoreUnavailable, sqlite3.Error.
         """
         self.look_in_s = 0.0
@@ -186,7 +186,7 @@ class Mirror:
         raise OSError("others change it all the time")
 
     def _edited(self, memory: BaseMemory) -> bool | None:
-        """Edit single lines; None if that is impossible, False if the file changed meanwhile."""
+        """Edit single lines; None if this is impossible, False if the file changed meanwhile."""
         db = _database(memory)
         state = agreed.state_of(db)
         if state is None or not agreed.can_be_edited(self.home, state):
@@ -227,8 +227,8 @@ class Mirror:
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
-        # The state is saved first, under the digest of the new content: if this process dies before
-        # the end, the next one recognizes that content as its own.
+        # The state is saved first, under the digest of the new content. If this process dies before
+        # the end, the next process recognises that content by it.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -240,15 +240,15 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save the coming changes, for programs that have read the file before. Raises OSError."""
+        """Save the coming changes, because others may have read the old file. Raises OSError."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
-            # Replacing it would bypass its mode.
+            # Replacing the file would bypass its mode.
             raise PermissionError("it is read-only")
         merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file; return its signature, UNSEEN if replaced since, None if before."""
+        """Replace the file; return its signature, UNSEEN if it changed since, None if before."""
         still = lambda: signature_of(self.path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
@@ -257,7 +257,7 @@ class Mirror:
         return written if is_ours else UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
-        # If others have replaced it already, it is read at the next check.
+        # If others have changed the file already, it is read again at the next check.
         self._seen = signature
         agreed.agree(db, self.home, state._replace(signature=signature))
 
@@ -278,7 +278,7 @@ class Mirror:
         after = state or NOTHING
         if state is None or digest != state.digest:
             if state is not None and self._mended(state, now):
-                return  # it is read again
+                return  # the completed file is read again
             ours = agreed.interrupted(db, self.home, state, digest) if state else None
             after = ours or self._merge(memory, db, state, digest, now)
             self.behind = self.behind or after.owed
@@ -288,7 +288,7 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply changes of others; return the state, `owed` if the file now lacks own changes."""
+        """Apply changes by others; return the state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         # A retry after a failure makes no second copy, which would have less content.
@@ -311,7 +311,7 @@ class Mirror:
             return result
 
         is_ahead = agreed.is_ahead(db, state)
-        # The ends of a relation may have no lines of their own.
+        # The lost line of a relation may have been the only one with the names of its ends.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
         ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
@@ -326,12 +326,12 @@ class Mirror:
         after = state or NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # Bad lines leave the file when it is written as a whole; and of two changes that met, not
-        # every line follows from the operations.
+        # A rewrite of the whole file removes bad lines. It is also necessary if both sides have
+        # changed, because some lines do not follow from the operations then.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _mended(self, state: State, stamp: Signature) -> bool:
-        """Complete lines that a killed process began to append; True if there were any."""
+        """Complete lines that a killed process began to append; return True if it had begun."""
         pending = agreed.pending(self.home, state)
         size = state.signature[0] if state.signature else -1
         if pending is None or stamp is None or not 0 <= size < stamp[0]:
@@ -344,7 +344,7 @@ class Mirror:
         return agreed.append(self.path, stamp, lacking) is not None
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
-        """Return the file's lines by their digests, and unreadable lines that are new."""
+        """Return the file's lines by their digests, and the new lines that cannot be read."""
         now: Marked = {}
         bad = []
         for number, line in self._lines():
@@ -377,7 +377,7 @@ def _database(memory: BaseMemory) -> Database:
 
 
 def _agreed(memory: BaseMemory) -> State | None:
-    """Return the state after the last merge by any process; None if there was none."""
+    """Return the state after the last merge by any process; None if there was no merge."""
     db = memory.database("user", create=False)
     return agreed.state_of(db) if db else None
 
@@ -390,8 +390,8 @@ def _reason_of(error: OSError) -> str:
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines, and their digests: entities and relations in the database's
-    order, lines of another kind (`present`) in front if they were there, else at the end.
+    """Return the new file's lines and their digests: entities and relations in the database's
+    order, lines of another kind (from `present`) in front if they were there, otherwise at the end.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

@@ -1,6 +1,6 @@
-"""Candidates: sentences that were heard and not noted.
+"""Candidates: records of sentences that were heard but not noted, which wait for confirmation.
 
-Unconfirmed old records become candidates, too.
+Old records that nothing has confirmed become candidates, too.
 """
 
 import sqlite3
@@ -25,8 +25,8 @@ _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
     "AND i.channel = 'pull') "
 )
-# Notes of earlier releases that have the user's trust, but neither words of the user nor any act of
-# the user that stated or kept them.
+# Notes from earlier releases that have the user's trust, although no words of the user are quoted
+# and no act of the user stated or kept them.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -35,7 +35,7 @@ _WITHOUT_WORDS = (
     "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
     f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
-# Statements of the assistant alone that nobody used or repeated.
+# Statements by the assistant alone that nobody has used or repeated.
 _UNCONFIRMED = (
     f"{_UNPINNED} {_UNUSED} AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -50,13 +50,13 @@ def waiting(memory: Memory) -> list[Record]:
 
 
 def said_again(candidate: Record) -> int:
-    """Return the number of other sessions in which the user said nearly the same."""
+    """Return the count of other sessions in which the user said nearly the same."""
     times = candidate.evidence.get(AGAIN)
     return times if isinstance(times, int) else 0
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Record that this session was shown these candidates: its model may only repeat them."""
+    """Save that the session was shown these candidates, because its model may only repeat them."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -65,8 +65,8 @@ def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
 
 
 def named(memory: Memory, text: str) -> Record:
-    """Return the candidate with this id or its end. Raises NotFound, BadInput."""
-    from memory_fabric.store.history import resolve  # late: a start does without it
+    """Return the candidate with this id, or with an id that ends so. Raises NotFound, BadInput."""
+    from memory_fabric.store.history import resolve  # imported late: a start does not need it
 
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":
@@ -77,7 +77,7 @@ def named(memory: Memory, text: str) -> Record:
 
 
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
-    """Demote old statements of the assistant, after enough sessions; return their number."""
+    """Demote old, unused statements of the assistant, after enough sessions; return their count."""
     demoted = 0
     for database in memory.databases():
         row = database.row(
@@ -90,7 +90,7 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
 
 
 def distrust_without_words(memory: Memory) -> int:
-    """Lower user trust without the user's words to the assistant's; return the number of notes."""
+    """Lower user trust without the user's words to the assistant's; return the count of notes."""
     writable = (db for db in memory.databases() if not db.read_only)
     return sum(_demote(memory, db, _WITHOUT_WORDS, "", {"trust": "assistant"}) for db in writable)
 
@@ -106,7 +106,7 @@ def _demote(
         values, batch = (before,) if before else (), ids.new_id()
         matches = records.find(database.connection, where, values)
     except sqlite3.Error:
-        return 0  # a damaged database is reported and rebuilt elsewhere
+        return 0  # other code reports and rebuilds a damaged database
     for record, seen_in in matches:
         lowered = {**records.as_object(record), **change}
         payload = {"record": lowered, "seen_in": seen_in, "batch": batch}

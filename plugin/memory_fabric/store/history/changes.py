@@ -1,4 +1,4 @@
-"""The log of operations for reading: author, time, a phrase for each, and whether it was undone."""
+"""Read access to the log of operations: each with author, time, description, and undone or not."""
 
 import heapq
 import json
@@ -13,17 +13,17 @@ from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records
 from memory_fabric.text import cut, one_line
 
-# Displayed short ids have eight characters; with fewer than six several ids would often fit.
+# Displayed short ids have eight characters; several ids often match fewer than six.
 MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
-# The kind of the change that begins a run over past sessions.
+# The kind of the operation that begins a run over past sessions.
 LEARN = "learn"
-# Fields of payloads with the name of an entity, or a list of names.
+# Fields of payloads that contain the name of an entity, or a list of names.
 _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
 
 
 class Change(NamedTuple):
-    """One logged operation: `by` is its provenance; applying `inverse` undoes it."""
+    """One logged operation; `by` is its provenance, and applying `inverse` undoes it."""
 
     id: str
     kind: str
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if the change only gave a staged record its trust: they are undone as one."""
+        """Return True if the change only gave a staged record its trust: both are undone as one."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -53,7 +53,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return operations that meet a condition, newest first; `undone` ids may be passed in."""
+    """Return operations that match a condition, newest first; `undone` may contain known ids."""
     undone = undone_ids(database) if undone is None else undone
     changes = []
     for id_, kind, text, inverse, provenance, seq in database.rows(
@@ -68,7 +68,7 @@ def read(
 
 
 def find(memory: Memory, store: str, id_: str) -> Change | None:
-    """Return the operation with this id in one database; its `undone` is not filled in."""
+    """Return the operation with this id in one database, or None; its `undone` is not looked up."""
     database = memory.database(store, create=False)
     return next(iter(read(database, "id = ?", (id_,), 1, frozenset()) if database else ()), None)
 
@@ -76,14 +76,14 @@ def find(memory: Memory, store: str, id_: str) -> Change | None:
 def read_all(
     memory: Memory, where: str = "1", values: Sequence[Any] = (), limit: int = -1
 ) -> list[Change]:
-    """Return operations of both databases that meet a condition, newest first."""
+    """Return operations of both databases that match a condition, newest first."""
     lists = (read(database, where, values, limit) for database in memory.databases())
     changes = newest_first(change for changes in lists for change in changes)
     return changes if limit < 0 else changes[:limit]
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes by time, but those of one database by its order: a queue may delay them."""
+    """Sort changes by time, but those of one database by its order, because queues delay some."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -91,7 +91,7 @@ def newest_first(changes: Iterable[Change]) -> list[Change]:
 
 
 def by_id(memory: Memory, text: str) -> Change:
-    """Return the operation that an id or an end of it names. Raises NotFound, BadInput."""
+    """Return the operation whose id begins or ends with this text. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     like, is_id = "id LIKE ? OR id LIKE ?", len(part) >= MIN_ID_CHARS
     matches = read_all(memory, like, (f"{part}%", f"%{part}")) if is_id else []
@@ -107,9 +107,9 @@ def by_id(memory: Memory, text: str) -> Change:
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
     """Return the changes that are undone together with this one, newest first.
 
-    These are the other changes of its batch, and all changes of a statement that a note of the
-    batch replaced: else it would be valid again. If a change of a run over past sessions
-    `is_named`, it is undone alone, unless it is the change that began the run.
+    These are the others of its batch, and all changes of a statement that a note of the batch
+    replaced, which would be valid again otherwise. If the user selected the change (`is_named`) and
+    it belongs to a run over past sessions, it is undone alone, unless it began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -128,7 +128,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
 
 
 def _said_better(change: Change) -> list[str]:
-    """Return the ids of statements that a note deleted because it repeats them."""
+    """Return the ids of statements that a note deleted because the note repeats them."""
     if change.kind != "forget" or change.payload.get("bury") is not False:
         return []
     former = former_records(change.inverse)
@@ -138,13 +138,13 @@ def _said_better(change: Change) -> list[str]:
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:
     """Return the changes of a batch, newest first."""
-    # The first condition avoids parsing most payloads.
+    # The first condition is cheap and avoids parsing most payloads.
     where = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
     return read_all(memory, where, (batch,))
 
 
 def undone_ids(database: Database) -> frozenset[str]:
-    """Return the ids of operations that an undo has undone that was not undone itself."""
+    """Return the ids of operations that were undone, unless the undo was itself undone."""
     undone: set[str] = set()
     for id_, target in database.rows(
         "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "
@@ -156,8 +156,8 @@ def undone_ids(database: Database) -> frozenset[str]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change, as `added 2 observations to Redis`; `find` returns one by its id. An undo
-    of an undo `redid` the change.
+    """Describe a change in a phrase such as `added 2 observations to Redis`; `find` looks up a
+    change by its id. An undo of an undo is described as `redid`.
     """
     undos = 0
     while change.kind == "undo" and (target := find(str(change.payload.get("operation", "")))):
@@ -169,18 +169,18 @@ def summary(change: Change, find: Callable[[str], Change | None]) -> str:
 
 
 def who(by: Payload) -> str:
-    """Return author, agent and source of a change from its provenance."""
+    """Return author, agent and source of a change, from its provenance, as one text."""
     return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
 
 
 def entity_names(change: Change) -> list[str]:
-    """Return possible names of entities that a change affects, each once."""
+    """Return the possible names of entities that a change affects, each once."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return list(dict.fromkeys(name for part in parts for name in _names(part)))
 
 
 def record_ids(change: Change) -> list[str]:
-    """Return ids of the records that a change stored, changed, closed or deleted, each once."""
+    """Return the ids of records that a change stored, changed, superseded or deleted, each once."""
     ids: list[str] = []
     for payload in (change.payload, *(step["payload"] for step in change.inverse)):
         if isinstance(payload.get("record"), Mapping):
@@ -197,14 +197,14 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(part) if isinstance(part, Mapping) else ()
     if not isinstance(value, Mapping):
         return
-    # The ends of a relation's row; elsewhere `source` is the channel of a statement.
+    # These are the ends of a relation's row; elsewhere, `source` is the channel of a statement.
     if "source" in value and "target" in value:
         yield from _texts([value["source"], value["target"]])
     for field, part in value.items():
         if field in _NAMES:
             yield from _texts(part)
         elif field in ("entities", "relations") and isinstance(part, list | tuple):
-            # In a record entities are [name, type], and relations triples.
+            # In a record, entities are pairs [name, type], and relations are triples.
             for item in (item for item in part if item and isinstance(item, list | tuple)):
                 yield from _texts(item[:1] if field == "entities" else (item[0], item[-1]))
         yield from _names(part)

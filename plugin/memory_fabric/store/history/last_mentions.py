@@ -1,6 +1,6 @@
 """The age of entities and records: the time of the last statement about each, and its kind.
 
-Names, types and times are read of all of them, texts only of those that are shown.
+Names, types and times are read for all of them, texts only for those that are shown.
 """
 
 import json
@@ -11,7 +11,7 @@ from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
 
 KINDS = ENTITY, RECORD = "entity", "record"
-# Memories that pruning may suggest: still valid, own, not pinned, and not ending by themselves.
+# Condition for records that pruning may suggest: valid, own, not pinned, and without an end date.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
@@ -46,7 +46,7 @@ class AgedMemory(NamedTuple):
     """An entity or record with the time of its last mention, and values that reveal a change.
 
     `kind` is "entity" or "record", `id` a record's id, `row` its row number. `newest` is the row
-    number of an entity's newest observation, or the number of sessions that stated a record;
+    number of an entity's newest observation, or the count of sessions that stated a record;
     `linked` is the row number of an entity's newest relation, and `relations` their count.
     """
 
@@ -65,7 +65,7 @@ class AgedMemory(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The newest valid record of one type that mentions an entity, and whether one is pinned."""
+    """The time of the newest valid record of a type about an entity, and True if one is pinned."""
 
     type: str
     at: str
@@ -73,19 +73,19 @@ class Mention(NamedTuple):
 
 
 def entities(db: Database, before: str) -> list[AgedMemory]:
-    """Return entities last mentioned before `before`, without texts and relation counts."""
+    """Return the entities last mentioned before a time, without texts and counts of relations."""
     rows = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
     return [_entity(db.kind, row) for row in rows]
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
-    """Return own valid records from before `before`, neither pinned nor local, without texts."""
+    """Return own valid records from before a time, neither pinned nor local, without texts."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [_record(db.kind, row) for row in rows]
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
-    """Return for each entity's row number the valid records about it, by type."""
+    """Return, by the row number of each entity, its mentions in valid records, one for a type."""
     by_entity: dict[int, list[Mention]] = {}
     for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
         by_entity.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
@@ -93,7 +93,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Return an aged memory with its last observation, cut, and the number of its relations."""
+    """Return an aged memory with its text or last observation, cut, and its count of relations."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
@@ -111,7 +111,7 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 
 
 def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
-    """Return each memory as it is now, without text; None if it is gone, closed or pinned."""
+    """Return each memory's row now, without text; None if deleted, superseded or pinned since."""
     numbers = {kind: json.dumps([a.row for a in memories if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"
     entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))

@@ -1,4 +1,4 @@
-"""Several names for one thing: aliases, and merges of entities, planned and carried out."""
+"""Several names for one entity: aliases, and merges of entities with their plans."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from memory_fabric.text import name_key
 
 
 class Part(NamedTuple):
-    """An entity of a merge, the number of its observations and relations, and its database."""
+    """An entity of a merge, the counts of its observations and relations, and its database."""
 
     name: str
     type: str
@@ -24,14 +24,14 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A planned merge: `into` takes over the observations, relations and names of the others."""
+    """A planned merge: `into` gets the observations, relations and names of the others."""
 
     into: Part
     others: tuple[Part, ...]
 
 
 class Aliases(NamedTuple):
-    """The aliases of an entity; `refused` maps names that could not be added to the reasons."""
+    """The aliases of an entity; `refused` maps names that could not be added to reasons."""
 
     entity: str
     names: tuple[str, ...]
@@ -40,7 +40,7 @@ class Aliases(NamedTuple):
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
-    """Plan a merge. Raises NotFound, BadInput if the entities are in different databases."""
+    """Plan a merge. Raises NotFound, or BadInput if the entities are in different databases."""
     target, database = _find_entity(memory, into)
     parts = []
     for name in dict.fromkeys(names):
@@ -64,13 +64,13 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
 
 def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
-    """Merge as one operation; the other names become aliases. Raises StoreUnavailable, NotFound."""
+    """Merge in one operation; the other names become aliases. Raises StoreUnavailable, NotFound."""
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
     return memory.write("merge", payload, by, store=planned.into.store)
 
 
 def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Add aliases; return all of the entity, and refused names. Raises NotFound, BadInput."""
+    """Add aliases; return all that the entity has, and refused ones. Raises NotFound, BadInput."""
     part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, by, store=part.store)
@@ -79,7 +79,7 @@ def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenanc
 
 
 def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Remove aliases of an entity; return the others. Raises NotFound if none was its alias."""
+    """Remove aliases; return the remaining ones. Raises NotFound if the entity had none of them."""
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in keys for name in names):
@@ -92,7 +92,7 @@ def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Proven
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
-    """Return the aliases by entity name: of one entity, or of all entities with aliases."""
+    """Return the aliases of one entity, or of each entity that has aliases, by entity name."""
     if entity:
         part, database = _find_entity(memory, entity)
         return [_aliases_of(database, part.name)]

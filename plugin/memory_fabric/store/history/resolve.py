@@ -1,4 +1,4 @@
-"""Find records and entities by the names and ids that people type; pin a record; its JSON form."""
+"""Find records and entities by names and ids that people type; pin a record; format it as JSON."""
 
 import re
 from typing import Any
@@ -20,24 +20,24 @@ _SHORT_ID = re.compile(rf"[0-9a-f]{{{MIN_ID_CHARS},5}}")
 
 
 def looks_like_id(text: str) -> bool:
-    """True if a text can only be an id."""
+    """Return True if a text can only be an id, by its characters and length."""
     return _ID.fullmatch(text.strip()) is not None
 
 
 def means_id(memory: Memory, text: str) -> bool:
-    """True if a text can only be an id, or is a short end of one and the name of no entity."""
+    """Return True if a text can only be an id, or is an id's end and not an entity's name."""
     if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
         return looks_like_id(text)
     return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
 
 
 def id_part(text: str) -> str:
-    """Return the typed part of an id, without characters that are special in a query."""
+    """Return the part of an id that was typed, without characters that are special in a query."""
     return text.strip().removeprefix("record:").replace("%", "").replace("_", "")
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record of an id or its end, its sessions and store. Raises NotFound, BadInput."""
+    """Return the record whose id ends so, its sessions and database. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
         (record, seen_in, database.kind)
@@ -52,25 +52,25 @@ def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
 
 
 def no_such_id(text: str) -> NotFound:
-    """Return the error for an id that nothing has."""
+    """Return the error for an id that no memory has."""
     problem = f"No memory has the id {text!r}."
     return NotFound(text, problem, remedy="memory-fabric recall shows ids.")
 
 
 def no_such_entity(name: str) -> NotFound:
-    """Return the error for the name of no entity."""
+    """Return the error for a name that no entity has."""
     problem = f"There is no entity {name!r}."
     return NotFound(name, problem, remedy="memory-fabric recall finds names.")
 
 
 def several_ids(text: str, ids: Any) -> BadInput:
-    """Return the error for an end that several ids have."""
+    """Return the error for a text with which several ids end."""
     listed = ", ".join(ids)
     return BadInput("id", f"{text!r} fits several ids: {listed}.", remedy="Type more of the id.")
 
 
 def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
-    """Return (database kind, name) of the entities of exactly this name or alias."""
+    """Return (database kind, name) of each entity with exactly this name or alias."""
     query = (
         "SELECT name FROM entities WHERE name = ?1 UNION SELECT e.name FROM entities AS e "
         "JOIN aliases AS a ON a.entity = e.id WHERE a.alias = ?1 "
@@ -81,7 +81,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return all names of the entities that a text means, in any spelling, with the text itself."""
+    """Return all names and aliases of the entities with this name in any spelling, and the text."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -90,7 +90,7 @@ def names_of(memory: Memory, text: str) -> set[str]:
 
 
 def aliases_of(database: Database, name: str) -> list[str]:
-    """Return the other names of an entity."""
+    """Return the aliases of the entity with exactly this name."""
     query = (
         "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "WHERE e.name = ? ORDER BY a.key"
@@ -99,13 +99,13 @@ def aliases_of(database: Database, name: str) -> list[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Return the tiers that have a record now: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return the tiers that contain a record now: graph, queue, decisions.jsonl, MEMORY.md."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # too large for a queue
+            continue  # too large to be a queue
         payloads = [line.get("payload") for line in waiting]
         changed = [p.get("record") for p in payloads if isinstance(p, dict)]
         if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):
@@ -124,13 +124,13 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
 
 
 def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
-    """Return the MEMORY.md of this project."""
+    """Return the MEMORY.md file of this project."""
     root, settings = memory.project.root if memory.project else "", memory.settings
     return memory_md.locate(settings.config_dir, root, settings.memory_md_off)
 
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
-    """Pin the record for every session's start, or unpin it. Raises NotFound, StoreUnavailable."""
+    """Pin a record for every session's start, or unpin it. Raises NotFound, StoreUnavailable."""
     record, seen_in, store = record_by_id(memory, name)
     pinned = record._replace(pinned=not off)
     if pinned != record:
@@ -151,7 +151,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return eight digits that change with the fields that people decide on, not with counters."""
+    """Return a checksum of eight digits of the fields that people decide on, not of counters."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

@@ -1,5 +1,5 @@
-"""The origin and history of a memory: its changes, its graph rows, and the sessions that it was
-injected into.
+"""The origin and history of a memory: its changes, its graph rows, and the sessions in which it was
+injected.
 """
 
 import json
@@ -16,18 +16,18 @@ from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Operations read for one history; older ones are ignored.
+# The count of operations read for one history; older ones are ignored.
 MAX_LOOKED_AT = 10_000
 # SQLite refuses expressions that are nested deeper than a thousand.
 NEEDLES_AT_ONCE = 200
-# A past session that was only read in (store.operations.learn): no hook ran in it.
+# A past session that a run (store.operations.learn) has only read: no hook ran in it.
 _ONLY_LEARNED = (
     "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
     "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "
     "AND json_extract(value, '$[1]') = -1))"
 )
 _SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
-# The records that state something about the entity of a name.
+# The ids of records that state an observation about the entity with a name.
 _STATING = (
     "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
     "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
@@ -36,14 +36,14 @@ _STATEMENT_FIELDS = "text trust source session agent domain record created_at".s
 
 
 class DescribedChange(NamedTuple):
-    """A change with a phrase that describes it."""
+    """A change with `what`, a phrase that describes it."""
 
     change: Change
     what: str
 
 
 class Injection(NamedTuple):
-    """An injection of a memory: the session (and agent of it), the channel, and the time."""
+    """One injection of a memory: the session (and its agent), the channel, and the time."""
 
     memory: str
     session: str
@@ -53,7 +53,7 @@ class Injection(NamedTuple):
 
 
 class RecordTrace(NamedTuple):
-    """The origin of a record; `deletion` is the change that deleted it, if any."""
+    """The origin of a record; `deletion` is the change that deleted it, or None."""
 
     record: Record
     seen_in: tuple[str, ...]
@@ -64,7 +64,7 @@ class RecordTrace(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """One observation of an entity with its provenance and injections."""
+    """One observation of an entity, with its provenance and injections."""
 
     text: str
     trust: str
@@ -78,7 +78,7 @@ class Statement(NamedTuple):
 
 
 class EntityTrace(NamedTuple):
-    """The origin of an entity; `deletion` is the change that deleted it, if any."""
+    """The origin of an entity; `deletion` is the change that deleted it, or None."""
 
     name: str
     type: str
@@ -90,7 +90,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """Entities that a record created, entities that existed, and the numbers of its statements."""
+    """Entities that a record created, entities that existed before, and counts of its claims."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -108,13 +108,13 @@ def as_json(described: DescribedChange) -> Json:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
-    """Return changes of an entity or record, forgotten or not, or all; newest first."""
+    """Return changes of one entity or record, even if deleted, or all changes; newest first."""
     listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
     return [described(memory, change) for change in listed[:limit]]
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
-    """Return the origin and injections of a record (by id) or entity. Raises NotFound."""
+    """Return the origin and injections of a record (by id) or an entity. Raises NotFound."""
     if resolve.means_id(memory, name):
         try:
             record, seen_in, store = resolve.record_by_id(memory, name)
@@ -139,7 +139,7 @@ def described(memory: Memory, change: Change) -> DescribedChange:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's graph rows, all known if it was `repeated`; none while it is queued."""
+    """Return a record's graph rows, all as known if it was `repeated`; none while it is queued."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -154,31 +154,31 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return own injections into main conversations: session, memory, channel, time."""
+    """Return injections into main conversations, without copies: session, memory, channel, time."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
-        # Injections that a fork copied are older than the fork: another transcript has them.
+        # Injections copied to a fork are older than the fork, and are in its parent's transcript.
         "AND i.created_at >= s.started_at ORDER BY i.created_at"
     )
     return [row for database in databases for row in database.rows(query, (since,))]
 
 
 def sessions(databases: Iterable[Database]) -> set[str]:
-    """Return ids of all sessions in which a hook ran."""
+    """Return the ids of all sessions in which a hook ran."""
     query = f"SELECT id FROM sessions WHERE NOT {_ONLY_LEARNED}"
     return {row[0] for database in databases for row in database.rows(query)}
 
 
 def span(databases: Iterable[Database]) -> tuple[str, str]:
-    """Return the times at which a hook first and last ran here; empty if none ever has."""
+    """Return the times at which a hook first and last ran in these databases; empty if none did."""
     spans = [row for database in databases if (row := database.row(_SPAN)) and row[0]]
     first = min((row[0] for row in spans), default="")
     return first, max((row[1] for row in spans), default="")
 
 
 def transcript_folders(databases: Iterable[Database]) -> list[str]:
-    """Return folders in which the client keeps transcripts of these sessions, as it reported."""
+    """Return the folders in which the client stores the transcripts of these sessions."""
     query = "SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''"
     paths = [path for database in databases for (path,) in database.rows(query)]
     return list(dict.fromkeys(map(os.path.dirname, paths)))
@@ -200,7 +200,7 @@ def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) 
 
 
 def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
-    """Return a deleted record from the change that deleted it. Raises NotFound."""
+    """Return the trace of a deleted record, from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, text):
         for step in change.inverse if not change.undone else ():
             stored = step["payload"].get("record") if step["kind"] == "put_record" else None
@@ -212,7 +212,7 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
 
 
 def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
-    """Return a deleted entity from the change that deleted it. Raises NotFound."""
+    """Return the trace of a deleted entity, from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, name):
         for rows in _removed_rows(change):
             for row in rows.get("entities") or ():
@@ -247,7 +247,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # a merge adds former names of the entity
+    while searched != names | ids:  # a merge adds former names
         searched, endings = names | ids, tuple(ids)
         for change in _mentioning(memory, ids, names):
             texts = (text for part in (change.payload, *change.inverse) for text in _texts(part))
@@ -261,7 +261,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
 
 
 def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
-    """Return operations with a name as a whole string of their JSON, or an id as its end."""
+    """Return operations whose JSON contains a name as a whole string, or an id as its end."""
     patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
     patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
     either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"

@@ -1,6 +1,6 @@
-"""Undo: choose changes and reverse them, newest first.
+"""Undo: select changes and reverse them, newest first.
 
-An undo is an operation that contains all its steps: a journal replays it, and it can be undone.
+An undo is an operation with all its steps: a journal can replay it, and it can itself be undone.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Excludes operations without a visible effect, those that cannot be undone, and those that were
-# made on another machine of the user.
+# Excludes operations without a visible effect, operations that cannot be undone, and operations
+# from another machine of the user.
 _NOT_LAST = (
     "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]' "
     f"AND json_extract(provenance, '$.origin') <> '{OTHER_MACHINE}'"
@@ -26,7 +26,7 @@ _UNDO_OF = (
 
 
 class Undone(NamedTuple):
-    """The result of undoing one change: the undo's id `by`, or the reason `because` it failed."""
+    """The result of undoing a change: `by` is the undo's id, `because` the reason of a failure."""
 
     change: Change
     by: str = ""
@@ -34,7 +34,7 @@ class Undone(NamedTuple):
 
 
 def last(memory: Memory, session: str = "") -> Change:
-    """Return the newest change (of a session) not undone; after an undo, the one before."""
+    """Return the newest change (of the session, if given) that is not undone. Raises NotFound."""
     where = f"{_NOT_LAST} AND ? IN ('', session)"
     for limit in (50, -1):
         for change in changes.read_all(memory, where, (session,), limit):
@@ -65,7 +65,7 @@ def of_step(memory: Memory, name: str) -> list[Change]:
 
 
 def prospect(change: Change) -> str:
-    """Return the reason why a change cannot be undone; empty if there is none."""
+    """Return the reason why a change cannot be undone; empty if it can be."""
     if change.kind == "purged":
         return "it was purged"
     if change.undone:
@@ -77,19 +77,19 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo changes in this order; results have reasons of failures. Raises StoreUnavailable."""
+    """Undo changes in this order; results contain reasons of failures. Raises StoreUnavailable."""
     results = []
-    # Changes of one batch that are undone together can be redone together.
+    # Changes of one batch are undone as one batch, so that they can also be redone together.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
         if not because:
             payload = {"operation": change.id, "steps": list(change.inverse), **batch}
-            # The undo is visible wherever the change is.
+            # The undo is visible in the same domain as the change.
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # A queued undo may have no database that can be opened.
+        # If the undo is queued, the database may not be readable.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))

@@ -159,8 +159,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result and the whole inverse. The result lists refused names as `forgotten`.
-        """
+        """Return the result, with refused names as `forgotten`, and the whole inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]
