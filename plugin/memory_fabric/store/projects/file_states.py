@@ -1,9 +1,9 @@
-"""Versions of the files that records name, to mark a record when such a file has changed since.
+"""Versions of the files that records mention, to flag a record if such a file has changed since.
 
-A state is a path relative to the top of the worktree, the id of git's blob, the size and the time
-of the last change. States are local: they are neither journalled, shared nor exported, and a
-trigger deletes them with their record. They are read while nobody waits (`update`), and compared
-when a record is shown (`changed`). Only regular files inside the worktree are read.
+A state has a path relative to the top of the worktree, git's blob id, the size and the time of the
+last change. States are local: they are not journalled, shared or exported, and a trigger deletes
+them with their record. They are read when nobody waits (`update`), and compared when a record is
+shown (`changed`). Only regular files inside the worktree are read.
 """
 
 import json
@@ -18,24 +18,24 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import identity
 
-# The files of a record, and the words of it that are looked up as paths.
+# Limits of the files of a record, of the words that are tried as paths, and of a path's length.
 MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
-# No blob id is computed for a larger file: only another size shows that it has changed.
+# For a larger file no blob id is computed: only a change of its size is noticed.
 MAX_BLOB_BYTES = 2 << 20
-# At most this many records, and bytes of files, are read at a time; the next time reads the rest.
+# Limits of the records, and of the bytes of files, that one `update` reads; the next one continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# While a person waits: files of a record that are looked at, and their size if the time differs.
+# Limits while a person waits: compared files of a record, and their size if the time differs.
 # Reading and hashing 64 kB takes 0.4 ms.
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
-# Keys of a record's evidence that name files: where a rule applies, and files that a fix changed.
+# Keys of a record's evidence that contain files: where a rule applies, and what a fix changed.
 _WHEN, _FILES = "when", "files"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
 _ENDS = ".:!?…"
 
 
 class FileState(NamedTuple):
-    """One version of a file: path from the top of the worktree, git's blob id, bytes, time."""
+    """One version of a file: path from the top of the worktree, git's blob id, size, time."""
 
     path: str
     blob_id: str
@@ -44,8 +44,8 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Read the files of new, reworded or confirmed records; return how many. Raises
-    StoreUnavailable, DeadlinePassed.
+    """Save the states of files that new, reworded or confirmed records mention; return the count of
+    these records. Raises StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -69,7 +69,7 @@ def update(memory: BaseMemory) -> int:
     with database.transaction(durable=False) as c:
         for id_, what, why, states in records:
             reworded = "SELECT 1 FROM records WHERE id = ?1 AND (what, why) IS NOT (?2, ?3)"
-            # Reworded meanwhile: read again the next time.
+            # A record that was reworded meanwhile is read again the next time.
             if c.execute(reworded, (id_, what, why)).fetchone() is None:
                 c.execute("DELETE FROM files_due WHERE record = ?", (id_,))
                 c.execute("DELETE FROM file_states WHERE record = ?", (id_,))
@@ -87,9 +87,9 @@ def changed(
 ) -> dict[str, dict[str, str]]:
     """Return the changed files of these records: by record id, path -> CHANGED or GONE.
 
-    At most `max_files` of each record are compared, with one `lstat` each. A file of the same size
-    but another time is compared by its blob id if it has at most `max_bytes`, and else counts as
-    unchanged: a checkout changes the times of files. Nothing is returned if the database cannot be
+    At most `max_files` of each record are compared, with one `lstat` each. If only the time
+    differs, a file of at most `max_bytes` is compared by its blob id, because a checkout changes
+    the times of files; a larger file counts as unchanged. Returns nothing if the database cannot be
     read in time.
     """
     wanted = [id_ for id_ in dict.fromkeys(record_ids) if id_]
@@ -99,7 +99,7 @@ def changed(
     except StoreUnavailable as error:
         memory.fail(f"files that records name: {error}")
         return {}
-    except DeadlinePassed:  # a memory without its mark is better than none
+    except DeadlinePassed:  # a memory without its flag is better than no memory
         deadline.current().postpone("files that records name")
         return {}
     if not rows:
@@ -124,7 +124,7 @@ def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
 
 
 def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
-    """Return the changed files of all records of any domain; too slow for a hook."""
+    """Return the changed files of all records of all domains; too slow for a hook."""
     try:
         database = _database(memory)
         rows = database.rows("SELECT DISTINCT record FROM file_states") if database else []
@@ -135,7 +135,7 @@ def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
-    """Return the states of the files that these texts name; paths count from root or `folder`."""
+    """Return the states of files that these texts mention by paths from root or `folder`."""
     states: dict[str, FileState] = {}
     for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
@@ -149,8 +149,8 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Save no versions of the files that records of a batch name: the files of today are not those
-    of the batch's time. Raises StoreUnavailable.
+    """Save no states for records of a batch, because the files have changed since the batch's time.
+    Raises StoreUnavailable.
     """
     with database.transaction(durable=False) as c:
         c.execute(
@@ -168,7 +168,7 @@ def _database(memory: BaseMemory) -> Database | None:
 def _folders(memory: BaseMemory) -> tuple[str, str]:
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
-    # A linked worktree may lie inside the main one, which is the project's root.
+    # A linked worktree may be inside the main one, which is the project's root.
     return identity.worktree_of(folder), folder
 
 
@@ -188,12 +188,12 @@ def _texts(what: str, why: str, body: str) -> list[str]:
 
 
 def paths_in(texts: Iterable[str]) -> list[str]:
-    """Return the words that look like paths: with a slash or a dot inside, or in backquotes."""
+    """Return the words that look like paths: in backquotes, or with a slash or a dot inside."""
     paths: dict[str, None] = {}
     for text in texts:
         for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
             word = word.strip().rstrip(_ENDS).removeprefix("./")
-            head, colon, tail = word.partition(":")  # before the number of a line
+            head, colon, tail = word.partition(":")  # without a line number
             path = head if colon and tail[:1].isdigit() else word
             is_plain = not any(part in path for part in ("\0", "\n", "://"))
             fits = is_plain and 2 < len(path) <= MAX_PATH_CHARS
@@ -216,9 +216,9 @@ def _state(root: str, path: str) -> FileState | None:
         return None
     blob_id = ""
     if len(content) == status.st_size:
-        import hashlib  # late: it loads OpenSSL, and few hooks need it
+        import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
-        # As of `git hash-object --no-filters`.
+        # The same hash as of `git hash-object --no-filters`.
         blob = b"blob %d\0%b" % (len(content), content)
         blob_id = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
     return FileState(inside, blob_id, status.st_size, status.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""The projects of this home as the page and commands show them: a list, and the memory of one.
+"""The projects of this home for the page and for commands: a list, and the memory of one project.
 
 Reading them changes nothing: no folder is registered, and a database of an older release is neither
 migrated nor repaired.
@@ -22,7 +22,7 @@ Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
-    """A project in the list: folder, number of records, last change; `readable` if it could be."""
+    """A listed project: folder, count of records, last change; `readable` if its database is."""
 
     id: str
     name: str
@@ -33,15 +33,15 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of another project, which only a first change opens for writing."""
+    """The memory of another project, which is opened for writing only by a first change."""
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
-        # Of databases that were copied: the state of their files then.
+        # The state of the files of copied databases, when these were copied.
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """True if the project's folder or its place in home is another one since."""
+        """Return True if the project's folder, or its location in home, has changed since."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -50,7 +50,7 @@ class ShownMemory(Memory):
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; with `create`, reopen one that is read-only."""
+        """Return the open database of a kind; with `create`, reopen a read-only one for writing."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
             is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
@@ -59,7 +59,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views are made as usual. Raises StoreUnavailable for an old release."""
+        """Return None: views are created as usual. Raises StoreUnavailable for an old release."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."
@@ -75,7 +75,7 @@ class ShownMemory(Memory):
 
 
 def memory_of(settings: Settings, project_id: str) -> Memory:
-    """Return the memory of a project of this home. Raises NotFound."""
+    """Return the memory of a project of this home. Raises NotFound for an unknown id."""
     registry = registry_file.read_registry(settings.home)
     if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
         problem = f"There is no project {project_id[:40]!r} in this home."
@@ -88,7 +88,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects with any memory (in this domain), the last changed first."""
+    """Return the projects that have memories (in this domain), the last changed first."""
     registry = registry_file.read_registry(home)
     listed = filter(None, (_summary(home, registry, id_, domain) for id_ in _ids(home, registry)))
     return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)
@@ -112,7 +112,7 @@ def _project(settings: Settings, registry: Registry, id_: str) -> Project:
 
 
 def _folders(registry: Registry, id_: str) -> list[str]:
-    """Return the folders that a project has or had, as its keys name them."""
+    """Return the folders that a project has or had, according to its keys."""
     return registry_file.folders_in(key for key, owner in registry.keys.items() if owner == id_)
 
 
@@ -147,7 +147,7 @@ def _stamps(path: str) -> Stamps:
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:
-    """Return a summary for programs, its folder below the user's home as `~/…`."""
+    """Return a summary for programs, with a folder in the user's home as `~/…`."""
     folder = summary.folder
     if user_home and folder.startswith(os.path.join(user_home, "")):
         folder = "~" + folder[len(user_home.rstrip(os.sep)) :]

@@ -1,9 +1,9 @@
-"""The identity of a folder: keys read from its files, without a subprocess.
+"""The identity of a folder: keys that are read from its files, without a subprocess.
 
-A project is known by the real path of its git common directory, or of a folder without git; these
-are proved by the folder itself. A normalised git remote, and a repository that a `.git` file names
-without being named in return, are claims, which an unpacked archive can make, too: they count if no
-other project has them or the user trusts them (docs/decisions/0035). No basename decides alone.
+A project is known by the real path of its git common directory, or of a folder without git; the
+folder itself proves these keys. A normalised git remote, and a repository to which a `.git` file
+points without a link back, are only claims: an unpacked archive can make them, too. They count if
+no other project has them or the user trusts them (docs/decisions/0035). No basename decides alone.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from memory_fabric.models import Identity
 from memory_fabric.store import files
 
 LOCAL_FOLDER = os.path.join(".claude", "memory")
-# Part of the path where a repository keeps its submodules' repositories.
+# The part of a path that shows that a repository belongs to a submodule.
 MODULES = f"{os.sep}modules{os.sep}"
-# Size limits for git's files in general, and for files that contain only a path.
+# Size limits of git's files in general, and of files that contain only a path.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES = 1 << 20, 4 << 10
 MAX_REFS_BYTES = 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
-# No system supports longer paths.
+# No supported system allows longer paths.
 MAX_PATH_CHARS = 4096
 
 
@@ -39,12 +39,12 @@ def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
 
 
 def folder_of(home: str, project_id: str) -> str:
-    """Return the folder of a project's database."""
+    """Return the folder in home that contains a project's database."""
     return os.path.join(home, "projects", project_id)
 
 
 def normalised_remote(url: str, root: str = "") -> str:
-    """Return `host/owner/name` of a git URL in lower case, without user, port, scheme, `.git`."""
+    """Return `host/owner/name` of a git URL, in lower case, or `path:…` of a local repository."""
     url = url.strip()
     scheme, marked, address = url.partition("://")
     host = path = ""
@@ -55,7 +55,7 @@ def normalised_remote(url: str, root: str = "") -> str:
         authority, slash, path = address.partition("/")
         host, colon, port = authority.rpartition("@")[2].partition(":")
         host = host if scheme[:1].isalpha() and slash and (port.isdigit() or not colon) else ""
-    else:  # user@host:path; one letter before the colon is a drive
+    else:  # user@host:path; a single letter before the colon is a drive
         place, colon, path = url.partition(":")
         host = place.rpartition("@")[2]
         is_host = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
@@ -66,7 +66,7 @@ def normalised_remote(url: str, root: str = "") -> str:
 
 
 def identify(folder: str) -> Identity:
-    """Read the identity of a folder (its real path) from its files."""
+    """Return the identity of a folder, given by its real path, from the folder's files."""
     top = _up_to_git(folder)
     deleted: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
@@ -79,7 +79,7 @@ def identify(folder: str) -> Identity:
     is_main = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if is_main else top
     name = os.path.basename(root)
-    if not is_main and MODULES not in common:  # a bare repository is named by its own folder
+    if not is_main and MODULES not in common:  # a bare repository has its folder's name
         name = os.path.basename(common)
         name = os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
     remote = stated["url"]
@@ -95,8 +95,8 @@ def identify(folder: str) -> Identity:
 
 
 def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str, str]) -> Identity:
-    """Return the identity of a folder whose `.git` names a repository that does not name the
-    folder. A separate repository (`--separate-git-dir`) belongs to the first folder that names it.
+    """Return the identity of a folder whose `.git` points to a repository that does not point back.
+    A separate repository (`--separate-git-dir`) belongs to the first folder that points to it.
     """
     key = _key("git", common)
     is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
@@ -119,7 +119,7 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
 
 
 def _key(kind: str, path: str) -> str:
-    """Return a key as text; a path that is not UTF-8 is escaped to a form of its own."""
+    """Return a key as text; a path that is not UTF-8 is escaped, which no other path equals."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -128,9 +128,9 @@ def _key(kind: str, path: str) -> str:
 
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
-    """Return a folder's git common directory, whether it is proved, and the repository's settings.
-    If a `.git` points elsewhere, the target must point back: by `gitdir` of a linked worktree in
-    the repository's own `worktrees`, or by `core.worktree` of a submodule.
+    """Return a folder's git common directory, True if it is proved, and the repository's settings.
+    If `.git` points elsewhere, the target must point back: by `gitdir` of a linked worktree in the
+    repository's own `worktrees`, or by `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -144,7 +144,7 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
-    if not back:  # with worktree-specific settings
+    if not back:  # maybe in worktree-specific settings
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
     return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
@@ -156,7 +156,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def worktree_of(folder: str) -> str:
-    """Return the top folder of the worktree around a folder, or the folder without a worktree."""
+    """Return the top folder of the worktree that contains a folder, or the folder without one."""
     return _up_to_git(folder) or folder
 
 
@@ -169,8 +169,8 @@ def _up_to_git(folder: str) -> str | None:
 
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
-    """Return the real path of the folder that all worktrees share, from the `.git` of one, and
-    its `own` git directory ('' for none) if that was read already.
+    """Return the real path of the git directory that all worktrees share, from the `.git` of one.
+    `own` is the worktree's git directory ('' if it has none), if the caller has read it already.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -178,13 +178,13 @@ def common_directory(dot_git: str, own: str | None = None) -> str:
         return os.path.realpath(dot_git)
     shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
-        # Pruned but still named: a worktree's git directory is two levels below the shared one.
+        # Pruned but still used: a worktree's git directory is two levels below the common one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
 
 def git_directory(dot_git: str) -> str:
-    """Return the git directory that a `.git` file names; empty if the file names none."""
+    """Return the git directory to which a `.git` file points; empty if it points to none."""
     pointer = git_text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""
@@ -192,7 +192,7 @@ def git_directory(dot_git: str) -> str:
 
 
 def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Return the text of a git file; empty if there is none or it is not text."""
+    """Return the text of one of git's files; empty if it is missing or not text."""
     try:
         text = files.read_text(path, max_bytes) or ""
     except OSError as error:
@@ -203,7 +203,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Return `url` of origin or the first remote, `worktree` and `bare` of core; '' if missing."""
+    """Return `url` of origin or else the first remote, `worktree` and `bare` of core, or ''."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""
@@ -230,7 +230,7 @@ def _plain(path: str, keep_root: bool = False) -> str:
 
 
 def commit_at(folder: str) -> str:
-    """Return the commit that is checked out in a folder, read from files alone; '' without one."""
+    """Return the commit that is checked out in a folder, read without a subprocess; '' if none."""
     dot_git = os.path.join(worktree_of(folder), ".git")
     own = dot_git if os.path.isdir(dot_git) else git_directory(dot_git) or dot_git
     head = git_text(os.path.join(own, "HEAD")).strip()

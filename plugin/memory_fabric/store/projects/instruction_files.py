@@ -1,7 +1,7 @@
-"""The instruction files that records follow: their last state, and the records of each file.
+"""The instruction files from which records are derived: last state, and the records of each file.
 
 A row of `meta` in the project's database lists the project's files, a row in the user's database
-the files below the user's home (`~/…`): names, sizes, times and ids of records, no words.
+those in the user's home (`~/…`), with names, sizes, times and ids of records, but no texts.
 """
 
 import json
@@ -18,9 +18,9 @@ GONE = -1
 
 
 class Followed(NamedTuple):
-    """A file as it was read last: bytes, time (ns), its records, and the files that import it.
+    """A file's state when it was last read: size, time (ns), its records, files that import it.
 
-    `via` are also the names of links to it. `domain` is that of its records.
+    `via` also has the names of links to the file. `domain` is the domain of its records.
     """
 
     size: int
@@ -31,30 +31,30 @@ class Followed(NamedTuple):
 
 
 def load(database: Database) -> dict[str, Followed]:
-    """Return the files that a database follows, by name. Raises StoreUnavailable."""
+    """Return the followed files of a database, by name. Raises StoreUnavailable."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     followed = {}
     for name, fields in json.loads(row[0]).items() if row else ():
-        # An earlier release wrote no domain, a later one a sixth field.
+        # An earlier release saved no domain, and a later one may save a sixth field.
         size, mtime_ns, ids, via, domain = [*fields, ""][:5]
         followed[name] = Followed(size, mtime_ns, tuple(ids), tuple(via), domain)
     return followed
 
 
 def save(database: Database, followed: Mapping[str, Followed]) -> None:
-    """Replace the list of followed files of a database. Raises StoreUnavailable."""
+    """Replace a database's list of followed files. Raises StoreUnavailable."""
     value = json.dumps(followed, ensure_ascii=False)
     with database.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of database that follows a file of this name."""
+    """Return the kind of the database that lists a file of this name: "user" or "project"."""
     return "user" if name.startswith("~") else "project"
 
 
 def path_of(memory: BaseMemory, name: str) -> str:
-    """Return the path of a file by its name; '' where it has none here."""
+    """Return the path of a followed file by its name; '' without a home or project for it."""
     if name.startswith("~"):
         home = memory.settings.user_home
         return os.path.join(home, name[2:]) if home else ""
@@ -62,7 +62,7 @@ def path_of(memory: BaseMemory, name: str) -> str:
 
 
 def stamp(path: str) -> tuple[int, int]:
-    """Return size and time of a file; GONE if there is none."""
+    """Return size and time (ns) of a file; GONE and 0 if it cannot be read."""
     try:
         status = os.stat(path)
     except OSError:
@@ -71,7 +71,7 @@ def stamp(path: str) -> tuple[int, int]:
 
 
 def changed(memory: BaseMemory) -> dict[str, int]:
-    """Return the names of files that have changed since, with their bytes; one `stat` each."""
+    """Return the sizes of files that have changed since, by name; costs one `stat` per file."""
     sizes = {}
     for database in memory.databases():
         for name, file in load(database).items():
@@ -83,11 +83,11 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the records of files that a client shows its model, which reads these names."""
+    """Return the ids of records from files that a client shows its model; `patterns` are names."""
     ids: set[str] = set()
     for database in memory.databases():
         for name, file in load(database).items():
-            # A folder below the root has instructions of its own, which are read there only.
+            # A folder below the root has its own instructions, which the client reads only there.
             if any(
                 path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern
                 for path in (name, *file.via)

@@ -1,9 +1,9 @@
-"""Links of a folder to another project, and splits into a project of its own, by the user's choice.
+"""Links of a folder to another project, and splits into a new project, as the user decides.
 
-A folder's own keys (its repository or path, not a remote, which others may share) are assigned to a
-project and marked as settled, so they decide from then on. If no other folder has the project that
-it leaves, its memory is copied along in its current state; it also stays where it was. Rows are
-inserted as an undo would restore them, so that they can be removed again.
+A folder's own keys (its repository or path, but not a remote, which others may share) are assigned
+to a project and marked as settled, so that they decide from then on. If the folder was the last one
+of its former project, the current memory of that project is copied, and the original is kept. Rows
+are inserted in the same way as by an undo, so that they can be removed again.
 """
 
 import json
@@ -27,7 +27,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 class KnownProject(NamedTuple):
-    """A project of this home; `asked` if its folder's claim to another project is unanswered."""
+    """A project of this home; `asked` if the user has not answered the question about its claim."""
 
     id: str
     name: str
@@ -42,9 +42,9 @@ class KnownProject(NamedTuple):
 class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
-    `before` has each of these keys with the id of its project until now, or ''. `left` are projects
-    that then have no folder any more. `undoes` is the saved undo information, if the plan is an
-    undo.
+    `before` has each of these keys with the id of its project until now, or ''. `left` are the
+    projects that have no folder after the change. `undoes` is the saved undo information, if the
+    plan is an undo.
     """
 
     action: str
@@ -56,14 +56,14 @@ class Plan(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Number of records and entities that are copied from projects that are left."""
+        """Count of records and entities that a link copies from projects without another folder."""
         if self.action != "link":
             return 0
         return sum((left.records or 0) + (left.entities or 0) for left in self.left)
 
 
 def list_projects(home: str) -> list[KnownProject]:
-    """Return all projects of this home, by name."""
+    """Return all projects of this home, sorted by name."""
     registry = registry_file.read_registry(home)
     ids = dict.fromkeys([*registry.keys.values(), *registry_file.project_ids(home)])
     projects = (_known_project(home, registry, id_) for id_ in ids)
@@ -71,7 +71,7 @@ def list_projects(home: str) -> list[KnownProject]:
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
-    """Plan `link`, `split` or `undo` of this folder. Raises NotFound, BadInput."""
+    """Plan `link`, `split` or `undo` for this folder. Raises NotFound, BadInput."""
     if action == "link":
         registry, place = _registry_and_identity(memory)
         old, own = _id(memory), _own(place)
@@ -91,14 +91,14 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
         other_keys = of_old - {*own, *place.claims}
         other_keys = {k for k in other_keys if not k.startswith(registry_file.REMOTE)}
         moved = own
-        if not other_keys and old != new:  # no other folder belongs to it: its claims come along
+        if not other_keys and old != new:  # no other folder belongs to it, so its claims move, too
             moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
         return _plan(memory, registry, "link", new, moved, place.name)
     return _plan_split(memory) if action == "split" else _plan_undo(memory)
 
 
 def pending_question(memory: Memory) -> str:
-    """Return the question about this folder's claim; empty if there is none."""
+    """Return the unanswered question about this folder's claim; empty if there is none."""
     if memory.project is None:
         return ""
     registry, place = _registry_and_identity(memory)
@@ -109,7 +109,7 @@ def pending_question(memory: Memory) -> str:
 
 
 def _plan_split(memory: Memory) -> Plan:
-    """Plan to give this folder a project of its own; with an unproved claim it has one already."""
+    """Plan a separate project for this folder; with an unanswered claim the folder has one."""
     registry, place = _registry_and_identity(memory)
     own, new = _own(place), _id(memory)
     if place.own[0] not in registry.asked:
@@ -129,7 +129,7 @@ def _plan_undo(memory: Memory) -> Plan:
 
 
 def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
-    """True if the registry's undo information has the form in which it is written."""
+    """Return True if the registry's undo information is in the form in which it is written."""
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
     ids = [last.get("old"), *filter(None, last["keys"].values())]
@@ -138,9 +138,9 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Carry out the plan and flush; return how many records and entities were copied. Raises
-    StoreUnavailable (the links are then unchanged), BadInput if another process changed the links
-    meanwhile, and OSError.
+    """Apply the plan and flush; return the count of copied records and entities. Raises
+    StoreUnavailable (then the links have not changed), BadInput if another process changed the
+    links meanwhile, and OSError.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
@@ -159,14 +159,14 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         names |= {project.id: project.name for project in (*plan.left, plan.old, plan.new)}
         registry_file.write_registry(home, changed, names)
     launch_marks.forget_places(home)
-    for id_ in left:  # records that a session has added meanwhile
+    for id_ in left:  # copy the records that a session has added meanwhile
         path = _database(home, id_)
         try:
             if _last_operation(path) != last_seqs[id_]:
                 count += copy_into(new, path, _batch(id_), by)
         except StoreUnavailable as error:
             new.fail(f"{id_}: {error}")
-    if plan.undoes:  # also the copying into the project that the folder leaves again
+    if plan.undoes:  # undo the copying into the project that the folder leaves, too
         project_memory = _memory_of(memory, plan.old.id)
         for id_ in plan.undoes.get("left") or ():
             copies = [c for c in changes.of_batch(project_memory, _batch(str(id_))) if not c.undone]
@@ -230,7 +230,7 @@ def _plan(
 
 
 def _own(place: Identity) -> list[str]:
-    """Return the keys that belong to this folder and its linked worktrees alone."""
+    """Return the keys that only this folder and its linked worktrees have."""
     return [*place.own, place.place] if place.place else [*place.own]
 
 
@@ -247,7 +247,7 @@ def _id(memory: Memory) -> str:
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
-    """Return the id of a project by id, key, path of a folder, or a name that only one has."""
+    """Return the id of the project with this id, key, folder or unique name. Raises NotFound."""
     ids = {*registry.keys.values(), *registry_file.project_ids(home)}
     if wanted in ids:
         return wanted
@@ -256,7 +256,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     keys: Sequence[str] = ()
     if os.path.isdir(wanted):
         keys = identity.identify(os.path.realpath(wanted)).keys
-    elif os.path.isabs(wanted):  # keys that a deleted folder may have had
+    elif os.path.isabs(wanted):  # the keys that a deleted folder may have had
         keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
     owner = registry_file.owner_of(registry, keys)
     if owner:
@@ -290,7 +290,7 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
 
 
 def _memory_of(memory: Memory, id_: str) -> Memory:
-    """Return the memory of another project with this folder as its place."""
+    """Return the memory of another project, opened as if it were the project of this folder."""
     assert memory.project is not None
     project = memory.project._replace(id=id_, others=())
     if memory.project.local.startswith(identity.folder_of(memory.settings.home, "")):
@@ -306,8 +306,8 @@ def _database(home: str, id_: str) -> str:
 def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
-    """Copy a database's own memories and unprocessed texts, not turns, into this project's, as one
-    `batch` to undo; return the number of records and entities. Raises StoreUnavailable.
+    """Copy a database's own memories and unprocessed texts, but no turns, into this project, as one
+    `batch` to undo. Returns the count of records and entities. Raises StoreUnavailable.
     """
     source = open_database(path, "project", create=False)
     if source is None:
@@ -339,7 +339,7 @@ def _last_operation(path: str) -> int:
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
     stored = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
-    # Newest first: an older record keeps its link only to a successor that exists.
+    # Newest first, because an older record keeps its link only if the successor exists.
     for record, sessions in stored:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
@@ -349,7 +349,7 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     whole = rows.entities(c, "e.said_by = ''", ()), observations, relations
     copied = {record.id for record, _ in stored}
     for table, every in zip(rows.nothing(), whole, strict=True):
-        # An entity has no records of its own that state it.
+        # An entity has no `claims`, only the record that added it.
         unclaimed = (row for row in every if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
@@ -360,5 +360,5 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _plain(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows without their numbers, which mean other rows elsewhere."""
+    """Return the rows without their numbers, which belong to other rows in another database."""
     return [{**row, "id": None} for row in listed]

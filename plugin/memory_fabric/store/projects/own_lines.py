@@ -1,9 +1,9 @@
 """The file `own.jsonl`, which proves which lines of a project's decisions.jsonl this home wrote.
 
-Its header has the project's id and place, signed with the key in home; each line of the journal
-that was written here has a signature over the line and the header. The file is never shared: if the
-folder's `.gitignore` does not hide it from git, it is not written. The place is the real path of
-the project's folder and its inode, which differ for a copy or an unpacked archive.
+Its header has the project's id and location, signed with this home's key. For each line of the
+journal that was written here, it has a signature over the line and the header. The file must never
+be shared, so it is not written unless the folder's `.gitignore` hides it from git. The location is
+the real path and the inode of the project's folder, which differ for a copy or an unpacked archive.
 """
 
 import os
@@ -15,16 +15,16 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.home import signing
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
-# Key in the database for the journal's stamp when it was last checked.
+# The prefix of the key in `meta` for the journal's stamp when it was last checked.
 STAMP = "journal:"
-# Lines of the `.gitignore` of a shared folder (sharing.git.location).
+# The exceptions in the `.gitignore` of a shared folder (sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
 class Header(NamedTuple):
-    """Project, folder and inode of the lines; `waiting` while the user has not decided about lines
-    of unproved origin that the journal had.
+    """Project, folder and inode of the lines. `waiting` is True until the user decides about lines
+    of unproved origin in the journal.
     """
 
     project: str
@@ -34,12 +34,12 @@ class Header(NamedTuple):
 
 
 def inode_of(root: str) -> int:
-    """Return a folder's inode; 0 without one."""
+    """Return a folder's inode; 0 if the folder does not exist."""
     return (files.stamp(root) or (0,))[0]
 
 
 def journal_of(memory: BaseMemory) -> str:
-    """Return the decisions.jsonl in the project's own folder; empty if there is none."""
+    """Return the path of decisions.jsonl in the project's own folder; empty if there is none."""
     project = memory.project
     if project is None or memory.mirror is not None:
         return ""
@@ -49,7 +49,7 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's stamp now and when last checked, or ''. Raises StoreUnavailable."""
+    """Return the journal's stamps now and when last checked, or ''. Raises StoreUnavailable."""
     path = journal_of(memory)
     if not path:
         return "", ""
@@ -61,7 +61,7 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
 
 
 def save_stamp(memory: BaseMemory) -> None:
-    """Save the journal's stamp as checked. Raises StoreUnavailable."""
+    """Save the journal's stamp after it was checked. Raises StoreUnavailable."""
     now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:
@@ -72,12 +72,12 @@ def save_stamp(memory: BaseMemory) -> None:
 
 
 def exists(folder: str) -> bool:
-    """Return True if the file exists, no matter who wrote it."""
+    """Return True if the folder has an own.jsonl, no matter who wrote it."""
     return files.is_own_file(os.path.join(folder, NAME))
 
 
 def header(home: str, folder: str) -> Header | None:
-    """Return the header that this home's key proves; None without a file, a key or a proof."""
+    """Return the header if this home's key proves it; None without a file, a key or a proof."""
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = signing.known_key(home)
@@ -85,13 +85,13 @@ def header(home: str, folder: str) -> Header | None:
 
 
 def is_stated_for(folder: str, expected: Header) -> bool:
-    """True if the header names this project and place; unproved, as the key is not read."""
+    """Return True if the header has this project and location; its signature is not checked."""
     stated = _first(folder)
     return all(stated.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Sign new lines of the journal, if the file exists. Raises OSError."""
+    """Append signatures of new lines of the journal, if own.jsonl is valid. Raises OSError."""
     head = header(home, folder)
     if head is not None:
         key = signing.key_of(home)
@@ -100,14 +100,14 @@ def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Write the file for these lines of the journal. Raises OSError."""
+    """Write own.jsonl with this header and signatures of these lines. Raises OSError."""
     try:
         ignored = files.read_text(os.path.join(folder, IGNORE)) or ""
     except OSError:
         return
     ignores = {line.strip() for line in ignored.splitlines()}
     if "*" not in ignores or any(line[:1] == "!" and line not in SHOWN for line in ignores):
-        return  # git would show the file
+        return  # git would add the file
     key = signing.key_of(home)
     first = {field: getattr(head, field) for field in HEAD_FIELDS}
     whole = [{**first, "signature": signing.signature(first, key)}]
@@ -117,7 +117,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the lines that this home wrote for the file's project and place."""
+    """Return those lines that this home wrote for the project and location in the header."""
     key = signing.known_key(home)
     try:
         marks = files.read_lines(os.path.join(folder, NAME))[0] if key else []

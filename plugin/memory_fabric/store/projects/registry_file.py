@@ -1,10 +1,10 @@
 """The registry of this home: the project of each folder, by the folder's keys.
 
-`registry.json` assigns the keys. Each project's folder has a card (`project.json`), a second copy
-of its keys, from which a lost or damaged registry is rebuilt. The remote of a repository, and a
-repository that a `.git` file points at, are only claims: an unpacked archive can make them, too. If
-a claimed project is known already, a new folder gets a project of its own, and the user is asked
-(docs/decisions/0035).
+`registry.json` assigns the keys to projects. Each project's folder has a card (`project.json`), a
+second copy of its keys, from which a lost or damaged registry is rebuilt. A repository's remote,
+and a repository to which a `.git` file points, are only claims: an unpacked archive can make them,
+too. If a new folder claims a known project, the folder gets a separate project, and the user is
+asked (docs/decisions/0035).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 Cards = Mapping[str, Mapping[str, Any]]
 
 REMOTE = "remote:"
-# The file of all projects in home, and the file in each project's folder.
+# The file of all projects in home, and the file of one project in its folder.
 REGISTRY, CARD = "registry.json", "project.json"
-# Text before the checksum of a registry, which is its last field.
+# The text before the checksum in the registry file, in which the checksum is the last field.
 SUM_MARK = ',\n "sum": "'
-# A prime below 2^30: flipping a single bit always changes the remainder.
+# A prime below 2^30: a single flipped bit always changes the remainder.
 SUM_PRIME = 1_073_741_789
 _NO_TRUST = Trust()
 
@@ -36,7 +36,7 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """Return the project of a folder, registered if that can be written; None without one."""
+    """Return the project of a folder, and register it if possible; None without a folder."""
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
@@ -56,7 +56,7 @@ def find_project(
 
 
 def read_registry(home: str) -> Registry:
-    """Return the registry; a lost or damaged registry is rebuilt from the projects' cards."""
+    """Return the registry; if it is lost or damaged, rebuild it from the projects' cards."""
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
     except OSError as error:
@@ -81,12 +81,12 @@ def _sum(text: str) -> int:
 
 
 def registry_stamp(home: str) -> files.Stamp:
-    """Return a value that changes with every write of the registry."""
+    """Return a value that changes with each write of the registry."""
     return files.stamp(os.path.join(home, REGISTRY))
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write registry and cards of `names` by id ('' keeps one), under the lock. Raises OSError."""
+    """Write the registry and the cards of `names` by id ('' keeps a name). Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -105,35 +105,35 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
 
 
 def registry_lock(home: str) -> files.Locked:
-    """Return the lock under which the registry is read, changed and written."""
+    """Return the lock to acquire for reading, changing and writing the registry."""
     return files.Locked(os.path.join(home, REGISTRY + ".lock"))
 
 
 def read_card(home: str, id_: str) -> dict[str, Any]:
-    """Return a project's card: id, name, keys; empty without one."""
+    """Return a project's card with id, name and keys; empty if there is none."""
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
 def read_cards(home: str) -> dict[str, dict[str, Any]]:
-    """Return the cards of all projects of this home by their ids."""
+    """Return the cards of all projects of this home, by project id."""
     return {id_: read_card(home, id_) for id_ in filter(is_project_id, project_ids(home))}
 
 
 def has_lost_card(home: str, id_: str) -> bool:
-    """True if a registered project has lost its card, which is written with the registration."""
+    """Return True if a registered project lacks its card, which its registration wrote."""
     card = os.path.join(folder_of(home, id_), CARD)
     return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of these keys: of a settled key, else of the first known; '' for none."""
+    """Return the project of the first settled key, or else of the first known one; '' for none."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects that a folder's keys belong to, unless that was settled."""
+    """Return the ids of other projects that have keys of a folder, unless the user has decided."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -143,14 +143,14 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
 
 
 def first_claimed(home: str, registry: Registry, folder: Identity) -> tuple[str, str]:
-    """Return id and name of the first other project that a folder claims; '' if there is none."""
+    """Return id and name of the first other project that a folder claims; '' for none."""
     for id_ in claimed(registry, folder):
         return id_, str(read_card(home, id_).get("name") or id_)
     return "", ""
 
 
 def place_owner(registry: Registry, folder: Identity) -> str:
-    """Return the project of a known folder; '' for a new folder, regardless of its claims."""
+    """Return the project of a known folder; '' for a new folder, even if it claims a project."""
     keys = registry.keys
     if owner := owner_of(registry, folder.own):
         return owner
@@ -161,7 +161,7 @@ def place_owner(registry: Registry, folder: Identity) -> str:
 
 
 def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
-    """Return the registry with this folder added; the same object if nothing is new."""
+    """Return the registry with this folder's keys added; the same object if nothing is new."""
     id_ = place_owner(registry, folder)
     if not id_:
         registry, id_ = _assigned(home, registry, folder, trust)
@@ -172,7 +172,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
 
 
 def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
-    """Write the changed registry, and leave a notice if the user must know. Raises OSError."""
+    """Write the changed registry, and log a notice if the user must know. Raises OSError."""
     before = former.keys
     changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
     names = dict.fromkeys(sorted(filter(None, changed)), "")
@@ -183,9 +183,9 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
         for id_ in {*now.keys.values()} - {*names}:
             keys = {key for key, owner in now.keys.items() if owner == id_}
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
-                names[id_] = ""  # the card keeps the name that it has
+                names[id_] = ""  # '' keeps the name that the card has
     write_registry(home, now, names)
-    # late: only for a changed registry. A queue needs the key later, when home may be read-only.
+    # Late: only a changed registry needs it. A queue needs the key, even in a read-only home.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -197,18 +197,18 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
         moved_from = folder_in(missing[0])
         text = f"This folder was {moved_from}: it is still that project, with its memory."
     if text:
-        from memory_fabric.store.home import log  # only needed with a notice
+        from memory_fabric.store.home import log  # imported late: only for a notice
 
         log.add(home, text, place=place_owner(now, folder))
 
 
 def project_ids(home: str) -> list[str]:
-    """Return the names of the projects' folders in home."""
+    """Return the names of the projects' folders in home, which are their ids."""
     return files.names_in(os.path.join(home, "projects"))
 
 
 def _read(cards: Cards) -> Registry:
-    """Return the registry from the cards; a key on two cards is of the project that settled it."""
+    """Return the registry from the cards; the project that settled a key has it if two do."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -223,7 +223,7 @@ def _read(cards: Cards) -> Registry:
 
 
 def missing_keys(cards: Cards, registry: Registry) -> list[str]:
-    """Return keys on cards that the registry lacks or gives to another project."""
+    """Return the keys on cards that the registry lacks or assigns to another project."""
     return [key for key, id_ in _read(cards).keys.items() if registry.keys.get(key) != id_]
 
 
@@ -238,13 +238,13 @@ def _set_aside(home: str, path: str, registry: Registry) -> None:
         text = f"{path} was {registry.state}; {rebuilt}."
     else:
         return
-    from memory_fabric.store.home import log  # only needed with a notice
+    from memory_fabric.store.home import log  # imported late: only for a notice
 
     log.add(home, text)
 
 
 def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tuple[Registry, str]:
-    """Return the registry and the id of the project that a new folder joins or begins."""
+    """Return the registry, and the id of the project that a new folder joins or starts."""
     back = _moved(home, former, folder)
     if back:
         return back
@@ -255,7 +255,7 @@ def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tu
     ids = {*former.keys.values()}
     if not owners:
         return former, new_id(folder.keys[0], folder.name, ids)
-    # Settled, so that releases that trusted claims leave the folder alone, too.
+    # Settled, so that releases that trusted claims do not move the folder, either.
     settled = tuple(sorted({*former.settled, *folder.own}))
     asked_keys = tuple(sorted({*former.asked, folder.own[0]}))
     id_ = new_id(folder.own[0], folder.name, ids)
@@ -263,7 +263,7 @@ def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tu
 
 
 def question(registry: Registry, folder: Identity, other: tuple[str, str]) -> str:
-    """Return the question about a folder that claims the project (id, name); '' if none."""
+    """Return the question about a folder that claims another project (id, name); '' without one."""
     other_id, name = other
     if not other_id:
         return ""
@@ -279,7 +279,7 @@ def question(registry: Registry, folder: Identity, other: tuple[str, str]) -> st
 
 
 def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
-    """Return a readable id from the name and a checksum of the key; the same for the same key."""
+    """Return a readable id, not used yet, from the name and a checksum of the key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
     ids = (f"{slug}-{checksum(f'{key}{salt or str()}'):08x}" for salt in count())
@@ -287,21 +287,21 @@ def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
 
 
 def folder_in(key: str) -> str:
-    """Return the folder that a key names."""
+    """Return the folder in a key: of a `.git` directory, the folder that contains it."""
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
 
 
 def folders_in(keys: Iterable[str]) -> list[str]:
-    """Return the folders that these keys name, each once."""
+    """Return the folders in these keys, each once, without remotes."""
     folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
     return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
     """Return the registry with the new path of a moved folder, and its project; None if no move is
-    proved: by own lines signed for this inode, which no copy has, and for a path that is gone.
+    proved. The proof is own lines that are signed for this inode and a path that no longer exists.
     """
     from memory_fabric.store.projects import own_lines
 

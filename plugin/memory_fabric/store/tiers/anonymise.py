@@ -1,8 +1,8 @@
-"""Anonymisation of records of scope global: nothing is left that reveals their origin.
+"""Anonymisation of records of scope global, which must not reveal their origin.
 
-It replaces text by its form (paths, links, addresses, hosts) and by known names: the project and
-its owners, the machine, the user, and people, companies and places of the graph. Unknown names are
-handled by capture.people.
+Text is replaced by its form (paths, links, addresses, hosts) and by known names: the project and
+its owners, the machine, the user, and people, companies and places of the graph. The module
+capture.people handles unknown names.
 """
 
 import os
@@ -15,11 +15,11 @@ from memory_fabric.models import Record
 from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 
-# A name of at least this length reveals the origin inside another word, too: "ledgerly-db".
+# A name with this many characters also reveals the origin as a part of another word: "ledgerly-db".
 DISTINCTIVE_CHARS = 6
-# Hosts that reveal nothing about their users.
+# Hosts that reveal nothing about the project.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
-# Entity types that identify somebody, and the replacement for names of such entities.
+# Entity types that identify somebody, and what replaces the names of such entities.
 IDENTIFYING_TYPES = (
     dict.fromkeys("person people user author colleague contact".split(), "someone")
     | dict.fromkeys("organization organisation company customer client vendor".split(), "a company")
@@ -28,15 +28,15 @@ IDENTIFYING_TYPES = (
 )
 MAX_NAMES = 2000
 _TYPES = ", ".join("?" * len(IDENTIFYING_TYPES))
-# Accounts that every system has.
+# Names of accounts that exist on many systems.
 COMMON_USERS = frozenset(
     """root admin administrator user test guest nobody postgres app deploy www-data ubuntu vscode
     runner claude node""".split()
 )
-# Addresses that mean the same everywhere.
+# Addresses with the same meaning on every system.
 COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
 COMMON_NETS = frozenset("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 127.0.0.0/8 0.0.0.0/0".split())
-# Well-known hosts, and names of programs that look like hosts.
+# Well-known hosts, and names of programs that look like host names.
 COMMON_NAMES = frozenset(
     """example.com example.org example.net github.com gitlab.com bitbucket.org npmjs.com pypi.org
     crates.io docker.io ghcr.io quay.io socket.io fly.io draw.io ko.net asp.net ado.net vb.net
@@ -46,7 +46,7 @@ COMMON_NAMES = frozenset(
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,4}")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"`<>)]{1,1000}", re.IGNORECASE)
-# Absolute paths, paths from home, drive letters, and relative ones that end in a file name.
+# Absolute paths, paths in the home folder, drive letters, and relative paths with a file name.
 _PATH = re.compile(
     r"(?<![\w/.~-])(?:~/|/(?=[\w.-]{1,200}/)|/(?:home|Users|root|srv|opt|var|tmp|mnt|work)\b|"
     r"[A-Za-z]:\\|\\\\(?=[\w.-]{1,100}\\))[^\s,;:'\"`)]{0,300}|(?<![\w/.-])(?:[\w.-]{1,100}/){1,20}[\w-]{1,100}\.\w{1,6}\b"
@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names: two labels with an ending that programs do not have, or more labels.
+# Host names: two labels with an ending that no program name has, or more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -68,7 +68,7 @@ _HOST = re.compile(
     r"(?::\d{1,5})?(?![\w.(-]?\w|\()",
     re.IGNORECASE,
 )
-# "host build7", "server web-03", and typical machine names.
+# Phrases such as "host build7" or "server web-03", and typical machine names.
 _MACHINE = re.compile(
     r"\b(?:hosts?|hostname|server|machine|vm|workstation|laptop)\s{1,3}[`'\"]?"
     r"(?!v\d)(?=[a-z0-9-]{0,62}\d)[a-z][a-z0-9-]{1,62}\b[`'\"]?|"
@@ -79,7 +79,7 @@ _MACHINE = re.compile(
 _CALLED = re.compile(r"\b(?:the |an? )?(?:hosts?|hostname|server|machine) a host\b")
 _NO_MACHINE = frozenset(("web3", "web2", "db2"))
 _HANDLE = re.compile(r"(?<![\w`@./-])@[A-Za-z][\w-]{1,38}(?![\w/(.-]?\w|[/(`])")
-# Text with an at sign that is no account: annotations and rules of style sheets.
+# Words with an at sign that are not accounts: annotations and rules of style sheets.
 _ANNOTATIONS = frozenset(
     """@property @dataclass @staticmethod @classmethod @override @test @transactional @deprecated
     @param @params @return @returns @throws @see @todo @media @import @apply @layer @supports
@@ -95,7 +95,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people and hosts, nor entities that name them."""
+    """Return the record without project, paths, people, hosts, and entities with such names."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
@@ -115,11 +115,11 @@ def anonymised(record: Record, memory: BaseMemory) -> Record:
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
-    """Replace paths, links, addresses, hosts, accounts and these names by words for their kind."""
+    """Replace paths, links, addresses, hosts, accounts and `names` by words for their kinds."""
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
-    # Whole private networks, which everybody has, stay; parts of them do not.
+    # Whole private networks are not replaced, because everybody has them; parts of them are.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     hosts = lambda m: m[0] if m[0].lower().partition(":")[0] in COMMON_NAMES else "a host"  # noqa: E731
@@ -129,9 +129,9 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _HANDLE.sub(lambda m: m[0] if m[0].lower() in _ANNOTATIONS else "someone", text)
     text = _ACCOUNT.sub(_account, text)
     for name, instead in names.items():
-        # A short name is part of other words, too: "api" in "rest-api"; a long one is distinctive.
+        # A short name may be a part of other words, like "api" in "rest-api"; a long one may not.
         joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
-        # With `-`, `_`, a space or nothing between its parts.
+        # The parts of a name may be joined by `-`, `_`, a space or nothing.
         spelling = "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
         pattern = rf"(?<![\w{joint}]){spelling}(?![\w{joint}])"
         text = re.sub(pattern, partial(_replacement, name, instead), text, flags=re.IGNORECASE)
@@ -139,7 +139,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
 
 
 def identifying_names(memory: BaseMemory) -> dict[str, str]:
-    """Return the names that would reveal the origin of a record, each with its replacement."""
+    """Return the names that would reveal a record's origin, each with its replacement."""
     project, settings = memory.project, memory.settings
     names: dict[str, str] = {}
     of_types = f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({_TYPES}) LIMIT ?"
@@ -158,13 +158,13 @@ def identifying_names(memory: BaseMemory) -> dict[str, str]:
         names[project.name] = "the project"
         names[os.path.basename(project.root)] = "the project"
     longer = {name: instead for name, instead in names.items() if len(name) > 1}
-    # Longer names first: of "Acme Retail" nothing may be left because "Acme" is known, too.
+    # Longer names first: otherwise "Retail" would remain of "Acme Retail" if "Acme" is known, too.
     return dict(sorted(longer.items(), key=lambda pair: -len(pair[0])))
 
 
 def _user_names(memory: BaseMemory) -> set[str]:
-    """Return the user's names from the system, the home folder and git, whole and in parts, with
-    the name of the mailbox.
+    """Return the user's names from the system, the home folder and git, whole and in parts, and the
+    local part of the email address.
     """
     settings, project = memory.settings, memory.project
     names = {settings.author, os.path.basename(settings.user_home)}
@@ -175,7 +175,7 @@ def _user_names(memory: BaseMemory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # a folder or pipe has no names
+            continue  # a folder or pipe contains no names
         section = ""
         for line in map(str.strip, text.split("\n")):
             section = line.lower() if line.startswith("[") else section
@@ -194,6 +194,6 @@ def _account(match: re.Match[str]) -> str:
 
 
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
-    """Replace a name, but keep a short one in capitals: "API" is no project "api"."""
+    """Replace a name, but keep a short word in capitals: "API" is not the project "api"."""
     form = match.group()
     return form if form.isupper() and form != name and len(form) < 5 else instead

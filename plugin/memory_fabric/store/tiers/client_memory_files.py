@@ -1,8 +1,8 @@
-"""Client memory files as a source of recall: the client's memory folder without our block.
+"""The client's memory files as a source of recall, without the block of memory-fabric.
 
-MEMORY.md without its memory-fabric block, and the Markdown files next to it, are read for each
-search: they are small, and nothing reports their changes. Nothing of them is stored. As they were
-not captured, they are redacted and their tags made harmless here, before any other use.
+MEMORY.md without that block, and the Markdown files next to it, are read for each search, because
+they are small and nothing reports their changes. None of their text is stored. It was not captured,
+so it is redacted and its tags are neutralised here, before any other use.
 """
 
 import os
@@ -19,22 +19,22 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# More than the client itself shows (24 KB of one file), and read within milliseconds.
+# More than the client itself shows (24 KB of one file), and quick to read (in milliseconds).
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
-# The user and the assistant both write these files, without naming the author.
+# The user and the assistant both write these files, and the author is not recorded.
 TRUST = "assistant"
 _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
-# A bullet with this indentation belongs to the bullet above it.
+# A bullet with at least this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return the notes of this project's client memory files that the filters allow, as
-    `native:<file>#<n>`, and failures. None in a memory limited to domains, which the notes do not
-    have.
+    """Return the notes in this project's client memory files that match the filters, with ids
+    `native:<file>#<n>`, and failures. A memory limited to domains returns none, because these notes
+    have no domain.
     """
     project = memory.project
     # Notes have no agent, session, category, domain or tag.
@@ -62,19 +62,19 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 
 def split(text: str) -> list[str]:
-    """Split a text into notes, redacted and harmless, each a line of at most MAX_NOTE_CHARS.
+    """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised.
 
-    A note is a bullet with its nested lines, or a paragraph, after the heading above it; or a
-    heading without text. Our blocks and one-line comments are left out.
+    A note is a bullet with its nested lines, or a paragraph, each after the heading above it; or a
+    heading without text. Blocks of memory-fabric and one-line comments are skipped.
     """
     parts = memory_md.parse(text)
-    # Redact the whole text first, since a key or a private block may span several lines.
+    # The whole text is redacted first, because a key or a private block may span several lines.
     whole = redact(f"{parts.before}\n{parts.after}")
     notes: list[str] = []
     for heading, body in _blocks(whole.split("\n")):
         note = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
         if any(c.isalnum() for c in body):
-            # Then each note: after a heading such as "Password" the next word is a secret.
+            # Then each note is redacted: after a heading like "Password" the next word is secret.
             text_left = neutralised(redact(one_line(note)))
             while len(text_left) > MAX_NOTE_CHARS:
                 space = text_left.rfind(" ", 1, MAX_NOTE_CHARS + 1)
@@ -125,7 +125,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return at most `most` bytes of a file in the folder, its time (s), True if that is all."""
+    """Return at most `most` bytes of a file in the folder, its time (s), True if these are all."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None
@@ -142,7 +142,7 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield bullets and paragraphs with the heading above them; a lone heading as its own body."""
+    """Yield (heading above, text) of bullets and paragraphs; a lone heading is the text itself."""
     heading, level, code, is_alone = "", 0, "", False
     parts: list[str] = []
     for line in lines:
@@ -153,7 +153,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         if bare.startswith("<!--") and bare.endswith("-->"):
             continue
-        # The level of a heading, from 1; 0 for any other line.
+        # The level of a heading, from 1; 0 for a line that is not a heading.
         deep = len(bare) - len(bare.lstrip("#"))
         deep = deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
         is_bullet = len(line) - len(line.lstrip()) < _NESTED_FROM and _without_bullet(bare) != bare
@@ -173,7 +173,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """True for an empty line or a rule, as around the head of the client's own files."""
+    """Return True for an empty line or a rule, such as around the head of the client's files."""
     return not bare.strip("-*_=# \t")
 
 

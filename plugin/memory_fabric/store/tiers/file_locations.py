@@ -1,4 +1,4 @@
-"""Locations of everything that may hold a memory: databases, folders, MEMORY.md blocks."""
+"""Locations of everything that may contain a memory: databases, folders, MEMORY.md blocks."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,13 @@ from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# Folder below home with one home for each graph file that is served (MEMORY_FILE_PATH), and the
-# file in each of these that names the graph file.
+# The folder in home that contains a separate home for each served graph file (MEMORY_FILE_PATH),
+# and the file in each of these homes with the path of the graph file.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
 class Location(NamedTuple):
-    """Files of one memory: its database, its folders, and every MEMORY.md that may show it."""
+    """Files of one memory: its database, its folders, and each MEMORY.md that may show it."""
 
     path: str
     kind: str
@@ -27,7 +27,7 @@ class Location(NamedTuple):
 
 
 def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
-    """Return the locations of this project and of the user; with `everywhere`, of all projects."""
+    """Return the locations of this project and the user, or with `everywhere` of all projects."""
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
@@ -50,7 +50,7 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
-    """Yield project ids with one of their folders, for all keys of this home that name a folder."""
+    """Yield (project id, folder) for each key of this home that contains a folder."""
     keys = files.read_json(os.path.join(home, REGISTRY)).get("keys")
     for key, owner in keys.items() if isinstance(keys, dict) else ():
         kind, _, path = str(key).partition(":")
@@ -60,14 +60,14 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 
 def save_served(home: str, path: str) -> None:
-    """Save, in the home of a served graph file, the path of that file. Raises OSError."""
+    """Save the path of a served graph file in the home that belongs to it. Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
 
 
 def served_files(memory: BaseMemory) -> list[str]:
-    """Return the other graph files that are served with this memory and still exist."""
+    """Return the other graph files that are served from this home and still exist."""
     own = memory.mirror.path if memory.mirror else ""
     top = os.path.join(memory.switched_by[0], SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
@@ -76,7 +76,7 @@ def served_files(memory: BaseMemory) -> list[str]:
 
 
 def logs_of_client(memory: BaseMemory) -> list[str]:
-    """Return the logs in the plugins' data folders, which are used when home cannot be written."""
+    """Return the logs in the plugins' data folders, which are used if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [os.path.join(top, name) for name in files.names_in(top)]
     folders += [memory.settings.data_dir] if memory.settings.data_dir else []
@@ -85,14 +85,14 @@ def logs_of_client(memory: BaseMemory) -> list[str]:
 
 
 def client_memory_files(places: Sequence[Location]) -> list[str]:
-    """Return every MEMORY.md of these locations and the client memory files in the same folders."""
+    """Return each MEMORY.md of these locations, and the other Markdown files next to it."""
     folders = dict.fromkeys(os.path.dirname(path) for location in places for path in location.notes)
     paths = (os.path.join(folder, name) for folder in folders for name in files.names_in(folder))
     return [path for path in paths if path.endswith(".md") and os.path.isfile(path)]
 
 
 def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return every file of these locations: in home, without other projects, and in folders."""
+    """Return all files of these locations: in home except its projects, and in their folders."""
     home = memory.settings.home
     paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
     for location in places:
@@ -111,7 +111,7 @@ def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
-    """Yield regular files below a folder, but not below `leave_out` or a home of its own."""
+    """Yield the regular files below a folder, except below `leave_out` or another home in it."""
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(at, name) != leave_out]
         if USERS in names and at != folder:

@@ -1,8 +1,7 @@
-"""Tier 3: a block in the client's own MEMORY.md, which it loads into every session by itself.
+"""Tier 3: a block in the client's own MEMORY.md, which the client loads into every session.
 
-The file belongs to the user: outside the block not a byte changes. Markers and ids are HTML
-comments on lines of their own, which the client strips and does not count (measured,
-docs/hooks.md).
+The file belongs to the user: no byte outside the block changes. Markers and ids are HTML comments
+on separate lines, which the client strips and does not count (measured, docs/hooks.md).
 """
 
 import os
@@ -14,28 +13,28 @@ from memory_fabric.models import SAID_BEFORE, Record, by_words, shown_type, user
 from memory_fabric.store import files
 from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, without_controls
 
-# Takes lines by their ids; returns the ids of the lines that stay in the block.
+# A function that maps lines by their ids to the ids of the lines to keep in the block.
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# Begins a block after a last line without end: the line break before the block belongs to it.
+# Begins a block after a line without a line end: the line break before the block is part of it.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
-# Part of what identifies a block: under a new heading, old blocks would stay as the user's text.
+# Must not change: with another heading, existing blocks would count as the user's text.
 HEADING = "## Remembered by memory-fabric"
-# Heading of lines whose memory was lost: the file may have the last copy of them.
+# The heading of lines whose records were lost: the file may have the last copy of them.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
 # The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
 MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Characters of the assistant's sentence in a line that also quotes the user.
+# The length of the assistant's sentence in a line that also quotes the user.
 CAPTION_CHARS = 200
-# A larger file, which the client would not show, is neither read nor written.
+# Larger files, which the client would not show, are neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
-# Markers, heading and the empty line, with a margin.
+# The bytes of markers, heading and empty line, with a margin.
 BLOCK_BYTES = 250
-# Longer slugs end in a hash that only the client knows, so their folder is not used.
+# A longer slug ends in a hash that only the client can compute, so its folder is not used.
 MAX_SLUG_CHARS = 200
 # Attempts to rewrite the file if others change it between reading and replacing.
 ATTEMPTS = 5
@@ -44,14 +43,14 @@ _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
 class MemoryFile(NamedTuple):
-    """The path of MEMORY.md, and the reason if it must not be written."""
+    """The path of MEMORY.md, and the reason why it must not be written, or ''."""
 
     path: str
     off_because: str = ""
 
 
 class Parts(NamedTuple):
-    """The user's text before and after the block, with others' lines in it, and its lines by id."""
+    """The user's text before and after the block, with foreign lines from it; own lines by id."""
 
     before: str
     after: str
@@ -67,7 +66,7 @@ def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
     settings = [files.read_json(path, MAX_SETTINGS_BYTES) for path in paths]
     slug = slug_of(project_root)
     folder = os.path.join(config_dir, "projects", slug, "memory")
-    # Only the user's settings: a repository must not choose where this package writes.
+    # Only from the user's settings: a repository must not choose where this package writes.
     stated = settings[0].get("autoMemoryDirectory")
     stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
     folder = stated if os.path.isabs(stated) else folder
@@ -90,10 +89,10 @@ def slug_of(path: str) -> str:
 def promote(
     notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
 ) -> tuple[str, ...]:
-    """Write the block with these records, most important first; return the ids of those in it.
+    """Write the block with these records, most important first; return the ids of those that fit.
 
-    Other lines of the block stay, after these records, if `keeps` returns their ids. Without
-    records and without a block nothing changes; if the user's own text leaves no space, the block
+    Other lines of the block are kept after these records if `keeps` returns their ids. Without
+    records and without a block, nothing changes; if the user's own text leaves no space, the block
     is removed. `lock` is a lock file outside the client's folder. Raises OSError, TimeoutError,
     StoreUnavailable, StoreReadOnly.
     """
@@ -109,14 +108,14 @@ def promote(
 
 
 def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
-    """Return the lines of the file's block by record id."""
+    """Return the lines of the block in MEMORY.md, by record id."""
     return parse(_read(notes.path)).lines
 
 
 def rewritten(
     text: str, records: Sequence[Record], keeps: Keeps | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text with a new block of these records, and the ids of the records in it."""
+    """Return the text with a new block of these records, and the ids of the records that fit."""
     parts = parse(text)
     ids_given = {record.id for record in records}
     other_lines = {id_: line for id_, line in parts.lines.items() if id_ not in ids_given}
@@ -133,10 +132,10 @@ def rewritten(
 
 
 def parse(text: str) -> Parts:
-    """Split the text into parts. Only markers on lines of their own count.
+    """Split the text into parts. Only markers on separate lines count.
 
-    Several blocks are joined. A block without an end marker ends where its lines no longer have the
-    form of a block. An end marker without a beginning is the user's text.
+    Several blocks are joined. A block without an end marker ends at the first line that does not
+    have the form of a block's lines. An end marker without a begin marker is the user's text.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", {}, False)
@@ -144,7 +143,7 @@ def parse(text: str) -> Parts:
     after: list[str] = []
     ours: dict[str, str] = {}
     fenced = joined = False
-    # Only a line feed ends a line.
+    # Only a line feed ends a line, unlike in `splitlines`.
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     lines = lines if lines[-1] else lines[:-1]
@@ -167,7 +166,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the end of the block that began before line `at`, its lines, and foreign ones."""
+    """Return the index after the block whose content begins at `at`, its lines, foreign lines."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END
@@ -196,8 +195,8 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the lines of the block that fit beside the other text, and the ids of the records in
-    them. The `lacked` lines follow those of the records, under a heading of their own.
+    """Return the lines of the block that fit with the other text, and the ids of their records. The
+    `lacked` lines follow those of the records, under a separate heading.
     """
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
@@ -206,7 +205,7 @@ def _chosen(
     room_bytes -= sum(map(_size, behind))
     ordered = [records[place] for place in by_words(records)]
     whole = [_line(record) for record in ordered]
-    # A quotation that repeats that of the line before is shortened.
+    # A quotation that repeats that of the previous line is shortened.
     pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
     lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
     return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
@@ -228,7 +227,7 @@ def _fitting(
 
 
 def _size(line: str) -> int:
-    """Return the bytes of a line with its end, counted with the longest possible line end."""
+    """Return the bytes of a line, counted with the longest possible line end."""
     return len(line.encode("utf-8", "replace")) + 2
 
 
@@ -251,7 +250,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
     data = text.encode("utf-8", "surrogateescape")
 
     def is_still() -> bool:
-        """Return True if the file holds the text, and was not replaced while that was read."""
+        """Return True if the file contains the text, and was not replaced during this check."""
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp
 

@@ -1,4 +1,4 @@
-"""Tiers 2 and 3 brought up to date: queues, journals, MEMORY.md; backups and expiry."""
+"""Updates of tiers 2 and 3: queues, journals, MEMORY.md; also backups and expiry of old rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# Records of the user that MEMORY.md always shows, and the condition for their other records.
+# Conditions for records of the user that MEMORY.md always shows, and for their other records.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def flush(memory: BaseMemory) -> None:
-    """Update tiers 2 and 3; a part that fails is named in `memory.failures`."""
-    # Created while home can be written: a queue needs the key when home cannot.
+    """Update tiers 2 and 3; a part that fails is listed in `memory.failures`."""
+    # The key is created while home can be written, because a queue needs it when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
-    from memory_fabric.store.projects import file_states  # not needed at a session's start
+    from memory_fabric.store.projects import file_states  # a session's start does not need it
 
     _attempt(memory, "files that records name", partial(file_states.update, memory))
     for database in memory.databases():
@@ -44,7 +44,7 @@ def flush(memory: BaseMemory) -> None:
 
 
 def drain(memory: BaseMemory) -> int:
-    """Apply queued operations; return how many. A failure is named and leaves the rest queued."""
+    """Apply queued operations; return their count. After a failure, the rest remains queued."""
     applied = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         if not journal.waiting_files(folder):
@@ -60,24 +60,24 @@ def drain(memory: BaseMemory) -> int:
 
 
 def share(memory: BaseMemory) -> int:
-    """Exchange lines with the shared journal; return how many records of others changed."""
+    """Exchange lines with the shared journal; return the count of others' records that changed."""
     project = memory.project
     if project is None or not switch.is_on(memory.settings.home, project.id):
         return 0
-    from memory_fabric.sharing.git import location, shared_journal  # only for users who share
+    from memory_fabric.sharing.git import location, shared_journal  # only users who share need it
 
     if not location.is_on(memory):
         return 0
     if shared_journal.publish(memory):
-        from memory_fabric.sharing.git import adoption  # only after an unfinished merge
+        from memory_fabric.sharing.git import adoption  # only an unfinished merge needs it
 
         adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
     return shared_journal.import_new(memory)
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Write lines again that the journals have lost and the graph still has; return how many."""
-    from memory_fabric.sharing.git import location  # not needed at a session's start
+    """Append lines that the journals have lost, from the graph; return the count of these lines."""
+    from memory_fabric.sharing.git import location  # a session's start does not need it
 
     restored = 0
     for database in memory.databases():
@@ -94,15 +94,15 @@ def restore_journals(memory: BaseMemory) -> int:
 
 
 def promote(memory: BaseMemory) -> None:
-    """Update the block in MEMORY.md if the client reads it; save in the database what it shows."""
+    """Update the block in MEMORY.md if the client reads it; save the ids of the records in it."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
     shown_ids: tuple[str, ...] = ()
     if not notes.off_because:
-        from memory_fabric.sharing.git import adoption  # not needed at a session's start
+        from memory_fabric.sharing.git import adoption  # a session's start does not need it
 
-        # In home: the client's folder gets no new file.
+        # The lock file is in home, so that the client's folder gets no new file.
         lock = files.lock_path(memory.settings.home, notes.path)
         keeps = partial(adoption.unknown, memory)
         shown_ids = memory_md.promote(notes, promotable(memory), lock, keeps)
@@ -117,16 +117,16 @@ def promote(memory: BaseMemory) -> None:
 
 def promotable(memory: BaseMemory) -> list[Record]:
     """Return the records for MEMORY.md: pinned ones, rules and preferences, others; each group
-    newest first, since the file has room for a part of a large memory.
+    newest first, because the file has space for a part of a large memory only.
 
     Others are shown if the user stated or kept them on purpose, or if a second session noted them.
-    No record of an isolated domain is: the client shows the file to every session and subagent.
+    Records of isolated domains never are: the client shows the file to all sessions and subagents.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
         f"{ACTIVE_CURRENT} AND scope <> 'local' "
         "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
-        # The file that such a record follows says it already.
+        # The instruction file from which such a record is derived already says it.
         "AND json_extract(body, '$.evidence.instructions') IS NULL "
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
@@ -134,10 +134,10 @@ def promotable(memory: BaseMemory) -> list[Record]:
     for kind in (_STANDING, f"NOT {_STANDING} AND {_OTHERS_LASTING}"):
         stated = f"{fit} pinned = 0 AND confidence >= ? AND {kind}"
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
-    from memory_fabric.store.records import contradicting_any  # not needed at a session's start
+    from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Records that a newer one of them contradicts are omitted, unless the user pinned them; records
-    # that another record contradicts since are marked.
+    # Records that a newer one of them contradicts are omitted, unless the user has pinned them.
+    # Records that another newer record contradicts are marked.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -149,7 +149,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Correct the database's copy of MEMORY.md's ids; the user may have emptied or disabled it."""
+    """Delete saved ids of records that MEMORY.md no longer shows: the user may have changed it."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database = memory.database("project", create=False)
@@ -162,7 +162,7 @@ def confirm_shown(memory: BaseMemory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
         ids_in_file = () if notes.off_because else tuple(memory_md.shown_lines(notes))
-    except OSError as error:  # a file that cannot be read shows nothing
+    except OSError as error:  # a file that cannot be read shows no record
         memory.fail(f"MEMORY.md: {error}")
         ids_in_file = ()
     shown_ids = [row[0] for row in believed if row[0] in ids_in_file]
@@ -171,14 +171,14 @@ def confirm_shown(memory: BaseMemory) -> None:
 
 
 def backup_when_due(memory: BaseMemory) -> list[str]:
-    """Make a verified backup of each database that needs one (backup.is_due); return the copies."""
+    """Make a verified backup of each database that needs one (backup.is_due); return the paths."""
     due = [database.path for database in memory.databases() if backup.is_due(database.path)]
     return [backup.create(path) for path in due]
 
 
-# The deletions of old rows by kind: local records of sessions not seen since, as after a crash;
-# turns; and candidates that did not occur again. Candidates were never in the graph, and no
-# tombstone prevents that they are captured again.
+# Statements that delete old rows, by kind: local records of sessions not seen since, as after a
+# crash; turns; and candidates that nobody stated again. Candidates were never in the graph, and no
+# tombstone prevents capturing them again.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -189,10 +189,10 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete rows from before a time (ISO 8601): `local` records, `turns`, `candidates`,
-    `sessions`, or the words of ingested `texts`.
+    """Delete rows older than a time (ISO 8601): `local` records, `turns`, `candidates`, `sessions`,
+    or the words of ingested `texts`.
     """
-    from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
+    from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
     for database in memory.databases():
         if what == "sessions":
@@ -219,7 +219,7 @@ def _note_shown(memory: BaseMemory, project: Database, root: str, shown_ids: Seq
 
 def _export(memory: BaseMemory, database: Database) -> None:
     if journal.has_unexported(database):
-        from memory_fabric.sharing.git import location  # not needed at a session's start
+        from memory_fabric.sharing.git import location  # a session's start does not need it
 
         folder = location.journal_folder(memory, database.kind)
         note_own = None
@@ -230,14 +230,14 @@ def _export(memory: BaseMemory, database: Database) -> None:
 
 
 def _keeps_words(memory: BaseMemory) -> bool:
-    """Return True if the journal may contain the user's words: it is private, or they allow it."""
+    """Return True if the journal may have the user's words: it is private or they are allowed."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared
 
 
 def _sign_own_lines(memory: BaseMemory) -> None:
-    from memory_fabric.sharing.git import adoption  # not needed at a session's start
+    from memory_fabric.sharing.git import adoption  # a session's start does not need it
 
     now, before = own_lines.stamps(memory)
     if now != before or not adoption.is_signed(memory):
