@@ -1,16 +1,17 @@
-"""Hook events answered by the MCP server of their session, whose Python runs already.
+"""Hook events answered by the MCP server of their session, whose interpreter is already running.
 
     live = Live(settings)
-    live.listen()                     # before the greeting is answered: the name in <home>/live
+    live.listen()                     # before the greeting: bind the socket in <home>/live
     live.warm()                       # a rehearsal, so that the first event finds all code loaded
-    live.close(grace_s)               # no new events; the one under way is finished
+    live.close(grace_s)               # no new events; the current one is finished
 
 `live_client` is the other side and documents the protocol. The socket is named after the client
-process that started this server and the hooks. A second server of a client waits until the first
-has ended, and then takes its name.
+process that started this server and the hooks. A second server of the same client waits until the
+first has ended, and then binds the same name.
 
-A few threads accept connections, so that a busy server can say so. Events are answered one at a
-time, with databases that stay open between events. No event ends the server.
+A few threads accept connections, so that a busy server can report that it is busy. Events are
+handled one at a time, with databases that stay open between events. No error in an event ends the
+server.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# The wait for an earlier event; a new hook process takes about as long to start.
+# Seconds to wait for an earlier event; starting a new hook process takes about as long.
 TURN_S = 0.025
-# A short timeout for reading: the hook sends without delay.
+# Timeout in seconds for reading from a hook, which sends without delay.
 SAY_S = 1.0
-# A hook revokes its event after this time, which is longer than any event may take.
+# A hook revokes its event after this many seconds, which is longer than any event may take.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# The least time for a prompt: on a loaded machine the start of the hook may use up its deadline,
-# but the work is short, and the client waits longer.
+# The least time in seconds for a prompt: on a loaded machine, starting the hook may use up its
+# deadline, but the work is short, and the client waits longer.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# Larger unread parts of transcripts are read by another process, so that prompts need not wait.
+# Larger unread parts of transcripts are left to another process, so that prompts need not wait.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
-# Events that need a process of their own: they start others, or take long.
+# Events that run in their own process, because they start other processes or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
 BACKLOG = 64
 RETRY_S = 0.05
@@ -52,13 +53,13 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 
 
 
 class Live:
-    """The listener of one server; none of its methods raises."""
+    """Listener for the hooks of one client; none of its methods raises."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
         # Offsets up to which transcripts were read by this server.
         self._read: dict[str, int] = {}
-        # Root folders of hooks: True for the folder of this code.
+        # Root folders of hooks; True if the folder holds this server's code.
         self._roots: dict[str, bool] = {}
         self._muted = settings.muted
         self._turn, self._ready = threading.Lock(), threading.Event()
@@ -67,11 +68,11 @@ class Live:
         self._bound: tuple[int, int, int] | None = None
         self._name = b""
         self._closing = False
-        # Connections of other servers of this client, which end with this process.
+        # Connections to other servers of this client, which close when those servers end.
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
-        """Listen for this client's hooks, if that is possible."""
+        """Listen for this client's hooks if a socket can be bound."""
         if self._muted:
             return
         try:
@@ -86,12 +87,12 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """Rehearse events in a thread, once, so that real ones find all code loaded."""
+        """Rehearse events in a thread, once, so that real events find all code loaded."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
     def close(self, grace_s: float) -> None:
-        """Take no more events, and let the one under way end within this time."""
+        """Accept no more events, and give the current event this many seconds to finish."""
         self._closing = True
         if self._socket is not None:
             try:
@@ -99,12 +100,12 @@ class Live:
                     if self._bound == _identity_of(self._path()):
                         files.remove(self._path())
             except OSError:
-                pass  # the next server of this home removes it
+                pass  # the next server of this home removes the folder
             self._socket.close()
         self._turn.acquire(timeout=grace_s)
 
     def _take_name(self) -> bool:
-        """Bind the name unless another server of this client listens there. Raises OSError."""
+        """Bind the socket unless another server of this client listens there. Raises OSError."""
         folder = os.fsencode(self._folder)
         path = self._path()
         with files.Locked(os.path.join(self._folder, LOCK), LOCK_S):
@@ -130,7 +131,7 @@ class Live:
         return True
 
     def _follow(self) -> None:
-        """Wait until the first server of this client has ended, then take the name."""
+        """Wait until the first server of this client has ended, then bind its socket."""
         while not self._closing:
             try:
                 with_first = live_client.connected(os.fsencode(self._folder), self._name)
@@ -163,7 +164,8 @@ class Live:
                     continue
                 if name.startswith(REHEARSAL):
                     remove_folder(path)
-                # Processes of other namespaces or machines cannot be seen here.
+                # Processes of other namespaces or machines are invisible here, so their files are
+                # kept.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
                 ):
@@ -175,7 +177,7 @@ class Live:
         self._ready.set()
 
     def _serve(self) -> None:
-        """Answer one connection after another; no failure ends the thread."""
+        """Answer one connection after another; no error ends the thread."""
         listening = self._socket
         assert listening is not None
         while not self._closing:
@@ -267,7 +269,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has taken its event back; a killed hook has not."""
+            """Return True if the hook has revoked its event; a killed hook cannot revoke it."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -278,9 +280,9 @@ class Live:
             limit.is_revoked = is_revoked
             return limit
 
-        files.take_refused_files()  # of earlier events of this thread
+        files.take_refused_files()  # discards refused files of earlier events in this thread
         kind = KeptMemory if is_reader else HeldMemory
-        connection.settimeout(0.0)  # so that a revocation is noticed
+        connection.settimeout(0.0)  # so that a revocation is noticed at once
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
         memory = outcome.memory
         connection.settimeout(SAY_S)
@@ -304,7 +306,7 @@ class Live:
                 memory.close(at_ease=not outcome.hurried)
 
     def _is_long(self, transcript: str) -> bool:
-        """Return True if much of a transcript is unread, which answering the event would read."""
+        """Return True if answering the event would read much unread text of a transcript."""
         size = files.size_of(transcript)
         unread = size - self._read.pop(transcript, 0)
         self._read[transcript] = size
@@ -322,7 +324,7 @@ def _start(run: Callable[[], None], name: str) -> None:
 
 
 def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
-    """Return the event; None for an event without handlers, which is logged elsewhere."""
+    """Return the parsed event; None for an event without handlers, which is logged elsewhere."""
     from memory_fabric.errors import BadInput
     from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
 
@@ -338,7 +340,7 @@ def _heard(connection: _socket.socket, reply: bytes) -> bytes:
     try:
         connection.sendall(reply)
     except ConnectionError:
-        pass  # it may have revoked the event before
+        pass  # the hook may have revoked its event already
     try:
         return connection.recv(1) or live_client.UNHEARD
     except ConnectionError:
@@ -386,8 +388,8 @@ TRANSCRIPT = [
 
 
 def rehearse(folder: str, root: str) -> None:
-    """Answer the events in a temporary memory, so that all code is loaded. Raises OSError."""
-    from memory_fabric.hooks import dispatcher  # late: after the greeting
+    """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
+    from memory_fabric.hooks import dispatcher  # loaded late, after the greeting
     from memory_fabric.store import memory
     from memory_fabric.store.memory import HeldMemory
 
@@ -422,7 +424,7 @@ def rehearse(folder: str, root: str) -> None:
 
 
 def remove_folder(folder: str) -> None:
-    """Delete a folder of a rehearsal. Raises OSError."""
+    """Delete the temporary folder of a rehearsal. Raises OSError."""
     for place, folders, names in os.walk(folder, topdown=False):
         for name in names:
             os.unlink(os.path.join(place, name))

@@ -1,6 +1,6 @@
-"""The thread that owns the memory, so that reading requests never waits for a disk.
+"""The thread that owns the memory, so that the thread that reads requests never waits for a disk.
 
-Calls run one after another in their order: parallel calls of one client lose nothing, and a read
+Calls run one after another, in order: parallel calls of one client do not lose updates, and a read
 sees every earlier write.
 """
 
@@ -17,28 +17,29 @@ from typing import Any, NamedTuple, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server loads it after the greeting
+if TYPE_CHECKING:  # an MCP server loads this after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
 JobOf = Callable[["Memory"], T]
 Job = JobOf[Any]
-# Called with the result of a job and the error it raised.
+# Callback for the result of a job, with its value and the error raised.
 Done = Callable[[Any, BaseException | None], object]
 Wanted = Callable[[], bool]
 
 
-# After a change and this long without a call, journals and MEMORY.md are brought up to date.
+# Seconds without a call after a change, until journals and MEMORY.md are brought up to date.
 IDLE_S = 1.0
-# The other tiers are written at most this long after a change, also while calls go on. A mirrored
-# file is written sooner: other programs read it. If writing takes longer, calls get as much time.
+# The other tiers are written at most this many seconds after a change, even while calls go on. A
+# mirrored file is written sooner because other programs read it. If writing takes longer, calls get
+# as much time.
 LATEST_S, MIRROR_S = 5.0, 0.5
-# A file that could not be written is tried again without a call.
+# Seconds until a file that could not be written is retried without a call.
 RETRY_S = 5.0
 
 
 class Item(NamedTuple):
-    """A job, True if it writes, the function for its result, and a test that it is still wanted."""
+    """A job, whether it writes, a callback for its result, a test that the job is still wanted."""
 
     job: Job
     changes: bool
@@ -49,8 +50,9 @@ class Item(NamedTuple):
 class StoreThread:
     """The thread and its queue; the memory is opened with the first call, or by `begin`.
 
-    An error of `check` is the answer to a call. The memory is opened again if `moved` returns True
-    for it. A process that `answers_one` request at a time does each read at once.
+    An error raised by `check` is returned as the answer to a call. The memory is reopened if
+    `moved` returns True for it. A process that handles one request at a time (`answers_one`) runs
+    each read at once.
     """
 
     def __init__(
@@ -67,40 +69,40 @@ class StoreThread:
         self._check, self._moved, self._answers_one = check, moved, answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # The times of `time.monotonic()` when the other tiers are written, calls or not, and when a
-        # mirrored file is looked at again.
+        # The times of `time.monotonic()` at which the other tiers are written, with or without
+        # calls, and at which a mirrored file is checked again.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
-        # The lock of the memory, and the number of calls without an answer.
+        # The lock of the memory, and the number of calls in progress or waiting.
         self._free, self._asked = threading.Lock(), 0
-        # The only queue that may be fed from a signal handler (its put is re-entrant).
+        # The only queue that a signal handler may use (its put is re-entrant).
         self._items: SimpleQueue[Item | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
 
     def begin(self) -> None:
-        """Open the memory before the first call, which reports a failure."""
+        """Open the memory before the first call; that call reports a failure."""
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(
         self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted | None = None
     ) -> None:
-        """Run `job(memory)` in the thread if it is still `wanted`, then `done(value, error)`."""
+        """Run `job(memory)` in the thread if still `wanted`, then call `done(value, error)`."""
         self._items.put(Item(job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
-        """Run `job(memory)` in the thread and return its value; `changes` is set if it writes.
+        """Run `job(memory)` in the thread and return its value; with `changes`, the job writes.
 
-        A read is done in this thread if no other call waits or runs: two hand-overs between threads
-        cost more than most reads. A read that takes long must not be done `at_once`.
+        A read runs in the calling thread if no other call waits or runs, because two switches
+        between threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # where an event loop runs, it is loaded
+        import asyncio  # already loaded if an event loop runs
 
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         memory, at_once = self._memory, at_once or self._answers_one
-        # A read of a mirrored file needs its lock.
+        # Reading a mirrored file needs the file's lock.
         is_idle = not self._asked and memory is not None and memory.mirror is None
         if at_once and not changes and is_idle and self._free.acquire(blocking=False):
             try:
@@ -113,7 +115,7 @@ class StoreThread:
             try:
                 loop.call_soon_threadsafe(_settle, answer, value, error)
             except RuntimeError:
-                return  # the loop is gone: nobody waits for this answer; the work is done
+                return  # loop has ended: nobody waits for this answer; the work is done
 
         self._asked += 1
         self.submit(job, done, changes=changes)
@@ -123,7 +125,7 @@ class StoreThread:
             self._asked -= 1
 
     def close(self, timeout_s: float) -> bool:
-        """Finish all jobs and close the memory; return False if the time was too short."""
+        """Finish all jobs and close the memory; return False if `timeout_s` is too short for it."""
         self._items.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -143,7 +145,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next call, None at the end; write the other tiers when they are due."""
+        """Return the next call, None at the end; meanwhile write the other tiers when due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -155,7 +157,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until the next flush; None if none is due."""
+        """Return the seconds until the other tiers must be written; None if nothing is due."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([self._idle_s] if self._changed else [])], default=None)
@@ -165,14 +167,14 @@ class StoreThread:
             if self._check is not None:
                 self._check()
             memory = self._memory
-            # Where the folder belongs to another project now, its memory is opened.
+            # If the folder now belongs to another project, that project's memory is opened.
             if (memory is not None and memory.mirror is None) and (
                 memory.has_moved() or (self._moved is not None and self._moved(memory))
             ):
                 self._flush()
                 memory.close()
                 self._memory = None
-            # A memory that cannot be opened now is tried again with the next call.
+            # Opening a memory that cannot be opened now is retried with the next call.
             if self._memory is None:
                 self._memory = self._open()
                 self._follow(self._memory, time.monotonic())
@@ -184,7 +186,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # a change can wait in the queue, an answer would be wrong
+                if not changes:  # a change can wait in the queue, but a read would be wrong
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
@@ -224,26 +226,26 @@ def _settle(answer: Any, value: Any, error: BaseException | None) -> None:
         answer.set_exception(error)
 
 
-# The garbage collector looks for cycles after this many new objects: a call makes some
-# thousand, and for the usual 700 it would look several times.
+# The garbage collector runs after this many new objects: a call creates some thousand, so the
+# default threshold of 700 would run it several times per call.
 YOUNG_OBJECTS = 20_000
 
 
 def settle() -> None:
-    """Exclude existing objects from garbage collection, and run it less often."""
+    """Exclude existing objects from garbage collection, and run the collector less often."""
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
 
 
 def renew(memory: Memory) -> None:
-    """Clear the failures of earlier calls, and read the current switches and domains."""
+    """Clear failures of earlier calls, and read the current switches and domains."""
     memory.failures.clear()
     memory.follow_settings()
 
 
 def told(memory: Memory) -> list[str]:
-    """Return, and print, messages about opening the memory, such as a rebuild, once each."""
+    """Return and print messages about opening the memory, such as a rebuild, each only once."""
     sentences = list(memory.messages)
     memory.messages.clear()
     for sentence in sentences:
@@ -253,12 +255,12 @@ def told(memory: Memory) -> list[str]:
 
 Mark = tuple[tuple[str, int], ...]
 
-# Soon enough for a person who looks at a graph; each poll costs two index look-ups.
+# Soon enough for a person who watches a graph; each poll costs two index look-ups.
 EVERY_S = 0.5
 
 
 class Watch:
-    """A poll for changes by other processes that calls `tell` in the store's thread."""
+    """Polls for changes by other processes, and calls `tell` for them in the store's thread."""
 
     def __init__(
         self, store: StoreThread, tell: Callable[[], None], every_s: float = EVERY_S
@@ -287,7 +289,7 @@ class Watch:
                 self._ended.set()
 
     def is_told(self, mark: Mark) -> None:
-        """Note that subscribers have been told of all changes up to this mark."""
+        """Record that subscribers have been notified of all changes up to this mark."""
         self._told = mark
 
     def _run(self, ended: threading.Event) -> None:
@@ -303,7 +305,7 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """Return a value that changes with every logged operation: files and last operations."""
+    """Return a value that changes with every logged operation (files and last operations)."""
     query = "SELECT max(seq) FROM operations"
     rows = ((db.path, db.row(query)) for db in memory.databases())
     return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

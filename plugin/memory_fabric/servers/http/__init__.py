@@ -1,1 +1,1 @@
-"""The HTTP server, for users of this machine and programs with a key."""
+"""The HTTP server, for users of this machine and for programs with an API key."""

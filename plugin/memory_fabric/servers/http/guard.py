@@ -26,22 +26,22 @@ from memory_fabric.servers.http.responses import Refused, of_error
 from memory_fabric.viewer.page import content_security_policy
 
 FRONT = "/"
-# Health endpoints show no memories, and monitoring has no key.
+# Health endpoints show no memories and need no key, because monitoring has none.
 HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
-# Each health endpoint has its own limit, which other requests without a key cannot use up.
+# Each health endpoint has its own rate limit, which other requests without a key cannot exhaust.
 HEALTH_PER_S = 2000
-# Paths whose requests have a body, and which reject reads themselves.
+# Paths whose requests have a body; their handlers refuse GET requests themselves.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
-# A query of four kilobytes, percent-encoded in three bytes each.
+# Room for a query of four kilobytes, each byte percent-encoded in three.
 MAX_ADDRESS_BYTES = 16 << 10
-# h11 limits only headers that arrive in pieces.
+# h11 limits the headers only if they arrive in several parts.
 MAX_HEADER_BYTES = 16 << 10
 READING = ("GET", "HEAD")
-# Values of Sec-Fetch-Site for requests by pages of other sites; a followed link is allowed.
+# Values of Sec-Fetch-Site for requests from pages of other sites; following a link is allowed.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
-    # frame-ancestors has no effect in a page's own policy, so it is added here.
+    # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header adds it.
     "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -56,34 +56,34 @@ COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or sen
 HTTP_PORT = 80
 LOCAL = ("127.0.0.1", "[::1]", "localhost")
 SCHEMES = ("http://", "https://")
-# Holders with a bucket; beyond this, all buckets are emptied.
+# The limit of holders with a rate bucket; beyond it, all buckets are emptied.
 MAX_HOLDERS = 10_000
-# The key of a request's scope under which endpoints find the holder.
+# The key in an ASGI scope under which endpoints find the holder.
 HOLDER = "memory_fabric.holder"
 
 
 class Holders(Protocol):
-    """The keys of a server; the holder of one is a text, NOBODY for a key that is not valid."""
+    """Interface to the keys of a server; a key's holder is a string, NOBODY for an invalid key."""
 
     @property
     def are_needed(self) -> bool:
         """True if ingest requests must carry a key."""
 
     def holder(self, key: str) -> str:
-        """Return the holder of a key."""
+        """Return the holder of a key, NOBODY if the key is invalid."""
 
     def holder_by_cookie(self, cookie: str) -> str:
-        """Return the holder of a browser's cookie."""
+        """Return the holder that a browser's cookie identifies, NOBODY if the cookie is invalid."""
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie that a browser is given in place of a key; '' if it is not valid."""
+        """Return the cookie that a browser gets in exchange for a key; '' if the key is invalid."""
 
     def is_good(self, holder: str) -> bool:
-        """Return True unless the holder's key was deleted meanwhile."""
+        """Return True unless the holder's key has been deleted since."""
 
 
 class Guard:
-    """Middleware with the checks of this module; `cookie` is the name of the cookie with a key."""
+    """ASGI middleware with the checks of this module; `cookie` is the name of the key cookie."""
 
     def __init__(self, app: ASGIApp, keys: Holders, names: Names, rate: Rate, cookie: str) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
@@ -91,7 +91,7 @@ class Guard:
         self._cookie = cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or pass it to the application."""
+        """Answer one request, or pass the request to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -104,7 +104,7 @@ class Guard:
             await of_error(error)(scope, receive, sender)
 
     def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
-        """Return the response if the request must not reach the application."""
+        """Return the response to a request that must not reach the application, else None."""
         headers = Headers(scope=scope)
         self._refuse(scope, headers)
         if (answer := self._opened(scope)) is not None:
@@ -163,7 +163,7 @@ class Guard:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
 
     def _opened(self, scope: Scope) -> Response | None:
-        """Log a browser in: redirect, and set a cookie for the key in the address."""
+        """Log a browser in: redirect it, and set a cookie for the key in its URL."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
@@ -176,7 +176,7 @@ class Guard:
 
 
 class ResponseSender:
-    """A response with security headers; it ends early if the key of `holder` is deleted."""
+    """Sender of a response with security headers, cut off if the key of `holder` is deleted."""
 
     def __init__(self, send: Send, keys: Holders) -> None:
         self._send, self._keys = send, keys
@@ -186,7 +186,7 @@ class ResponseSender:
     async def __call__(self, message: Message) -> None:
         """Send one message of the response."""
         if self._is_over:
-            return  # `receive` reports the disconnection
+            return  # `receive` reports that the client disconnected
         if message["type"] == "http.response.start":
             self.has_begun = True
             own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
@@ -198,10 +198,10 @@ class ResponseSender:
 
 
 class Names:
-    """The Host headers and origins of this server; `host` is the address as in a URL.
+    """Allowed Host headers and origins of this server; `host` is the address as in a URL.
 
-    An allowed name is valid without a port (behind TLS) and with the server's port, or exactly as
-    written if it has a port. Raises BadInput for an invalid name.
+    An allowed name matches without a port (behind TLS) and with the server's port; a name that is
+    given with a port matches only that port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -213,16 +213,16 @@ class Names:
         self._origins |= {f"{scheme}{name}" for name in stated for scheme in SCHEMES}
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
-        """Return True if there is exactly one Host header, with an allowed name."""
+        """Return True if there is exactly one Host header, and its name is allowed."""
         return len(hosts) == 1 and hosts[0].lower() in self._hosts
 
     def fit_origins(self, origins: Sequence[str]) -> bool:
-        """Return True if there is no Origin header, or only an allowed one."""
+        """Return True if there is no Origin header, or exactly one, whose origin is allowed."""
         return all(origin.lower() in self._origins for origin in origins)
 
 
 def checked(allowed: Sequence[str]) -> set[str]:
-    """Allowed names as they are compared. Raises BadInput for what is no name."""
+    """Return the allowed names in normalised form. Raises BadInput for an invalid name."""
     for name in allowed:
         bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
         fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
@@ -238,14 +238,14 @@ def _has_port(name: str) -> bool:
 
 
 class Rate:
-    """Requests per second allowed for each API key, and the burst after a pause."""
+    """Rate limiter: requests per second for each API key, and the size of a burst after a pause."""
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Return whole seconds until this holder may send a request; 0 counts as a request."""
+        """Return whole seconds until this holder may send a request; if 0, count this request."""
         now = self._clock()
         if len(self._buckets) > MAX_HOLDERS:
             self._buckets.clear()

@@ -1,9 +1,9 @@
-"""The ingest queue behind the server: texts are written in batches, and a child processes them.
+"""The ingest queue behind the server: texts are written in batches; a child process handles them.
 
-Group commit: requests that arrive during a commit share the next one; sixteen senders got 893
+Group commit: requests that arrive during a commit share the next commit; sixteen senders got 893
 answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and connection, so
-that it does not wait for slow reads, such as the picture of a large memory. The worker is
-`memory-fabric queue work`, started with the first text, or at the start where some wait.
+that it does not wait for slow reads, such as the graph of a large memory. The worker process is
+`memory-fabric queue work`, started with the first text, or with the server if texts are waiting.
 """
 
 import asyncio
@@ -34,32 +34,32 @@ Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
 Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
 SAID_BY = Provenance(source="ingest", trust="tool")
-# At most this many texts share a commit: enough to hide the disk's latency, and soon finished.
+# The most texts in one commit: enough to hide the disk's latency, few enough to commit quickly.
 MAX_TOGETHER = 128
-# The most texts and bytes that wait for the disk.
+# The most texts and bytes that may wait to be written.
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
-# The interval of checks of the backlog while texts arrive.
+# Seconds between checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
-# The size of a test write: about that of a long text with its index entries.
+# The size of a test write: roughly a long text with its index entries.
 PROOF_BYTES = 64 << 10
-# The child imports the package of this process, and nothing from the project's folder.
+# The child process imports this process's package, and nothing from the project's folder.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
-# The worker has a lower priority: senders wait for the server, nobody waits for the worker.
+# The worker has a lower priority: senders wait for the server, but nobody waits for the worker.
 NICE = 10
-# After a worker ended too soon, each pause is twice as long as the one before.
+# Seconds before a worker that ended too soon is restarted; the pause doubles each time.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A worker that ran at least this long did not fail at its start.
+# A worker that ran at least this many seconds did not fail at startup.
 LONG_S = 30.0
-# The time to finish the current text at the server's end; else a later worker takes it again.
+# Seconds to finish the current text at shutdown; otherwise a later worker processes it again.
 END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """A writer of ingested texts in batches; `store` is the thread of other requests.
+    """Writer of ingested texts in batches; `store` is the thread that serves other requests.
 
-    `on_accepted` is called after each commit, to start a worker. An error raised by `check` is the
-    response to a text.
+    `on_accepted` is called after each commit, to start a worker. An error raised by `check` is
+    returned as the response to a text.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class BatchedWriter:
         *,
         check: Callable[[], None] | None = None,
     ) -> None:
-        # It only commits; the worker that processes the texts writes the other tiers.
+        # This thread only commits; the worker that processes the texts writes the other tiers.
         self._thread = StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
@@ -81,12 +81,12 @@ class BatchedWriter:
         self._looked_at = -LOOK_EVERY_S
         # True if too many texts wait to be processed.
         self.is_full = False
-        # True if the last write succeeded; unknown, so False, before the first.
+        # True if the last write succeeded; False before the first write.
         self._is_proven = False
-        self._printed = ""  # the last unexpected error
+        self._printed = ""  # The last unexpected error, which is printed once.
 
     async def accept(self, ingest: Ingest) -> Outcome:
-        """Store a text durably and return the outcome. Raises StoreUnavailable, BadInput."""
+        """Store a text durably and return its outcome. Raises StoreUnavailable, BadInput."""
         size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
             raise StoreUnavailable("", "Too many texts wait to be stored.", remedy="Send it later.")
@@ -103,7 +103,7 @@ class BatchedWriter:
         return await answer
 
     async def find(self, id_: str) -> ingest_queue.QueuedText | None:
-        """Return the state of a text, or None for an unknown id. Raises FabricError."""
+        """Return the state of an ingested text, or None for an unknown id. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> ingest_queue.Backlog:
@@ -111,15 +111,15 @@ class BatchedWriter:
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why memory cannot be written now, maybe after a test write; empty if it can."""
+        """Return why memory cannot be written now, '' if it can; makes a test write if needed."""
         if self.is_full:
-            self._look()  # clients that are refused send no text that would trigger this check
+            self._look()  # refused clients send no text that would trigger this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(
                 lambda memory: _complaint(memory, proof_bytes), at_once=False
             )
-            # If there was no test write, a text may have failed meanwhile.
+            # Without a test write the flag keeps its value, because a text may have failed since.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -131,7 +131,7 @@ class BatchedWriter:
         return why
 
     def close(self, timeout_s: float) -> None:
-        """Finish the current commit and close the connection."""
+        """Finish the current commit and close the database connection."""
         self._thread.close(timeout_s)
 
     async def _commit_all(self) -> None:
@@ -181,7 +181,7 @@ class BatchedWriter:
 
 
 def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
-    """Store the texts; return each outcome, or the error of a text that cannot be stored."""
+    """Store the texts; return for each its outcome, or the error that prevented storing it."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
@@ -195,7 +195,7 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     except BadInput:
         if len(texts) == 1:
             raise
-    # One after the other, so that a later failure does not undo earlier texts.
+    # Store the texts one after another, so that a failure does not undo earlier texts.
     outcomes: list[Any] = []
     for text in texts:
         try:
@@ -212,12 +212,12 @@ def _is_trouble(outcome: object) -> bool:
 
 
 def _bytes_of(ingest: Ingest) -> int:
-    """Return the size of the texts in bytes, without the other, small fields."""
+    """Return the size of an item's texts in bytes; its other fields are small and not counted."""
     return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """Return the problem, and whether a test write was made."""
+    """Return the problem that prevents writing ('' for none), and whether a test write was made."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False
@@ -231,25 +231,25 @@ def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
 
 
 class WorkerChild:
-    """The child, kept alive from `start` to `end`; both are called in the event loop."""
+    """The worker process, kept running from `start` to `end`; both are called in the event loop."""
 
     def __init__(
         self, folder: str, command: Sequence[str] = COMMAND, first_pause_s: float = FIRST_PAUSE_S
     ) -> None:
         self._folder, self._first_pause_s = folder, first_pause_s
-        # The child must end with this process, however that ends.
+        # The child must end with this process, even if this process is killed.
         self._command = (*command, "--parent", str(os.getpid()))
         self._process: subprocess.Popen[bytes] | None = None
         self._could_not_start = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Keep a worker running from now on; does nothing if that was begun."""
+        """Keep a worker process running from now on; does nothing if already started."""
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
 
     def complaint(self) -> str:
-        """Return why no worker runs; empty if one runs or none is needed."""
+        """Return why no worker is running; '' if one is running or none is needed."""
         has_ended = self._process is not None and self._process.poll() is not None
         is_given_up = self._task is not None and self._task.done()
         if has_ended or is_given_up or self._could_not_start:
@@ -257,7 +257,7 @@ class WorkerChild:
         return ""
 
     async def end(self) -> None:
-        """End the worker's process, and wait for that a little."""
+        """End the worker process, and wait briefly for its end."""
         if self._task is None:
             return
         self._task.cancel()
@@ -284,7 +284,7 @@ class WorkerChild:
                 self._could_not_start, end = True, str(error)
             else:
                 self._could_not_start = False
-                with suppress(OSError):  # the worker also works with normal priority
+                with suppress(OSError):  # the worker can also run with normal priority
                     os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
                 end = f"exit code {await asyncio.to_thread(self._process.wait)}"
             if loop.time() - began >= LONG_S:

@@ -1,7 +1,7 @@
-"""The keys of the server: the key of this run, single-use keys, and permanent ones.
+"""The API keys of the server: the key of this run, single-use keys, and permanent keys.
 
-Of a permanent key its name, its SHA-256 and when it was made are kept; the key itself is shown once
-and kept nowhere.
+Of a permanent key, only its name, its SHA-256 and its creation time are stored; the key itself is
+shown once and never stored.
 """
 
 import os
@@ -22,17 +22,17 @@ from memory_fabric.store import files
 FILE = "serve-keys.json"
 DIGEST = re.compile("[0-9a-f]{64}")
 MAX_NAME_CHARS = 64
-# The prefix of a key, so that people and secret scanners recognise it.
+# The prefix of a key, by which people and secret scanners recognise it.
 PREFIX = "mf_"
 KEY_BYTES = 32
-# The delay until a new or dropped key counts; each check reads the disk.
+# Seconds until a new or deleted key is noticed; each check reads the disk.
 LOOK_EVERY_S = 1.0
-# The holder of a request without a key, and of one with the key of this run.
+# The holder of a request without a key, and the holder of the key of this run.
 NOBODY, START = "", "start"
 
 
 class KeptKey(NamedTuple):
-    """A key by its name; `digest` is the SHA-256 of the key in hexadecimal."""
+    """A permanent key's name, hash and creation time; `digest` is its SHA-256 in hexadecimal."""
 
     name: str
     digest: str
@@ -44,12 +44,12 @@ def path_in(home: str) -> str:
 
 
 def digest_of(key: str) -> str:
-    """Return the stored hash of a key, which is long and random, so a plain hash is safe."""
+    """Return the SHA-256 to store for a key; a plain hash is safe for a long random key."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def kept(home: str) -> tuple[KeptKey, ...]:
-    """Return the permanent keys, oldest first. Raises StoreUnavailable: none would open ingest."""
+    """Return the permanent keys, oldest first. Raises StoreUnavailable, keeping ingest closed."""
     path = path_in(home)
     try:
         text = files.read_text(path)
@@ -74,7 +74,7 @@ def _is_whole(key: KeptKey) -> bool:
 
 
 def make(home: str, name: str) -> str:
-    """Make and return a key of this name, or `key-1` …. Raises BadInput, StoreUnavailable."""
+    """Create and return a key of this name, else `key-1` etc. Raises BadInput, StoreUnavailable."""
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _changed(home) as keys:
         taken = {other.name for other in keys}
@@ -92,7 +92,7 @@ def make(home: str, name: str) -> str:
 
 
 def drop(home: str, name: str) -> None:
-    """Delete a key. Raises NotFound, StoreUnavailable."""
+    """Delete a permanent key by name. Raises NotFound, StoreUnavailable."""
     with _changed(home) as keys:
         remaining = [key for key in keys if key.name != name]
         if len(remaining) == len(keys):
@@ -103,7 +103,7 @@ def drop(home: str, name: str) -> None:
 
 @contextmanager
 def _changed(home: str) -> Iterator[list[KeptKey]]:
-    """Give the kept keys as a list, and write it as it is at the end of the block."""
+    """Yield the list of permanent keys, and write the changed list at the end of the block."""
     path = path_in(home)
     try:
         with files.Locked(files.lock_path(home, path)):
@@ -116,12 +116,12 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 
 
 class Keys:
-    """The key of this run, single-use keys, and the permanent keys in `home` as they are now.
+    """The key of this run, single-use keys, and the current permanent keys of `home`.
 
-    A browser is opened with a single-use key, since other users can read it in the list of
-    processes. With `strict`, or once a permanent key was seen, ingest needs a key until the end:
-    dropping the last one must not open it to all. Raises StoreUnavailable if the file of keys
-    cannot be read.
+    A browser is opened with a single-use key, because other users can read its URL in the list of
+    processes. With `strict`, or once a permanent key was seen, ingest needs a key as long as the
+    server runs: deleting the last permanent key must not open ingest to everyone. Raises
+    StoreUnavailable if the key file cannot be read.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Keys:
         return bool(self._kept)
 
     def holder(self, key: str) -> str:
-        """Return the holder of a key, NOBODY if it is not valid, in constant time."""
+        """Return the holder of a key, NOBODY if the key is invalid; compares in constant time."""
         self._look()
         hashed, holder = digest_of(key), NOBODY
         for known in self._kept:
@@ -161,7 +161,7 @@ class Keys:
         return START if _same(key, self.lasting) else holder
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie of a key's holder, '' if there is none. A single-use key is used up."""
+        """Return the cookie of a key's holder, '' for an invalid key. Consumes a single-use key."""
         used = [unused for unused in self._once if _same(key, unused)]
         self._once = [unused for unused in self._once if unused not in used]
         return self._cookies.get(START if used else self.holder(key), "")
@@ -184,7 +184,7 @@ class Keys:
         self._cookies = {h: digest(self._secret, h.encode(), "sha256").hex() for h in holders}
 
     def _look(self) -> None:
-        """Read the file of kept keys if it changed; an unreadable file changes nothing."""
+        """Reload the permanent keys if their file changed; ignore an unreadable file."""
         now = self._clock()
         if now - self._looked_at < LOOK_EVERY_S:
             return

@@ -1,4 +1,4 @@
-"""The memory of this machine behind the application: projects, readers, ingest queue and worker."""
+"""The local memory behind the HTTP application: projects, readers, ingest queue and worker."""
 
 import asyncio
 import sys
@@ -25,12 +25,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues.ingest_queue import QueuedText
 
 MAX_MCP_SESSIONS = 256
-# The time for each memory to write the other tiers at the end.
+# Seconds for each memory to write the other tiers at shutdown.
 CLOSE_GRACE_S = 0.5
 
 
 class LocalStore(Store):
-    """The memory of one project of this machine, and of its home unless `only_served`."""
+    """The memory of one local project, and of its home's other projects unless `only_served`."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class LocalStore(Store):
         self.more_routes = [Route(page_changes.PATH, self._change, methods=["POST"])]
 
     async def begin(self) -> None:
-        """Start the worker if an earlier server left texts; a failure shows in later requests."""
+        """Start the worker if an earlier server left texts; later requests report a failure."""
         try:
             backlog = await self.writer.backlog()
         except FabricError:
@@ -82,10 +82,10 @@ class LocalStore(Store):
         self._stores.served.close(timeout_s)
 
     async def admit(self, holder: str) -> None:
-        """Let every holder of a key in: the guard has checked it."""
+        """Admit every holder of a key, because the guard has already checked the key."""
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Answer with the value of a job that only reads, by a reader where one runs."""
+        """Return the result of a read-only job as a response, from a reader process if one runs."""
         return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
 
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
@@ -100,10 +100,10 @@ class LocalStore(Store):
         return [reason for reason in (memory, self.worker.complaint(), backlog) if reason]
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the manager of MCP sessions, all over this memory."""
+        """Return the manager of MCP sessions, which all use this memory."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # with the first message
+        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # loaded on first use
 
         by = Provenance(
             source="mcp", trust="tool", author=self._settings.author, origin=self._settings.origin
@@ -115,7 +115,7 @@ class LocalStore(Store):
         )
 
     async def _change(self, request: Request) -> Response:
-        """Make a change for the page, or return a preview of it."""
+        """Make a change that the page requests, or return a preview of the change."""
         change = (await model_in(request, ChangeBody, page_changes.MAX_BYTES)).root
         project = query_in(request, PageQuery).project
         is_preview = page_changes.is_preview(change)

@@ -1,7 +1,8 @@
-"""POST /api/changes: changes that a person makes on the page, each like its command.
+"""POST /api/changes: changes that the user makes on the page, each equivalent to a command.
 
-A request has the version of the memory that the page showed, or the code of a preview. If the
-memory has changed since, it is refused with the current state, so that nobody's change is lost.
+A request carries the version of the memory that the page showed, or the code of a preview. If the
+memory has changed since, the request is refused with the current state, so that no change by
+someone else is lost.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,24 +36,25 @@ from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
 Answer = dict[str, Any]
 
-# The provenance of what a person states on the page.
+# The provenance of statements that the user makes on the page.
 BY = Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
 
 PATH = "/api/changes"
-# Room for 16,384 characters of each text, escaped in six bytes each.
+# Room for 16,384 characters in each text field, each escaped in six bytes.
 MAX_BYTES = 512 << 10
 
 
 def is_preview(asked: PageChange) -> bool:
-    """Return True for a request that only previews a change."""
+    """Return True if a request asks only for a preview of a change."""
     return isinstance(asked, BroughtBody | ForgetBody | MergeBody | UndoBody) and asked.code is None
 
 
 def carry_out(memory: Memory, asked: PageChange) -> Answer:
-    """Make or preview the change, and return the result as JSON.
+    """Make or preview the requested change, and return the result as JSON.
 
-    Raises Refused (409) if the memory has changed since, NotFound, BadInput, StoreUnavailable.
+    Raises Refused (409) if the memory has changed since it was shown, NotFound, BadInput,
+    StoreUnavailable.
     """
     batch = memory.batch = memory.whole.batch = new_id()
     try:
@@ -124,7 +126,7 @@ def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
 
 
 def _forget(memory: Memory, asked: ForgetBody) -> Answer:
-    from memory_fabric.store.forget import plan  # with the first change
+    from memory_fabric.store.forget import plan  # loaded with the first change
 
     matches = plan.find(memory, asked.what)
     stays = plan.TURN_STAYS if matches.turns else plan.STAYS
@@ -141,7 +143,7 @@ def _forget(memory: Memory, asked: ForgetBody) -> Answer:
 
 
 def _merge(memory: Memory, asked: MergeBody) -> Answer:
-    from memory_fabric.store.history import merge  # with the first change
+    from memory_fabric.store.history import merge  # loaded with the first change
 
     plan = merge.plan(memory, asked.into, asked.names)
     parts = (plan.into, *plan.others)
@@ -176,7 +178,7 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
     return {"done": "undone", "said": f"Undone: {sentences[0].rstrip('.')}{more}{failed}"}
 
 
-# Each takes a body of its own class.
+# Maps the class of a request body to the function that handles it.
 _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
     EditBody: _edit,
     RecordBody: _decide,

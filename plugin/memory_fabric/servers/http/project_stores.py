@@ -1,8 +1,8 @@
-"""The memories of this home's projects, a thread for each, and the answers that they give.
+"""The memories of this home's projects, each with its own thread, and the answers to requests.
 
-Each request of the page names its project by an id of this home; without it, the served project is
-meant. The page belongs to a person and shows the whole of the served project. Of other projects, a
-server in an isolated domain (MEMORY_FABRIC_DOMAIN) shows only that domain.
+Each request of the page names its project by an id of this home; without an id, the served project
+is meant. The page belongs to the user and shows the whole served project. If the server runs in an
+isolated domain (MEMORY_FABRIC_DOMAIN), it shows only that domain of other projects.
 """
 
 import os
@@ -23,14 +23,14 @@ from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
-# The most memories of other projects that stay open, the last used ones.
+# The most memories of other projects kept open; the least recently used one is closed.
 MAX_OPEN = 4
 
 
 class ProjectStores:
-    """The stores of the served project and, unless `only_served`, of others on request.
+    """Stores of the served project and, unless `only_served`, of other projects on request.
 
-    A process that `answers_one` request at a time does each in its own thread.
+    A process that handles one request at a time (`answers_one`) runs each job in its own thread.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class ProjectStores:
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
-        """Return the value of a job on a project's memory as JSON.
+        """Return the result of a job on a project's memory as a JSON response.
 
-        `changes` says that the job writes. Raises FabricError and what the job raises.
+        With `changes`, the job writes. Raises FabricError and any error of the job.
         """
         store = await self._store_of(project)
 
@@ -62,12 +62,12 @@ class ProjectStores:
         return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
     def close_others(self, timeout_s: float) -> None:
-        """Finish the jobs of the other projects and close their memories, each within this time."""
+        """Finish the jobs of other projects and close each memory within `timeout_s` seconds."""
         while self._others:
             self._others.popitem()[1].close(timeout_s)
 
     async def _store_of(self, project_id: str) -> StoreThread:
-        """Return the store of a project. Raises NotFound if none of the id is shown here."""
+        """Return the store of a project. Raises NotFound if no project of this id may be shown."""
         if not project_id or project_id == await self.served.ask(_project_id):
             return self.served
         if self.only_served:
@@ -76,9 +76,9 @@ class ProjectStores:
             raise NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            from memory_fabric.store.projects import home_projects  # most pages show one project
+            from memory_fabric.store.projects import home_projects  # pages mostly show one project
 
-            home_projects.memory_of(self._settings, project_id).close()  # an unknown id: no thread
+            home_projects.memory_of(self._settings, project_id).close()  # raises for unknown ids
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:
@@ -87,7 +87,7 @@ class ProjectStores:
 
 
 def need_folder(folder: str) -> None:
-    """Raise StoreUnavailable if the folder is missing: its path would be another, empty project."""
+    """Raise StoreUnavailable if the folder is missing: its path would open a new, empty project."""
     if folder and not os.path.isdir(folder):
         message = "The folder of the served project is missing."
         remedy = "Move it back, or start memory-fabric serve where it is now."
@@ -101,8 +101,8 @@ def _project_id(memory: Memory) -> str:
 def recalled(
     memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: Filters, now: str
 ) -> dict[str, Any]:
-    """Return the JSON of `memory-fabric recall --json`, of what programs may see."""
-    from memory_fabric.recall.explain import answer_as_json  # with the first question
+    """Return the JSON of `memory-fabric recall --json`, limited to what programs may see."""
+    from memory_fabric.recall.explain import answer_as_json  # loaded with the first question
     from memory_fabric.recall.pipeline import Fabric
 
     visible = visible_to_process(memory)
@@ -112,15 +112,15 @@ def recalled(
 
 
 def picture(memory: Memory) -> dict[str, Any]:
-    """Return the whole memory as the page draws it."""
-    from memory_fabric.viewer.picture import picture as drawn  # with the first question
+    """Return the whole memory as the JSON from which the page draws its graph."""
+    from memory_fabric.viewer.picture import picture as drawn  # loaded with the first question
 
     return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
 
 def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --explain --json`."""
-    from memory_fabric.recall import explain  # with the first question
+    from memory_fabric.recall import explain  # loaded with the first question
     from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
@@ -133,21 +133,21 @@ def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
 
 def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
     """Return the JSON of `memory-fabric history NAME --json`."""
-    from memory_fabric.store.history import trace  # with the first question
+    from memory_fabric.store.history import trace  # loaded with the first question
 
     return [trace.as_json(change) for change in trace.history(memory, name or None, limit)]
 
 
 def status(memory: Memory) -> dict[str, Any]:
     """Return the state of the tiers."""
-    from memory_fabric.health import tiers as health  # with the first question
+    from memory_fabric.health import tiers as health  # loaded with the first question
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and their proposals; of a confined server only its domain's."""
-    from memory_fabric.recall import review  # with the first question
+    """Return the home's projects and their link proposals, of one domain if isolated to it."""
+    from memory_fabric.recall import review  # loaded with the first question
     from memory_fabric.store.projects import home_projects
     from memory_fabric.viewer.picture import candidate, presentable
 

@@ -1,8 +1,8 @@
-"""Readers: processes that answer questions side by side, while this one keeps all other state.
+"""Reader processes: answer questions in parallel, while the server process keeps all other state.
 
-One process alone answers 37 questions a second, two keep up with 50 (docs/benchmarks.md). They are
-started once two questions overlap, so whoever looks at the page alone has none. Each answers one
-question at a time; one that ends is replaced, and its question is asked again.
+A single process answers 37 questions a second, two keep up with 50 (docs/benchmarks.md). Readers
+are started once two questions overlap, so a single user of the page runs none. Each reader answers
+one question at a time; a reader that ends is replaced, and its question is asked again.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from memory_fabric.servers.http.responses import Job, of_error
 from memory_fabric.store.queries.search import EVERYTHING
 
 MAX_READERS = 32
-# A question is refused after this many readers have ended while they answered it.
+# A question is refused after this many readers ended while answering it.
 ATTEMPTS = 2
-# After a reader ended too soon, each pause is twice as long as the one before.
+# Seconds before a reader that ended too soon is restarted; the pause doubles each time.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A reader without an answer after this time is ended: it was stopped, or its disk hangs.
+# A reader without an answer after this many seconds is killed: it is stopped, or its disk hangs.
 ANSWER_S = 30.0
-# Loads what the first question needs.
+# Loads the code that the first question needs.
 WARM_UP = partial(
     recalled, text="warm up", limit=1, depth=0, as_of="", filters=EVERYTHING, now=ids.timestamp()
 )
@@ -47,7 +47,7 @@ class Reader(NamedTuple):
     executor: ProcessPoolExecutor
 
     def kill(self) -> None:
-        """End the process: it writes nothing."""
+        """Kill the process, which is safe because a reader writes nothing."""
         for child in multiprocessing.active_children():
             if child.pid == self.pid:
                 child.kill()
@@ -55,7 +55,7 @@ class Reader(NamedTuple):
 
 
 class ReaderPool:
-    """At most `number` readers; with one or none this process answers everything itself."""
+    """Pool of at most `number` readers; with 0 or 1, the server process answers everything."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class ReaderPool:
         self._readers: set[Reader] = set()
         self._free: asyncio.Queue[Reader] = asyncio.Queue()
         self._starting: set[asyncio.Task[None]] = set()
-        # Questions that this process answers now.
+        # The number of questions that this process is answering itself.
         self._inside = 0
 
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
     ) -> Response:
-        """Let a reader run a job, or `inside` if there is none. Raises StoreUnavailable."""
+        """Run a job in a reader, or call `inside` if no reader is free. Raises StoreUnavailable."""
         ended = 0
         while self._readers:
             try:
@@ -98,7 +98,7 @@ class ReaderPool:
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
-                # The reader finishes the job that no client waits for.
+                # A reader finishes its job even if the client has gone.
                 loop = asyncio.get_running_loop()
                 answer.add_done_callback(partial(self._free_again, loop, reader))
                 raise
@@ -111,7 +111,7 @@ class ReaderPool:
         loop.call_soon_threadsafe(self._free.put_nowait, reader)
 
     async def end(self) -> None:
-        """End all readers, also those that are starting: no other children are of this kind."""
+        """End all readers, even starting ones; the server has no other children of this kind."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -142,7 +142,7 @@ class ReaderPool:
         task.add_done_callback(self._starting.discard)
 
     async def _started(self, pause_s: float) -> None:
-        """Start a reader after a pause, and use it once it has opened the memory."""
+        """Start a reader after a pause, and add it to the pool once it has opened the memory."""
         while True:
             await asyncio.sleep(pause_s)
             pause_s = min(MOST_PAUSE_S, 2 * max(pause_s, FIRST_PAUSE_S / 2))
@@ -159,15 +159,15 @@ class ReaderPool:
             return
 
 
-# In the process of a reader: its memories, and the event loop that opens them.
+# In a reader process: its memories, and the event loop that opens them.
 _stores: ProjectStores
 _runner = asyncio.Runner()
 
 
 def _begin(settings: Settings, only_served: bool) -> None:
-    """Open the memory in a new reader, and load what the first question needs."""
+    """Initialise a reader process: open the memory, and load the code for the first question."""
     global _stores
-    # Ctrl-C reaches every process of a terminal; the server ends this one.
+    # Ctrl-C reaches every process of a terminal; the server ends its readers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_server() -> None:

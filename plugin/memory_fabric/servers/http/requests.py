@@ -1,7 +1,7 @@
-"""Requests: bodies, whole and bounded in size and time, and the forms of bodies and parameters.
+"""Validation of requests: complete bodies, bounded in size and time, and models of parameters.
 
 Unknown fields of an ingested text are ignored and null counts as absent, so that senders of other
-releases are accepted; other unknown fields are refused.
+releases are accepted; unknown fields of other requests are refused.
 """
 
 import asyncio
@@ -45,19 +45,19 @@ from memory_fabric.text import encodable
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_BYTES = 1 << 20
-# The time for the whole body, however slowly its parts arrive.
+# Seconds for the whole body, however slowly its parts arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of names that pydantic gives the variants of a type.
+# Prefixes of the names that pydantic gives to the variants of a type.
 _INNER = ("constrained-", "function-", "list[")
-# The tolerance for a sender's clock; errors of time zones are smaller.
+# How far in the future a sender's time may be, for inexact clocks; time-zone errors are smaller.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
 
 
 async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the complete body. Raises Refused: too large, even as announced, too slow, cut off."""
+    """Return the complete body. Raises Refused if too large (even as announced), slow, cut off."""
     announced = Headers(scope=scope).get("content-length", "")
     body = bytearray()
     try:
@@ -82,13 +82,13 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
 
 
 class WithBody:
-    """An application that is given its whole body at once, bounded as `whole_body` bounds it."""
+    """Application wrapper that receives the whole body first, within the limits of `whole_body`."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app, self._max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the application answer once the body is here."""
+        """Call the application once the whole body has arrived."""
         body = await whole_body(scope, receive, self._max_bytes)
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -99,7 +99,7 @@ class WithBody:
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body as a model. Raises Refused: 400 if it is no JSON object, 422 for a field."""
+    """Return the body as a model. Raises Refused: 400 for other than an object, 422 for a field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
@@ -110,7 +110,8 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library accepts lone surrogates, as in a text that was cut inside a pair.
+        # The standard library accepts lone surrogates, which occur in a text cut inside a surrogate
+        # pair.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
@@ -132,7 +133,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the path of the first wrong field, and the predicate of a sentence about it."""
+    """Return the path of the first invalid field, and the predicate of a sentence about it."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
     field = ".".join(part for n, part in enumerate(place) if n or part not in ACTIONS)
@@ -147,7 +148,7 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 def _storable(value: Any) -> Any:
-    """Return the text without NUL, and with lone surrogates replaced."""
+    """Return a text without NUL characters and with lone surrogates replaced."""
     return encodable(value).replace("\0", "") if isinstance(value, str) else value
 
 
@@ -165,7 +166,7 @@ def _a_domain(value: str) -> str:
 
 
 def _a_time(value: str) -> str:
-    """Return a time in the store's form; a time without a zone is in UTC."""
+    """Return a time in the store's format; a time without a zone counts as UTC."""
     if not value:
         return value
     try:
@@ -210,7 +211,7 @@ def _field(description: str) -> Any:
 
 
 class IngestBody(BaseModel):
-    """A text to be remembered, and its metadata."""
+    """Body of an ingest request: a text to remember, and its metadata."""
 
     model_config = ConfigDict(strict=True, json_schema_extra={"examples": [EXAMPLE]})
 
@@ -229,7 +230,7 @@ class IngestBody(BaseModel):
     created_at: Time | None = _field("ISO 8601, else UTC; from 1970 to a day ahead.")
 
     def as_ingest(self) -> Ingest:
-        """Return the value that the store takes, its defaults filled in."""
+        """Return the value for the store, with defaults filled in."""
         values = self.model_dump(exclude_none=True)
         alias = values.pop("expert_domain", "")
         values["domain"] = values.get("domain") or alias or LEFT_OUT.domain
@@ -239,7 +240,7 @@ class IngestBody(BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Names of the variants of ChangeBody, which pydantic puts before a wrong field.
+# Names of ChangeBody's variants, which pydantic puts before the name of an invalid field.
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -254,14 +255,14 @@ class _Body(BaseModel):
 
 
 class Shown(_Body):
-    """The version of a memory that the page showed."""
+    """Fields that identify a memory and its version as the page showed it."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")
 
 
 class EditBody(_Body):
-    """Change the words, type, scope or reason of a memory, as `memory-fabric edit` does."""
+    """Request to change the text, type, scope or reason of a memory, like `memory-fabric edit`."""
 
     action: Literal["edit"]
     record: Shown
@@ -276,7 +277,7 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Decide on one memory: keep, drop, confirm, pin or unpin it, or let it replace others."""
+    """Request to keep, drop, confirm, pin or unpin a memory, or to let it replace others."""
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
@@ -287,21 +288,21 @@ class _Confirmed(_Body):
 
 
 class BroughtBody(_Confirmed):
-    """Confirm or forget all unconfirmed memories of a program or colleague, as `review` does."""
+    """Request to confirm or forget all unconfirmed memories of a source, like `review`."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")
 
 
 class ForgetBody(_Confirmed):
-    """Forget what an id, a name or words mean, as `memory-fabric forget` does."""
+    """Request to forget what an id, a name or a text refers to, like `memory-fabric forget`."""
 
     action: Literal["forget"]
     what: Subject = Field(description="An id, an entity's name, or words.")
 
 
 class MergeBody(_Confirmed):
-    """Merge entities into one, as `memory-fabric merge` does."""
+    """Request to merge entities into one, like `memory-fabric merge`."""
 
     action: Literal["merge"]
     into: Subject = Field(description="The entity to keep.")
@@ -311,7 +312,7 @@ class MergeBody(_Confirmed):
 
 
 class UndoBody(_Confirmed):
-    """Take back a change, as `memory-fabric undo` does."""
+    """Request to undo a change, like `memory-fabric undo`."""
 
     action: Literal["undo"]
     id: Id | None = _field("The change; by default the last one.")
@@ -321,7 +322,7 @@ PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | Undo
 
 
 class ChangeBody(RootModel[Annotated[PageChange, Field(discriminator="action")]]):
-    """One change of the memory."""
+    """Request for one change of the memory, of any kind above."""
 
 
 def _usable(value: str) -> str:
@@ -336,13 +337,13 @@ Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 
 
 class PageQuery(BaseModel):
-    """The fields of a request of the page: the id of the project that it shows."""
+    """Parameters of every request of the page: the id of the project shown."""
 
     project: Words = ""
 
 
 class PageQuestion(PageQuery):
-    """A question on the page."""
+    """Parameters of a question that the user asks on the page."""
 
     q: Words = ""
     as_of: Words = ""
@@ -350,7 +351,7 @@ class PageQuestion(PageQuery):
 
 
 class HistoryQuery(PageQuery):
-    """The history of an entity or record, or of all."""
+    """Parameters of a request for the history of an entity or record, or of everything."""
 
     name: Words = ""
     limit: Limit = 50
@@ -365,13 +366,13 @@ class _Question(BaseModel):
     as_of: Words = ""
 
 
-# A program's question; every filter may be repeated.
+# The fields of a program's question; every filter may be repeated.
 filter_fields: dict[str, Any] = {name: (list[Words], []) for name in filters.KEYS}
 RecallQuery = create_model("RecallQuery", __base__=_Question, **filter_fields)
 
 
 def query_in(request: Request, model: type[Model]) -> Model:
-    """Return the parameters of a request as a model. Raises BadInput that names a wrong one."""
+    """Return the query parameters as a model. Raises BadInput that names an invalid parameter."""
     values: dict[str, Any] = {}
     for name in request.query_params:
         texts = request.query_params.getlist(name)
@@ -386,7 +387,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         field_name, why = first_error(error)
-        # Redact before cutting: half a secret is not recognised.
+        # Redact before cutting, because half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
         remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
         raise BadInput(name, f"{name} {why}.", remedy=remedy) from error

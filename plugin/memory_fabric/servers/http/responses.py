@@ -1,4 +1,4 @@
-"""Responses of the server: JSON of a memory, and errors as JSON with a remedy."""
+"""HTTP responses: results of jobs as JSON, and errors as JSON with a remedy."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ Job = Callable[[Memory], Any]
 
 
 class PageJobs(NamedTuple):
-    """The jobs of the page: each takes a memory, and parameters by their names."""
+    """The jobs behind the page; each takes a memory and named parameters."""
 
     picture: Callable[..., Any]
     explained: Callable[..., Any]
@@ -29,17 +29,17 @@ class PageJobs(NamedTuple):
 
 
 class Unauthorized(FabricError):
-    """The key is missing, unknown or deleted, or its member was removed."""
+    """The key is missing, unknown or deleted, or its holder is no longer a member of the team."""
 
 
 class Forbidden(FabricError):
     """The holder of the key may not do this."""
 
 
-# Clients retry after this time while memory cannot be written.
+# Seconds after which clients may retry while memory cannot be written.
 RETRY_AFTER_S = 5
 LATER = {"Retry-After": str(RETRY_AFTER_S)}
-# The most specific first.
+# Most specific classes first, because the first match counts.
 STATUSES: tuple[tuple[type[Exception], HTTPStatus, str, Mapping[str, str] | None], ...] = (
     (BadInput, HTTPStatus.BAD_REQUEST, "bad_input", None),
     (NotFound, HTTPStatus.NOT_FOUND, "not_found", None),
@@ -49,12 +49,12 @@ STATUSES: tuple[tuple[type[Exception], HTTPStatus, str, Mapping[str, str] | None
     (Forbidden, HTTPStatus.FORBIDDEN, "forbidden", None),
     (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed", None),
 )
-# Fields of a recall answer that repeat the query.
+# Fields of a recall result that repeat the query.
 ECHOES = ("query", "label", "notes", "searched")
 
 
 class Refused(Exception):
-    """An error response: code, message, remedy, the wrong field; `more` are further members."""
+    """Error response: status code, message, remedy, invalid field, and extra members in `more`."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Return the value of a job as JSON, without local folders and the question's secrets."""
+    """Return a job's result as JSON, without local folders and secrets of the question."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
@@ -93,7 +93,7 @@ def answered(memory: Memory, job: Job) -> Response:
 
 
 def of_error(error: Exception) -> Response:
-    """Return the response for an exception, redacted; print one that is not ours."""
+    """Return the redacted response for an exception; print any that is not a FabricError."""
     if isinstance(error, Refused):
         return error.answer
     for kind, status, code, headers in STATUSES:
@@ -117,7 +117,7 @@ async def of_fault(_request: Request, error: Exception) -> Response:
 
 
 async def of_route(_request: Request, error: Exception) -> Response:
-    """Return the response for an unknown path, or for a method that the path does not have."""
+    """Return the response for an unknown path, or for a method that the path does not support."""
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "_")
@@ -125,7 +125,7 @@ async def of_route(_request: Request, error: Exception) -> Response:
 
 
 def without_names(error: Exception) -> str:
-    """Return the message of an error without file names, for clients."""
+    """Return the message of an error for clients, without file names."""
     if not isinstance(error, FabricError):
         return "The memory cannot be written."
     return _without_path(error, error.message)

@@ -1,4 +1,4 @@
-"""The application: its routes, over the memory of this machine or the shared log of a team."""
+"""The web application: routes that read and write a local memory or a team's shared log."""
 
 import asyncio
 import sys
@@ -33,46 +33,47 @@ from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, 
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Anyone may ask, so the memory is checked at most once a second; a late reply counts as failure.
+# Anyone may request readiness, so the memory is checked at most once a second; a check that takes
+# longer than PATIENCE_S counts as failed.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 RECALL, MCP = "/v1/memory/recall", "/mcp"
-# The SDK's own limit; a graph is larger than a text.
+# The SDK's own limit, which is higher than ours because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """The memory behind the application; `holder` is that of a request's key (guard.Holders)."""
+    """Memory behind the application; `holder` identifies the key of a request (guard.Holders)."""
 
     page: PageJobs
     more_routes: list[Route]
 
     async def begin(self) -> None:
-        """Prepare for requests."""
+        """Start what requests need."""
 
     async def end(self) -> None:
-        """End what `begin` and requests have started."""
+        """Stop everything that `begin` and the requests have started."""
 
     async def admit(self, holder: str) -> None:
         """Raise Unauthorized if the holder's key is not valid."""
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Answer with the value of `job(memory)` as JSON. Raises FabricError."""
+        """Return the result of `job(memory)` as a JSON response. Raises FabricError."""
 
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
         """Store a text durably in the ingest queue. Raises FabricError."""
 
     async def ingested(self, holder: str, id_: str) -> QueuedText | None:
-        """Return the state of a text; None if there is none with this id. Raises FabricError."""
+        """Return the state of an ingested text; None for an unknown id. Raises FabricError."""
 
     async def reasons(self) -> list[str]:
         """Return the reasons why a text sent now would not be stored or processed."""
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the SDK's manager of requests over streamable HTTP, for the tools."""
+        """Return the SDK's manager of MCP sessions over streamable HTTP."""
 
 
 def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: True) -> Starlette:
-    """Build the application; `keys_are_needed` says if ingest requests must carry a key."""
+    """Build the application; `keys_are_needed` returns True if ingest requests need a key."""
     api, health = Api(store), HealthApi(store)
     mcp = McpEndpoint(store)
     html = page({"live": True}, live=True)
@@ -119,19 +120,19 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
         exception_handlers={HTTPException: of_route, **faults},
         lifespan=living,
     )
-    # A path with an extra slash is another path: no redirects.
+    # A path with an extra slash is a different path and is not redirected.
     app.router.redirect_slashes = False
     return app
 
 
 class Api:
-    """The endpoints that read, and those of the ingest queue; errors are raised."""
+    """The endpoints for reading and ingesting; errors are raised as exceptions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def ingest(self, request: Request) -> Response:
-        """Return 202 once the text is durable, or 409 if its idempotency key stands for another."""
+        """Return 202 once the text is durable, or 409 if another text has its idempotency key."""
         text = (await requests.model_in(request, requests.IngestBody)).as_ingest()
         outcome = await self._store.accept(request.scope[HOLDER], text)
         if isinstance(outcome, IdempotencyConflict):
@@ -142,7 +143,7 @@ class Api:
         return JSONResponse(queued | {"id": outcome.id}, HTTPStatus.ACCEPTED)
 
     async def ingested(self, request: Request) -> Response:
-        """Return the state of a text and the records made from it."""
+        """Return the state of an ingested text and the records made from it."""
         id_ = request.path_params["id"]
         try:
             is_id = str(UUID(id_)) == id_
@@ -155,10 +156,10 @@ class Api:
         return JSONResponse(text._asdict())
 
     async def recall(self, request: Request) -> Response:
-        """Return the best memories for `q`, or the newest without it, for programs."""
+        """Return the best memories for `q`, or the newest ones without `q`, for programs."""
         query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
-        # A single value is a text, several are a list of alternatives.
+        # A single value is a string, several values are a list of alternatives.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         job = partial(
@@ -177,7 +178,7 @@ class Api:
         return await self._store.answer(request.scope[HOLDER], self._store.page.projects)
 
     def page_route(self, path: str, job: Job, model: type[requests.PageQuery]) -> Route:
-        """Return the route of a job of the page, whose parameters are fields of `model`."""
+        """Return the route of a page's job; the parameters are the fields of `model`."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)
@@ -197,7 +198,7 @@ class HealthApi:
         self._looking = asyncio.Lock()
 
     async def lives(self, _request: Request) -> Response:
-        """Return 200: the process answers."""
+        """Return 200, which shows that the process answers."""
         return JSONResponse({"status": "ok"})
 
     async def is_ready(self, _request: Request) -> Response:
@@ -217,7 +218,7 @@ class HealthApi:
 
 
 class McpEndpoint:
-    """The MCP endpoint of all clients; it imports the SDK with the first request."""
+    """The MCP endpoint for all clients; the SDK is imported with the first request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -226,7 +227,7 @@ class McpEndpoint:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of a client."""
+        """Answer one request of an MCP client."""
         kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != requests.JSON_TYPE:
             message = f"An MCP message must be {requests.JSON_TYPE}."
@@ -241,7 +242,7 @@ class McpEndpoint:
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
-        """End all sessions."""
+        """End all MCP sessions."""
         self._end.set()
         if self._running is not None:
             await self._running
@@ -263,12 +264,12 @@ class McpEndpoint:
 
 @cache
 def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
-    """Return the OpenAPI description as JSON; anyone may request it, so it is built only once."""
+    """Return the OpenAPI description as JSON; cached, because anyone may request it."""
     return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths, or of all. Ingest may require a key."""
+    """Return the OpenAPI description of these paths, or of all; ingest may require a key."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

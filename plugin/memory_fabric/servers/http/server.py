@@ -1,7 +1,7 @@
-"""The server as a process: its socket, signals and shutdown, and the bounds of its connections.
+"""The server process: its socket, signals and shutdown, and the limits on its connections.
 
-Any program of this machine can open connections without a key. Idle connections do not block
-others: at the limit, the one that has waited longest without a whole request is closed.
+Any program on this machine can open connections without a key. Idle connections do not block
+others: at the limit, the connection that has waited longest for a complete request is closed.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from memory_fabric.sharing.team import ties
 LOCALHOST = "127.0.0.1"
 WAITING = 256
 MAX_REQUEST_BYTES = 16 << 10
-# The time for unfinished answers at the end; acknowledged writes are durable already.
+# Seconds for unfinished responses at shutdown; acknowledged writes are already durable.
 ANSWERS_GRACE_S = 1
-# A worker that waits longer, for a statement of the database, is killed.
+# A worker that takes longer to end, waiting for a database statement, is killed.
 END_S = 10.0
-# Each process needs some 45 MB once questions overlap.
+# Each process needs about 45 MB once questions overlap.
 MOST_BY_DEFAULT = 4
-# The time for a whole request, and between two requests of a connection.
+# Seconds for a complete request, and between two requests of a connection.
 ASKING_S = 5.0
-# The time for a client to read an answer that the socket's buffer cannot hold.
+# Seconds for a client to read a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# At most this much of an unread body is received, so that its sender sees the answer.
+# At most this much of a refused body is still received, so that its sender sees the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach the address. Raises BadInput if invalid."""
+    """Return True if only this machine can reach the address. Raises BadInput if it is invalid."""
     return _address(host).is_loopback
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address. Raises BadInput, CannotListen."""
+    """Return a socket that listens on this address. Raises BadInput, CannotListen."""
     address = str(_address(host))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # With IPPROTO_TCP asyncio sets TCP_NODELAY, so that no part of an answer waits for another.
+    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, so that no part of a response is delayed.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,11 +86,11 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class Listener:
-    """A listening socket; Host headers may be `allowed`, too. Raises BadInput, CannotListen."""
+    """Listening socket; `allowed` are more names in Host headers. Raises BadInput, CannotListen."""
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = is_loopback(host)
-        stated = sorted(checked(allowed))  # raises before the socket is opened
+        stated = sorted(checked(allowed))  # raises BadInput before the socket is opened
         self._socket = listening(host, port)
         name, self.port = self._socket.getsockname()[:2]
         self.host = f"[{name}]" if ":" in name else name
@@ -103,11 +103,11 @@ class Listener:
 
     @property
     def address(self) -> str:
-        """The address of the server."""
+        """The server's address as a URL."""
         return f"http://{self.host}:{self.port}/"
 
     def _serve(self, config: uvicorn.Config) -> None:
-        """Answer until SIGINT or SIGTERM, even if the signal came before the start."""
+        """Serve requests until SIGINT or SIGTERM, even if the signal came before the start."""
         if self._is_over:
             return
         if config.workers > 1:
@@ -123,17 +123,17 @@ class Listener:
 
 
 class Workers(Multiprocess):
-    """The processes of a server. Raises StoreUnavailable from `run` if one cannot begin."""
+    """The worker processes of a server; `run` raises StoreUnavailable if one cannot start."""
 
     def run(self) -> None:
-        """Run until a signal comes; a worker that ends by itself is replaced."""
+        """Run until a signal comes; replace a worker that ends by itself."""
         super().run()
         if any(worker.exitcode == STARTUP_FAILURE for worker in self.processes):
             text = "A worker could not begin to answer."
             raise StoreUnavailable("", text, remedy="Run with --workers 1 to see why.")
 
     def join_all(self) -> None:
-        """Wait for the workers; kill those that take longer than END_S."""
+        """Wait for the workers to end; kill a worker that takes longer than END_S."""
         for worker in self.processes:
             worker.process.join(END_S)
             if worker.process.is_alive():
@@ -142,7 +142,7 @@ class Workers(Multiprocess):
 
 
 class Server(Listener):
-    """A server of this machine's memory; `run` answers until a signal comes.
+    """Server of the local memory; `run` serves requests until a signal comes.
 
     Up to `workers` processes answer questions, by default one for each processor, at most four.
     Raises BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
@@ -175,22 +175,22 @@ class Server(Listener):
 
     @property
     def address(self) -> str:
-        """The address of the page, with the key of this run."""
+        """The URL of the page, with the key of this run."""
         return self._with_key(self._keys.lasting)
 
     def address_for_once(self) -> str:
-        """The address with a key that opens only the first time."""
+        """A URL of the page with a single-use key."""
         return self._with_key(self._keys.once())
 
     def run(self) -> None:
-        """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
+        """Serve until SIGINT or SIGTERM; meanwhile synchronise a linked home with its log."""
         store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
         app = application(store, keys_are_needed=lambda: self._keys.are_needed)
         rate = Rate(self._settings.serve_rate)
         guard = Guard(app, self._keys, self.names, rate, f"memory-fabric-{self.port}")
         store_thread.settle()
         if ties.exist(self._settings.home):
-            from memory_fabric.sharing.team import follower  # only where a shared log is
+            from memory_fabric.sharing.team import follower  # loaded only for a shared log
 
             follower.start(lambda: self._settings)
         self._serve(config_for(guard))
@@ -201,10 +201,10 @@ class Server(Listener):
 
 
 class TeamServer(Listener):
-    """A server of a team's log; `run` answers until a signal comes.
+    """Server of a team's log; `run` serves requests until a signal comes.
 
-    `dsn` is a connection string of libpq, `read` that of a replica or ''. The processes of several
-    workers share the socket. Raises BadInput, CannotListen.
+    `dsn` is a libpq connection string, `read` the one of a replica or ''. With several workers, the
+    processes share the socket. Raises BadInput, CannotListen.
     """
 
     def __init__(
@@ -229,14 +229,14 @@ class TeamServer(Listener):
         self._config = config_for(app, workers)
 
     def run(self) -> None:
-        """Answer until SIGINT or SIGTERM."""
+        """Serve requests until SIGINT or SIGTERM."""
         self._serve(self._config)
 
 
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # needs the driver
+    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # loads a driver
 
     app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
     store_thread.settle()
@@ -244,7 +244,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings: bounded, quiet, no trust in proxies; with workers, a factory."""
+    """Return uvicorn's settings: bounded, no trust in proxies. With workers, `app` is a factory."""
     return uvicorn.Config(
         app,
         factory=workers > 0,
@@ -265,18 +265,18 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections with slow requests, and with unread answers."""
+    """HTTP/1.1 protocol that closes connections with slow requests or with unread responses."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        # When the wait for a whole request began; None while one is answered.
+        # When the wait for a complete request began; None while a request is being answered.
         self._waits_since: float | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._unread_ending: asyncio.TimerHandle | None = None
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request; without room the one that has waited longest is closed."""
+        """Wait for the first request; at the limit, close the connection waiting longest."""
         super().connection_made(transport)
         self._waits_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
@@ -293,41 +293,41 @@ class PatientProtocol(H11Protocol):
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
-        """Take part of a request, or several requests."""
+        """Receive a part of a request, or several requests."""
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # before the request was complete
+        if answered and self.conn.their_state is h11.SEND_BODY:  # request was still incomplete
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Start to wait for the next request."""
         if self._waits_since is None:
             self._waits_since = self.loop.time()
         super().on_response_complete()
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop waiting for a request."""
         super().connection_lost(exc)
         self._stop_waiting()
         self._stop_reading()
 
     def pause_writing(self) -> None:
-        """Start the timer: the client reads more slowly than the server answers."""
+        """Start the timer, because the client reads more slowly than the server writes."""
         super().pause_writing()
         if self._unread_ending is None:
             self._unread_ending = self.loop.call_later(READING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop the timer: the client has read its answer."""
+        """Stop the timer, because the client has read its response."""
         super().resume_writing()
         self._stop_reading()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer input that is not HTTP with an error of the usual form."""
+        """Answer input that is not HTTP with an error in the usual format."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
         status, code = HTTPStatus.BAD_REQUEST, "bad_request"
         error = sys.exception()
@@ -342,7 +342,7 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def _wait_or_not(self) -> None:
-        # The timer continues if only a byte comes now and then.
+        # The timer continues if the client reads only a few bytes now and then.
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
             if not self.cycle.more_body:
@@ -351,7 +351,7 @@ class PatientProtocol(H11Protocol):
 
             def end() -> None:
                 if self.transport.get_write_buffer_size():
-                    self.transport.abort()  # closing would wait until the client reads
+                    self.transport.abort()  # an ordinary close would wait until the client reads
                 else:
                     self.transport.close()
 

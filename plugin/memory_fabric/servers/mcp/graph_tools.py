@@ -1,4 +1,4 @@
-"""The nine tools of the reference memory server on our store (contracts MEM-01 … MEM-11)."""
+"""The nine tools of the reference memory server, on our store (contracts MEM-01 … MEM-11)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_NAME_CHARS = 80
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return the new entities only; notes name merged observations and variants (MEM-01)."""
+    """Return only the new entities; notes list merged observations and name variants (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
     merged, variants = result.get("merged", ()), result.get("variants", {})
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
@@ -35,7 +35,7 @@ def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -
 
 
 def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return the new relations only; a note names ends that were created (MEM-02)."""
+    """Return only the new relations; a note lists entities created as their ends (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
     note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
@@ -43,7 +43,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return the observations added to each entity; an unknown one fails it (MEM-03, MEM-04)."""
+    """Return the observations added to each entity; unknown entities fail (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
     pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
     requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
@@ -60,25 +60,25 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
     """Return entities that match the query, best first, with relations (MEM-07, MEM-09)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     query, enough = arguments["query"], memory.settings.max_results
-    # The best matches come first: half a page of them is rarely too little, and costs half.
+    # The best matches come first, so half a page is usually enough, at half the cost.
     most = most // 2 if query else most
     return _graph_answer(memory, graph_view.found(_readable(memory), query, enough, start, most))
 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return the entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
+    """Return the entities of these names; unknown names are skipped (MEM-07, MEM-08)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     names = arguments["names"]
     return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
 
 
 def whole_graph(memory: Memory) -> str:
-    """Return the resource: the whole graph as JSON (MEM-16)."""
+    """Return the content of the graph resource: the whole graph as JSON (MEM-16)."""
     return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """Return the databases to read. Raises StoreUnavailable if none of those that exist can be."""
+    """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -86,7 +86,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
-    """Return a page as an answer, with a note about what is missing."""
+    """Return a page as a tool's outcome, with a note about what is missing."""
     page, not_shown = view
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:
@@ -113,7 +113,7 @@ def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: 
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Delete; succeed even if nothing matched. Relations at either end go, too (MEM-05, MEM-06)."""
+    """Delete, also relations at either end; succeed even if nothing matched (MEM-05, MEM-06)."""
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))

@@ -1,8 +1,8 @@
-"""The graph as the nine tools show it: project and user as one, whole, by name, by search.
+"""The graph as the nine tools show it: project and user combined, whole, by name, or by search.
 
 An answer is a page: as many whole entities with their relations as fit, and the start of the next
-page. An entity that is longer than a page has only the observations that fit, and more relations on
-the next pages.
+page. If an entity is longer than a page, its first page has only the observations that fit, and the
+next pages have the remaining relations.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and relations that touch them by their numbers in creation order.
+# Entities, and the relations that touch them, keyed by their numbers in creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 
-# A key that sorts relations in creation order, database by database; the relation; its size.
+# A sort key (creation order, database by database), the relation, and its size in characters.
 Numbered = tuple[int, Relation, int]
 
-# Entities read at once: few at first, since most answers are short.
+# How many entities are read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
-# More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
+# If one chunk has more relations than this, one of its entities is a hub, and is read alone.
 CHUNK_RELATIONS = 2000
-# At least this much is shown of a text that is longer than any page.
+# The least number of characters shown of a text that is longer than any page.
 LEAST_CHARS = 200
-# No database has so many rows.
+# Larger than the number of rows of any database.
 MOST_ROWS = 1 << 62
-# Characters of JSON around the texts of an entity, an observation, a relation.
+# Characters of JSON around the texts of an entity, an observation and a relation.
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
-    """Return a page of everything in creation order, and a note about the rest."""
+    """Return a page of all entities in creation order, and a note about what follows."""
     everything = graph.read_if_small(databases) if start == Start() else None
-    # Places count an entity of two databases twice.
+    # An entity that is in two databases counts as two positions.
     opener, ordered = in_databases(databases), _in_order(databases, start.place)
     if everything is not None and len(databases) == 1:
         if chars(everything) <= max_chars:
@@ -75,9 +75,9 @@ def found(
 ) -> tuple[Page, str]:
     """Return a page of entities for a query, best first, with their relations (MEM-07).
 
-    It has entities with the query as a substring (like the reference server) or with all its words,
-    and if they are fewer than `enough`, those with some words. An entity that the query names by a
-    usual alias (k8s, Kubernetes) comes first.
+    The page has entities that match the query as a substring (like the reference server) or match
+    all its words; if these are fewer than `enough`, also entities that match some words. An entity
+    that the query names by a common alias (k8s, Kubernetes) comes first.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -96,7 +96,7 @@ def found(
 
 
 def as_object(view: Graph) -> dict[str, Any]:
-    """Return the graph in the form of the tools."""
+    """Return the graph as the JSON object that the tools return."""
     return {
         "entities": [
             {"name": name, "entityType": kind, "observations": list(texts)}
@@ -110,7 +110,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Yield positions and names of all entities from a position on, each name once."""
+    """Yield (position, name) of all entities from a position on, without repeating a name."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -125,7 +125,7 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
-    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, for this alone
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, used only here
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
@@ -152,7 +152,7 @@ def _best_then_others(
 
 
 class Start(NamedTuple):
-    """The start of a page: its first entity, and how many of its relations were shown."""
+    """Start of a page: position of its first entity, and how many of its relations were shown."""
 
     place: int = 0
     relations: int = 0
@@ -162,7 +162,7 @@ class Start(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A part of the graph that fits, the start of the next page, and names that were cut."""
+    """The part of the graph that fits, the start of the next page, names of shortened entities."""
 
     graph: Graph
     following: Start | None = None
@@ -170,7 +170,7 @@ class Page(NamedTuple):
 
 
 def start_of(cursor: str) -> Start:
-    """Return the start that a cursor names; the first page for ''. Raises BadInput."""
+    """Return the start that a cursor encodes; the first page for ''. Raises BadInput."""
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
@@ -180,7 +180,7 @@ def start_of(cursor: str) -> Start:
 
 
 def in_databases(databases: Sequence[Database]) -> Opener:
-    """Return the reader of entities from these databases."""
+    """Return a function that reads entities from these databases."""
 
     def part(db: Database, names: Sequence[str], ends: Sequence[str]) -> Part:
         entities, relations = graph.opened(db, names, CHUNK_RELATIONS, ends)
@@ -192,7 +192,7 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 
 def in_memory(view: Graph) -> Opener:
-    """Return the reader of entities from a graph that was read whole; kept for the next call."""
+    """Return a function that finds entities in a graph that was read whole, and cache it."""
     cached = _KEPT.get("")
     if cached is not None and cached[0] is view:
         return cached[1]
@@ -226,10 +226,10 @@ def page(
     outgoing: bool = False,
     whole_first: bool = False,
 ) -> Page:
-    """Fill a page with entities (position, name) from `start` on, and their relations.
+    """Fill a page with entities, given as (position, name), from `start` on, and their relations.
 
-    `opener` reads them. With `outgoing` a relation comes only with its source: once over all pages.
-    `whole_first` keeps the observations of a first entity that is too long.
+    `opener` reads the entities. With `outgoing`, a relation is listed only with its source, so once
+    over all pages. With `whole_first`, a first entity that is too long keeps all its observations.
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
@@ -250,14 +250,14 @@ def page(
 
 
 def chars(view: Graph) -> int:
-    """Return the size of a graph in an answer, in characters of JSON."""
+    """Return the size of a graph in a tool's answer, in characters of JSON."""
     return sum(map(_entity_chars, view.entities)) + sum(
         RELATION_CHARS + sum(map(len, relation)) for relation in view.relations
     )
 
 
 class _Filled:
-    """A page while it is being filled."""
+    """Page under construction."""
 
     def __init__(self, max_chars: int, whole_first: bool) -> None:
         self._max_chars = self._free = max_chars
@@ -267,14 +267,14 @@ class _Filled:
         self._cut: list[str] = []
 
     def wanted(self) -> int:
-        """Return the number of entities to read next: as many as may fit, and one more."""
+        """Return how many entities to read next: as many as may fit, plus one."""
         if not self._entities:
             return FIRST_CHUNK
         used = self._max_chars - self._free
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity; return the number of relations that did not fit, None if it did not.
+        """Add an entity; return how many of its relations did not fit, None if it was not added.
 
         The first entity is always added, with as many of its relations as fit.
         """
@@ -307,7 +307,7 @@ class _Filled:
         self._free -= size
 
     def _shortened(self, entity: Entity) -> Entity:
-        """Return the entity with the observations that fit, or a part of the first."""
+        """Return the entity with the observations that fit, or with a part of the first one."""
         texts: list[str] = []
         free = self._free - _entity_chars(entity._replace(observations=()))
         for text in entity.observations:

@@ -1,4 +1,4 @@
-"""`forget` and `history`: taking a memory back, and where it comes from. Text only, capped."""
+"""The tools `forget` and `history`: delete a memory, and show its origin. Text only, capped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT = "Journals and backups keep copies; memory-fabric undo restores it."
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Preview what would be forgotten, with a code; called with that code, forget exactly that."""
+    """Preview what would be forgotten, with a code; given that code, forget exactly that."""
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)
@@ -55,7 +55,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Return the origin of an entity or record, its injections, and its changes, newest first."""
+    """Return the origin, injections and changes of an entity or record, newest first."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)

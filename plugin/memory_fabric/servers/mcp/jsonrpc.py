@@ -1,7 +1,7 @@
 """JSON-RPC 2.0: parse lines into messages, and format messages as lines.
 
-https://www.jsonrpc.org/specification, with what MCP narrows: parameters are an object, and an id is
-a text or a number.
+https://www.jsonrpc.org/specification, restricted as in MCP: parameters are an object, and an id is
+a string or a number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INTERNAL_ERROR = -32603
 
 
 class Fault(Exception):
-    """The error in reply to a message; `id` is None if the message has none."""
+    """Error reply to a message; `id` is None if the message has no id."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, id: Id | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Message:
 
 
 def value_of(line: bytes) -> Any:
-    """Return the JSON value of a line. Raises Fault."""
+    """Parse a line as JSON. Raises Fault."""
     try:
         return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -49,7 +49,7 @@ def value_of(line: bytes) -> Any:
 
 
 def message_of(value: Any) -> Message | None:
-    """Return the message in a value; None for a response, which needs no answer. Raises Fault."""
+    """Return the message in a JSON value; None for a response (no reply needed). Raises Fault."""
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, "Invalid Request", "a message is an object")
     stated = value.get("id")
@@ -71,7 +71,7 @@ def message_of(value: Any) -> Message | None:
 
 
 def error(fault: Fault, id: Id | None) -> dict[str, Any]:
-    """Return the answer to a request that failed, or to a line that is no request."""
+    """Return the error response to a failed request, or to a line that is not a request."""
     fields = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
         fields["data"] = fault.data
@@ -79,36 +79,36 @@ def error(fault: Fault, id: Id | None) -> dict[str, Any]:
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a message that needs no answer."""
+    """Return a notification: a message that needs no reply."""
     return {"jsonrpc": VERSION, "method": method, "params": params}
 
 
 def line_of(message: dict[str, Any]) -> bytes:
-    """Return a message as one line."""
+    """Serialise a message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair goes back as it came: as an escape
+    except UnicodeEncodeError:  # a lone surrogate is sent back as it came: as an escape
         return json.dumps(message).encode() + b"\n"
 
 
 def _is_id(stated: object) -> bool:
     if isinstance(stated, float):
-        return stated - stated == 0  # neither infinite nor NaN, which no JSON can give back
+        return stated - stated == 0  # neither infinite nor NaN, which JSON cannot represent
     return isinstance(stated, str | int) and not isinstance(stated, bool)
 
 
-# Answers of our own tools are read by a model, so they are short.
+# Answers of our own tools are kept short, because a model reads them.
 MAX_ANSWER_CHARS = 4000
-# Reserved for the line about what was left out.
+# Characters reserved for the line about what was left out.
 NOTE_CHARS = 100
-# The JSON of a text; other scripts stay as they are.
+# Quotes a text as JSON without escaping non-ASCII characters.
 quoted: Callable[[str], str] = encode_basestring
 
 
 class Outcome(NamedTuple):
-    """An answer: its texts, the structure beside them (None for text only), and its kind.
+    """Result of a tool call: texts, structured content (None for text only), and if it failed.
 
-    `changed` means that the graph may have changed, so that subscribers are notified.
+    With `changed`, the graph may have changed, so subscribers are notified.
     """
 
     texts: tuple[str, ...]
@@ -118,12 +118,12 @@ class Outcome(NamedTuple):
 
 
 def failure(text: str) -> Outcome:
-    """Return the answer that reports an error."""
+    """Return the outcome that reports an error to the client."""
     return Outcome((text,), failed=True)
 
 
 def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
-    """Return the outcome with notes, as texts and in the structure."""
+    """Return the outcome with notes added to its texts and to its structured content."""
     if not notes:
         return outcome
     outcome = outcome._replace(texts=(*outcome.texts, *notes))
@@ -134,7 +134,7 @@ def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
-    """Return the first lines that fit, and the number of those left out."""
+    """Return the first lines that fit into `free` characters, and how many were left out."""
     used, fitting = 0, []
     for line in lines:
         used += len(line) + 1
@@ -157,11 +157,11 @@ def wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_json(value: Any, margin: str = "\n") -> str:
-    """Format a value as `JSON.stringify(value, null, 2)` does; `margin` begins each line."""
+    """Format a value like `JSON.stringify(value, null, 2)`; `margin` begins each line."""
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
-    # Most values of a graph are texts, which need no recursive call.
+    # Most values of a graph are strings, which need no recursive call.
     if isinstance(value, dict) and value:
         items = [
             f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"
@@ -175,7 +175,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
 
 
 def whole_text(value: Any) -> Any:
-    """Return the JSON value with lone surrogates, which UTF-8 has not, replaced by U+FFFD."""
+    """Return the JSON value with lone surrogates, which UTF-8 cannot encode, replaced by U+FFFD."""
 
     def whole(text: str) -> str:
         if text.isascii():

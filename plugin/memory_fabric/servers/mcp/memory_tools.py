@@ -1,6 +1,7 @@
-"""`recall` and `remember`: answers in text only, compact and capped.
+"""The tools `recall` and `remember`: compact, capped answers in text only.
 
-The model reads structured content instead of text where both exist, so there is only text here.
+If an answer has both text and structured content, the model reads the latter, so there is only
+text.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS = 700
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The tool is called by the assistant in its own words; what pages and files say through the graph
-# tools keeps the lower trust of a tool.
+# The assistant calls this tool in its own words; content of pages and files that is stored through
+# the graph tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
-# Fields of a call -> keys of the evidence.
+# Maps fields of a call to keys of the evidence.
 EVIDENCE = {"when": models.WHEN, "also": models.ALSO}
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -36,14 +37,14 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Return the best hits of all sources, one a line, and what was left out or failed."""
-    from memory_fabric.recall.pipeline import Fabric  # late: a client may never ask
+    """Return the best hits of all sources, one per line, and what was left out or failed."""
+    from memory_fabric.recall.pipeline import Fabric  # loaded on first use
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
     now = ids.timestamp()
-    # The filters of a call: in their object, and beside it.
+    # The filters of a call, inside their object or beside it.
     inside = arguments.get(filtering.OBJECT, {})
     aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
     for twice in [key for key in aside if key in inside]:
@@ -52,7 +53,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if fabric.similarity is not None:
-        from memory_fabric.setup import extras  # the extra is installed
+        from memory_fabric.setup import extras  # only if the extra is installed
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.readers():
@@ -63,22 +64,22 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now: str) -> None:
-    """Count an answer among its session's injections, if that can be written."""
+    """Log the answer among its session's injections, if the database is writable."""
     if not by.session or not memory.settings.writes:
         return
-    from memory_fabric.store.conversations import sessions, worth  # late: a client may never ask
+    from memory_fabric.store.conversations import sessions, worth  # loaded on first use
 
     try:
         items = worth.items(given, text)
         sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, items)
     except StoreUnavailable:
-        return  # the answer matters, not its count
+        return  # the answer matters more than its log entry
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement; return its confirmation. Only the user may restore a forgotten one.
+    """Store a statement and return a confirmation. Only the user may restore a forgotten statement.
 
-    Raises BadInput for a text without a letter or digit, which could not be found.
+    Raises BadInput for a text without letters or digits, because it could not be found.
     """
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
@@ -101,14 +102,14 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    """Return the record that a call of `remember` states. Raises BadInput."""
+    """Return the record that the arguments of `remember` describe. Raises BadInput."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
     if says_only_secrets(arguments["text"]):
         message = "The text is only a secret, and secrets are not stored."
         raise BadInput("text", message, remedy="State where the secret is kept instead.")
-    # Before names are read out of it: one alone would not look like a secret.
+    # Redact before extracting names, because a name alone would not look like a secret.
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
     name = arguments.get("instead_of", "")
@@ -116,11 +117,11 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
     stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
-    # A name that redaction took out of the text is the secret, or holds it.
+    # If redaction removed a name from the text, the name is or contains the secret.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # The stated names first, with the type that the text tells, then the extracted ones.
+    # Stated names come first, with the type that the text suggests, then the extracted ones.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {key: arguments.get(field) for field, key in EVIDENCE.items()}
@@ -136,9 +137,10 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return provenance, record and sentences after the check of the user's words in `from`.
+    """Return provenance, record and sentences after verifying the user's words given in `from`.
 
-    Words that were not typed in this session are ignored, and all words in a subagent's call.
+    Words that the user did not type in this session are ignored, and all words in a subagent's
+    call.
     """
     if not arguments.get("from") or by.agent:
         return by, record, ""
@@ -173,7 +175,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the value of a field with two names. Raises BadInput for two values."""
+    """Return the value of a field that has two names. Raises BadInput if both have values."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
@@ -196,7 +198,7 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the record that a call replaces, by id or unambiguous words.
+    """Return the records that a call replaces, identified by id or by unambiguous text.
 
     Raises NotFound for an unknown id, BadInput for another scope or domain.
     """
@@ -204,7 +206,7 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     if not name:
         return []
     if not looks_like_id(name):
-        from memory_fabric.capture.notes.replaced import named  # late: rare
+        from memory_fabric.capture.notes.replaced import named  # loaded late: rarely needed
 
         old_records = named(memory, name, record.what)
         place = record.scope, record.domain
@@ -250,7 +252,7 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
 
 
 def named_record(record: Record) -> str:
-    """Return a record in one line: its type, short id, scope and text."""
+    """Return a one-line description of a record: its type, short id, scope and text."""
     most = max(MAX_HIT_CHARS, len(models.users_words(record)) + 2)
     what = neutralised(cut(models.worded(record, most), most))
     kind, id_ = models.shown_type(record.type), ids.short_id(record.id)
@@ -305,7 +307,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _reference(hit: Hit) -> str:
-    """Return the short id of a record or turn, or the name of an entity or file."""
+    """Return the id of a hit: short id of a record or turn, or name of an entity or file."""
     source, _, identifier = hit.id.partition(":")
     if source == "native":
         return cut(identifier, MAX_NAME_CHARS)

@@ -1,8 +1,8 @@
-"""The Model Context Protocol as this server speaks it: versions, parameters, results.
+"""The Model Context Protocol as this server implements it: versions, parameters, results.
 
-Up to 2025-11-25 a client greets with `initialize`. From 2026-07-28 on there is no greeting: each
-request brings an envelope in `_meta`, and each result is stamped. The first request decides which
-of both eras a connection speaks.
+Up to 2025-11-25 a client begins with `initialize`. From 2026-07-28 on there is no greeting: each
+request carries an envelope in `_meta`, and each result is stamped. The first request decides which
+of these two eras a connection uses.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GRAPH = {
 }
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
-# Errors of a request that belongs to the other era than its connection.
+# Errors for a request of the other protocol era than its connection's.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"
@@ -59,7 +59,7 @@ NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
 
-# Changes that a listener may ask for; only the last occurs here, and all are promised.
+# Changes that a listener may subscribe to; only the last can occur here, but all are accepted.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 
 _OBJECT: Schema = {"type": "object"}
@@ -67,7 +67,7 @@ _URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
 _CLIENT = whole(name=STRING, version=STRING)
 _FILTER: Schema = dict.fromkeys(CHANGES, BOOLEAN) | {"resourceSubscriptions": array(STRING)}
-# The schemas of the parameters of each method, as far as they are used here.
+# The schemas of the parameters of each method, limited to what is used here.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
     "ping": _OBJECT,
@@ -81,7 +81,7 @@ PARAMS: Mapping[str, Schema] = {
     "resources/unsubscribe": _URI,
     "subscriptions/listen": whole(notifications={"type": "object", "properties": _FILTER}),
 }
-# No result may be cached, since any process may change the memory.
+# Results must not be cached, because any process may change the memory.
 KEPT = {"ttlMs": 0, "cacheScope": "private"}
 SERVER_INFO = {"name": NAME, "title": TITLE, "version": __version__}
 RESOURCES = {"resources": [GRAPH], **KEPT}
@@ -103,9 +103,9 @@ DISCOVERY = {
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault for invalid parameters of a method.
+    """Raise Fault if the parameters of a method are invalid.
 
-    Null parameters, also in the filter of a listener, count as absent; only `arguments` may not be
+    Null parameters, also in the filter of a listener, count as absent; only `arguments` must not be
     null, as in the reference server.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
@@ -117,7 +117,7 @@ def check(method: str, params: Mapping[str, Any]) -> None:
 
 
 def check_envelope(params: Mapping[str, Any]) -> None:
-    """Raise Fault for a request of 2026-07-28 without a whole envelope, or of another version."""
+    """Raise Fault for a request of 2026-07-28 with an incomplete envelope or another version."""
     meta = params.get("_meta")
     if not isinstance(meta, dict):
         raise Fault(
@@ -137,7 +137,7 @@ def check_envelope(params: Mapping[str, Any]) -> None:
 
 
 def invalid(because: str = "") -> Fault:
-    """Return the error for invalid parameters."""
+    """Return the error for invalid parameters; `because` is the reason."""
     return Fault(INVALID_PARAMS, "Invalid request parameters", because)
 
 
@@ -153,7 +153,7 @@ def greeting(requested: str) -> dict[str, Any]:
 
 
 def tool_list(*, modern: bool) -> dict[str, Any]:
-    """Return the result of `tools/list`; 2026-07-28 has no `execution`."""
+    """Return the result of `tools/list`; 2026-07-28 has no `execution` field."""
     tools = [listed(tool) for tool in TOOLS]
     if modern:
         tools = [{k: v for k, v in tool.items() if k != "execution"} for tool in tools]
@@ -161,18 +161,18 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
 
 
 def not_found(uri: str) -> Fault:
-    """Return the error for an unknown resource, in the reference server's words."""
+    """Return the error for an unknown resource, worded like the reference server's."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
 
 
 def client_name(params: Mapping[str, Any]) -> str:
-    """Return the client's name in a request of 2026-07-28; '' if there is none."""
+    """Return the client's name in a request of 2026-07-28; '' if absent."""
     client = params["_meta"].get(CLIENT_KEY)
     return str(client["name"]) if client else ""
 
 
 def versions(requested: Any) -> dict[str, Any]:
-    """Return the data of an error about a version."""
+    """Return the `data` member of an error about an unsupported version."""
     answer: dict[str, Any] = {"supported": [MODERN_VERSION]}
     return {**answer, "requested": requested} if isinstance(requested, str) else answer
 

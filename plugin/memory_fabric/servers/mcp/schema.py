@@ -1,8 +1,8 @@
-"""The tools as clients see them, and the check of values by their schemas.
+"""The tools as clients see them, and validation of values against their schemas.
 
-The first nine are the reference memory server's, field by field (MEM-14, MEM-15; compared with the
-recorded `tests/contract/memory-server.tools.json`), except for descriptions and the dialect of
-input schemas; the last four are ours.
+The first nine are those of the reference memory server, field by field (MEM-14, MEM-15; compared
+with the recorded `tests/contract/memory-server.tools.json`), except for descriptions and the
+dialect of input schemas; the last four are ours.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
-# `session` records are summaries that hooks write; nobody states one by hand.
+# `session` records are summaries that hooks write; a caller cannot state one.
 STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
 MAX_RECALL_LIMIT = 50
 MAX_CHANGES = 100
 
 
 class Tool(NamedTuple):
-    """One tool; `output` is empty for tools that answer text only."""
+    """Definition of one tool; `output` is empty for tools that return only text."""
 
     name: str
     description: str
@@ -41,7 +41,7 @@ class Tool(NamedTuple):
 
 
 def listed(tool: Tool) -> dict[str, Any]:
-    """Return the tool as `tools/list` shows it."""
+    """Return the definition of a tool in the form of `tools/list`."""
     wire: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
@@ -70,7 +70,7 @@ def _number(most: int, description: str) -> Schema:
 
 
 def array(items: Schema) -> Schema:
-    """Return the schema of a list."""
+    """Return the schema of a list with these items."""
     return {"type": "array", "items": items}
 
 
@@ -79,12 +79,12 @@ def _texts(description: str) -> Schema:
 
 
 def needing(required: Iterable[str], properties: Schema) -> Schema:
-    """Return the schema of an object with these properties, of which some are required."""
+    """Return the schema of an object with these properties, of which `required` are mandatory."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def whole(**properties: Schema) -> Schema:
-    """Return the schema of an object that has all these properties."""
+    """Return the schema of an object in which all these properties are required."""
     return needing(properties, properties)
 
 
@@ -93,14 +93,14 @@ def _closed(**properties: Schema) -> Schema:
 
 
 def _result(**properties: Schema) -> Schema:
-    """Return the schema of a result with these properties and a note, all that models see of it."""
+    """Return the schema of the structured result, all that models see: properties and a note."""
     schema = {"$schema": DIALECT, **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# Schemas of results, as the reference server has them; no model reads these.
+# Schemas of results, like the reference server's; no model reads them.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
-# `from` is a word of Python, so the properties are given as a mapping.
+# `from` is a keyword in Python, so the properties are given as a mapping.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
 _ADDED = array(_closed(entityName=STRING, addedObservations=array(STRING)))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
@@ -258,15 +258,16 @@ HISTORY = Tool(
 TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)
 
 
-# bool is an int in Python and is not one in JSON; `_is` keeps them apart.
+# In Python a bool is an int, but not in JSON; `_is` distinguishes them.
 TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the reference server's words and JavaScript's types.
+    """Yield the errors of a value in the reference server's wording, with JavaScript's type names.
 
-    For example `Invalid input: expected string, received number at entities[0].name`. It supports
-    type, enum, minimum, maximum, items, properties and required; other keys are ignored (MEM-12).
+    For example `Invalid input: expected string, received number at entities[0].name`. The keywords
+    type, enum, minimum, maximum, items, properties and required are supported; others are ignored
+    (MEM-12).
     """
     expected = schema["type"]
     if not _is(expected, value):
@@ -301,7 +302,7 @@ def _is(expected: str, value: Any) -> bool:
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """Return a valid value with the keys of the schema (MEM-12), or all if it names none."""
+    """Return a valid value reduced to the schema's keys (MEM-12), unchanged if it has none."""
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:

@@ -1,4 +1,4 @@
-"""The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP."""
+"""The MCP server `memory` on the SDK's low-level API, which `serve` offers over HTTP."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
 
 
 async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
-    """Answer `resources/list`: the graph."""
+    """Answer `resources/list`: the graph is the only resource."""
     return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
 
 
 async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-    """Answer `resources/templates/list`: there are none."""
+    """Answer `resources/templates/list` with an empty list."""
     return types.ListResourceTemplatesResult(resource_templates=[])
 
 
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Return the result of `tools/call` as a plain mapping; `answer` gives its outcome."""
+    """Return the result of `tools/call` as a plain mapping, made from the outcome of `answer`."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except FabricError as error:
-        # The memory itself could not be opened; the next call tries again.
+        # The memory could not be opened; the next call tries again.
         outcome = failure(str(error))
     return {**wire(outcome), "resultType": "complete"}
 
@@ -73,11 +73,11 @@ async def resource_read(
 
 
 class MemoryServer:
-    """The handlers of clients' connections over one memory; `server` is what the SDK runs."""
+    """Handlers for all clients' connections to one memory; the SDK runs `server`."""
 
     def __init__(self, store: StoreThread, said_by: Provenance) -> None:
         self._store = store
-        # What each connection has subscribed to.
+        # The resources to which each connection has subscribed.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen_to_bus = ListenHandler(self._bus)
@@ -115,18 +115,18 @@ class MemoryServer:
         return await called(params, answer)
 
     async def _tell(self) -> None:
-        """Tell subscribers of both protocol eras that the graph has changed (MEM-16)."""
+        """Notify subscribers of both protocol eras that the graph has changed (MEM-16)."""
         for connection, uris in list(self._subscribed.items()):
             if GRAPH_URI in uris:
                 await connection.send_resource_updated(GRAPH_URI)
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     def _tell_soon(self) -> None:
-        assert self._loop is not None  # whoever watches came by it
+        assert self._loop is not None  # a subscriber sets the loop
         is_told = self._tell()
         try:
             asyncio.run_coroutine_threadsafe(is_told, self._loop)
-        except RuntimeError:  # the loop has ended: nobody is there to be told
+        except RuntimeError:  # the loop has ended: no subscriber is left
             is_told.close()
 
     async def _read_resource(
@@ -137,8 +137,8 @@ class MemoryServer:
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        # The session is of this request only, the connection below it is not. It is not public:
-        # tests/servers/test_server_sdk.py holds the SDK to it.
+        # The session belongs to this request only, but the connection below it persists. That
+        # attribute is private: tests/servers/test_server_sdk.py checks that the SDK still has it.
         connection = context.session._connection
         if connection not in self._subscribed:
             self._subscribed[connection] = set()

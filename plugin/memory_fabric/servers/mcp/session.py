@@ -1,7 +1,7 @@
-"""One client's connection, whatever the transport: messages in, answers and notifications out.
+"""Connection of one MCP client, on any transport: messages in, responses and notifications out.
 
-Lines come in one thread. Requests to the memory are answered by the store's thread, in their order,
-all others at once.
+Lines arrive in one thread. Requests that need the memory are answered by the store's thread, in
+order; all others are answered at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
-# Returns the answer from the value or the error of a job; None if it comes later.
+# Maps the value or error of a job to the response; None if the response follows later.
 Finish = Callable[[Any, BaseException | None], Result | None]
 
 UPDATED = "notifications/resources/updated"
@@ -29,9 +29,10 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """A connection. Any thread calls `send` with whole lines; it must not wait for the client.
+    """A client's connection. Any thread calls `send` with whole lines; it must not wait for the
+    client.
 
-    `said_by` is the provenance of writes; `place` is the folder that the client works in.
+    `said_by` is the provenance of writes; `place` is the folder in which the client works.
     """
 
     def __init__(
@@ -42,14 +43,15 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Requests without an answer yet; of these the listeners, True if one hears of the graph.
+        # Requests without a response yet, and the listeners among them; True for those of the
+        # graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
         self._watch = Watch(store, self._tell)
 
     def take(self, line: bytes) -> None:
-        """Process a line. Answers may come later; nothing is raised."""
+        """Process a line. Responses may follow later; no exception is raised."""
         if not line.strip():
             return
         try:
@@ -71,14 +73,14 @@ class Session:
                 self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
-        """End the client's listeners, and wait for answers to its other requests."""
+        """End the client's subscriptions, and wait for responses to its other requests."""
         for request in list(self._listening):
             self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
     def _answer(self, request: Message) -> Result | None:
-        """Return the result of a request, None if it comes later. Raises Fault."""
+        """Return the result of a request, None if it follows later. Raises Fault."""
         method, params = request.method, request.params
         meta, greets = params.get("_meta"), method == "initialize"
         enveloped = isinstance(meta, dict) and protocol.VERSION_KEY in meta
@@ -104,7 +106,7 @@ class Session:
         return protocol.greeting(request.params["protocolVersion"])
 
     def _call(self, request: Message) -> None:
-        from memory_fabric.servers.mcp import tools  # late: the greeting does not wait for it
+        from memory_fabric.servers.mcp import tools  # loaded after the greeting
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -117,7 +119,7 @@ class Session:
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                # The memory itself could not be opened; the next call tries again.
+                # The memory could not be opened; the next call tries again.
                 return wire(failure(str(error)))
             if outcome is None:
                 raise error or AssertionError
@@ -129,7 +131,7 @@ class Session:
         self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Message) -> None:
-        from memory_fabric.servers.mcp.tools import RequestHandler  # late, as above
+        from memory_fabric.servers.mcp.tools import RequestHandler  # loaded late, as above
 
         if request.params["uri"] != GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
@@ -162,7 +164,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # after the requests before it
+        self._ask(request, lambda memory: None, done)  # answered after earlier requests
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -185,10 +187,10 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # nothing that it asks for ever changes
+            begun()  # nothing that this listener watches ever changes
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
-        """Start watching from the current state, without reporting earlier changes."""
+        """Start watching for changes after the current state, without reporting earlier ones."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -199,7 +201,9 @@ class Session:
         self._ask(request, mark_of, done)
 
     def _ask(self, request: Message, job: Job, done: Finish, *, changes: bool = False) -> None:
-        """Run a job in the store's thread, and answer with what `done` makes of its result."""
+        """Run a job in the store's thread, and respond with the value that `done` makes of its
+        result.
+        """
 
         def finish(value: Any, error: BaseException | None) -> None:
             self._finish(request, lambda: done(value, error))
@@ -207,7 +211,7 @@ class Session:
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
     def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
-        """Answer with the result, unless it is None, or with the fault that is raised."""
+        """Respond with the result, unless it is None, or with the error if a fault is raised."""
         try:
             result = answering()
             answer = None if result is None else self._result(request, result)
@@ -221,7 +225,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Answer a request unless it was answered or cancelled; None answers nothing."""
+        """Respond to a request unless it was answered or cancelled; None sends nothing."""
         with self._settled:
             if request not in self._open:
                 return
@@ -243,7 +247,7 @@ class Session:
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
-        """Return the response of this protocol era: with its stamp, or without newer fields."""
+        """Return the result in the form of this protocol era: stamped, or without newer fields."""
         if self._modern:
             meta = {**found.get("_meta", {}), protocol.SERVER_KEY: protocol.SERVER_INFO}
             found = {**found, "resultType": "complete", "_meta": meta}

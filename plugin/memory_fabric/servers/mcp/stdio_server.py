@@ -2,15 +2,15 @@
 
     main(environ: Mapping[str, str] | None = None) -> NoReturn
 
-needs nothing but Python: no package is imported, and none has to be installed, so that a bare
-interpreter may run it, which then starts at once:
+needs only Python's standard library, so that a bare interpreter may run it, which starts faster:
 
     python -I -S -c "import sys; sys.path.insert(0, sys.argv[1]); \
         from memory_fabric.servers.mcp.stdio_server import main; main()" <plugin root>/plugin
 
-Three threads: this one reads and parses lines and answers what needs no memory, the store's thread
-works, and, while a client reads too slowly, one that waits for it. In a home that is tied to the
-shared log of a team, a fourth one exchanges operations with it.
+There are three threads: this one reads and parses lines and answers requests that need no memory,
+the store's thread runs the others, and while a client reads too slowly, a third one writes the
+output. In a home that is linked to a team's shared log, a fourth one synchronises operations with
+the log.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from memory_fabric.servers.live import Live
     from memory_fabric.store.memory import Memory
 else:
-    import _signal as signal  # the module above it brings enum, which is half of a start
+    import _signal as signal  # the public module imports enum, which is half of the start time
 
 INPUT = 0
-# The first request after the greeting; afterwards the client waits for nothing for a moment.
+# The first request after the greeting; after this one, the client pauses for a moment.
 LISTED = b'"tools/list"'
-# A client stops its servers by SIGINT and, 100 ms later, SIGTERM.
+# Seconds after SIGINT; 100 ms later a client sends SIGTERM.
 SIGNAL_GRACE_S = 0.08
-# After the end of input: for the answers still owed, then for the memory to close.
+# Seconds after the end of input for pending responses, and then for the memory to close.
 ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
 
@@ -75,11 +75,11 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     if sys.platform == "linux":  # type checkers do not look further elsewhere
         from memory_fabric.servers.live import Live
 
-        live = Live(settings)  # answers the hooks of the client that has started this server
+        live = Live(settings)  # answers the hooks of the client that started this server
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # the file may lack what a server that was killed had acknowledged
+        store.begin()  # the file may lack operations that a killed server had acknowledged
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(INPUT):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -92,17 +92,17 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
 
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
-    """Exchange with shared logs from now on if this home is tied to one; costs a stat."""
+    """Synchronise with shared logs from now on if this home is linked to one; costs a stat."""
     if not os.path.exists(os.path.join(home, TIES)):
         return False
-    from memory_fabric.sharing.team import follower  # only where a shared log is: it loads a driver
+    from memory_fabric.sharing.team import follower  # only if there is a shared log: loads a driver
 
     follower.start(working_folder.settings)
     return True
 
 
 def _interrupt() -> None:
-    """End as by a signal, which reaches the thread that reads lines: no one reads answers."""
+    """Send SIGTERM to the thread that reads lines, because no client reads responses any more."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
@@ -116,30 +116,30 @@ def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        # only where a file is served
+        # only if a file is served
         from memory_fabric.store.graph_file.mirror import open_mirrored
 
         return open_mirrored(
             settings,
             lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
         )
-    from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
+    from memory_fabric.store.memory import Memory  # loaded with the first call, not the greeting
 
     return Memory.open(settings, repair=True)
 
 
 READ_BYTES = 1 << 16
-# The bytes that a writable pipe takes in one piece (POSIX: at least 512).
+# The bytes that a writable pipe accepts at once (POSIX: at least 512).
 PIECE_BYTES = 4096
 
 
 def lines(handle: int) -> Iterator[bytes]:
-    """Yield lines of any length until the input ends; the last may lack its line end."""
+    """Yield lines of any length until the input ends; the last line may lack its line end."""
     begun: list[bytes] = []
     while True:
         try:
             data = os.read(handle, READ_BYTES)
-        except OSError:  # it was closed before the start, or is not readable
+        except OSError:  # standard input was closed before the start, or is not readable
             break
         if not data:
             break
@@ -153,9 +153,9 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """A writer of whole lines that never blocks the sender.
+    """Writer of whole lines that never blocks the sender.
 
-    If the client reads slowly, a background thread drains the queue. `gone` is called once when the
+    If the client reads slowly, a background thread drains the queue. `gone` is called once if the
     client has closed its end.
     """
 
@@ -164,23 +164,23 @@ class Output:
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._takes: Callable[[], bool] = lambda: False  # Windows cannot tell for a pipe
+        self._takes: Callable[[], bool] = lambda: False  # Windows cannot report it for a pipe
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             self._takes = lambda: bool(poll.poll(0))
 
     def send(self, line: bytes) -> None:
-        """Write a line, now or as soon as the client reads."""
+        """Write a line, at once or when the client reads again."""
         with self._written:
             self._lines.append(line)
             if self._busy:
-                return  # the current writer writes it, too
+                return  # the current writer writes this line too
             self._busy = True
         self._write(wait=False)
 
     def wait(self, timeout_s: float) -> None:
-        """Return when all is written, or when the time is over."""
+        """Wait until everything is written, at most `timeout_s` seconds."""
         with self._written:
             self._written.wait_for(lambda: not self._busy, timeout_s)
 
@@ -197,7 +197,7 @@ class Output:
                     piece = remaining if wait else remaining[:PIECE_BYTES]
                     remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
-            # It stays busy, so that nothing more is written.
+            # The writer stays busy, so that nothing more is written.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
 
@@ -224,10 +224,11 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder that the server was started in: the client's once it has a memory of its own.
+    """The folder in which the server was started, which counts as the client's once it has a
+    memory.
 
-    Before a command or hook has begun one there, the server has the user's memory alone, since a
-    desktop client starts its servers in any folder.
+    Until a command or hook has created a memory there, the server uses only the user's memory,
+    because a desktop client starts its servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -236,14 +237,14 @@ class WorkingFolder:
         self._folder = ""
         try:
             self._folder = "" if stated else os.getcwd()
-        except OSError:  # it was deleted
+        except OSError:  # the folder was deleted
             pass
-        # The stamp of the registry that was read, and the path of its graph; '' for none.
+        # The file stamp of the registry that was read, and the path of its graph; '' for none.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 
     def settings(self) -> Settings:
-        """Return the settings with the folder that counts now."""
+        """Return the settings with the folder that currently applies."""
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:

@@ -1,4 +1,4 @@
-"""From a tool's name and arguments to its outcome; every error is a text."""
+"""Tool calls: from a tool's name and arguments to its outcome; every error is a text."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ CALLS: Calls = {
     "forget": history_tools.forget,
     "history": history_tools.history,
 }
-# Tools whose statements may name a domain; isolated callers have only their own.
+# Tools whose statements may specify a domain; isolated callers may use only their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that show one domain if it is stated, within the caller's isolation.
+# Tools that show only one domain if it is specified, within the caller's isolation.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
-# Another name of `type`, as notes have it; it is not listed, to save tokens.
+# Another name of the field `type`, as in notes; it is not listed, to save tokens.
 _STATED = SCHEMAS["remember"]
 SCHEMAS["remember"] = {**_STATED, "properties": {**_STATED["properties"], "kind": STRING}}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
-# The first problem nearly always explains the others.
+# The most problems reported; the first nearly always explains the others.
 MAX_PROBLEMS = 10
 
 
 def complaint(name: str, arguments: Any) -> Outcome | None:
-    """Return the error of an invalid call in the reference server's words (MEM-12, MEM-13)."""
+    """Return the error of an invalid call, worded like the reference server's (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # A stated domain, a field that the reference server does not have.
+        # The domain is a field that the reference server does not have.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -73,24 +73,24 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
-    """Return the domain that a call states under either of its names, or ''."""
+    """Return the domain that a call states under either of the field's names, or ''."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
 def call(
     memory: Memory, name: str, arguments: Arguments, said_by: Provenance, calls: Calls = CALLS
 ) -> Outcome:
-    """Return the outcome of a valid call; `calls` are the functions of the tools."""
+    """Return the outcome of a valid call; `calls` maps the tools to their functions."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # These are not in the schema; without them, more would be searched.
+        # These filters are not in the schema; without them, the search would be too wide.
         usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
         return failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
-        from memory_fabric.store.scoped_memory import within  # late: few name a domain
+        from memory_fabric.store.scoped_memory import within  # few specify a domain
 
         memory = within(memory, (stated_domain(arguments),))
     try:
@@ -103,13 +103,14 @@ def call(
         return failure(f"MCP error -32603: {type(error).__name__}: {error}")
 
 
-# The key under which the client sends the id of the tool call (measured: decision 0031).
+# The metadata key for the id of a tool call in Claude Code (measured: decision 0031).
 CALL_ID = "claudecode/toolUseId"
 UNKNOWN = (
     "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
     "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
 )
-# The name Claude Code sends in `initialize`; other clients send no ids, and have no agents.
+# The name that Claude Code sends in `initialize`; other clients send no call ids and have no
+# agents.
 CLAUDE_CODE = "claude-code"
 WITHOUT_ID = (
     "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
@@ -119,10 +120,10 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Requests of MCP clients to a memory, independent of the transport.
+    """Handler of MCP requests to a memory, independent of the transport.
 
-    `said_by` is the provenance of writes; `place` is the clients' folder if it is not the memory's.
-    Changes by calls are not reported to `watch`.
+    `said_by` is the provenance of writes; `place` is the clients' folder if it differs from the
+    memory's. Changes that these calls make are not reported to `watch`.
     """
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
@@ -133,18 +134,18 @@ class RequestHandler:
     ) -> Outcome:
         """Return the outcome of a valid call of a tool.
 
-        A call without an id in `meta` is not by an agent, unless the client of this name has
-        agents. Raises FabricError if the caller must be known and is not, memory is switched off,
-        or config.toml cannot be read.
+        A call without an id in `meta` does not come from an agent, unless clients of this name have
+        agents. Raises FabricError if the caller must be known but is not, if memory is switched
+        off, or if config.toml cannot be read.
         """
-        # First: domains may have been isolated meanwhile.
+        # first, because domains may have been isolated since
         store_thread.renew(memory)
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Callers are noted in the home that all share; with MEMORY_FILE_PATH this memory's own home
+        # Callers are recorded in the shared home; with MEMORY_FILE_PATH, this memory's own home
         # lies within it.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
@@ -160,7 +161,9 @@ class RequestHandler:
         return outcome
 
     def whole_graph(self, memory: Memory) -> str:
-        """The graph as JSON. Raises FabricError where it may not be shown or cannot be read."""
+        """Return the graph as JSON. Raises FabricError if the graph may not be shown or is
+        unreadable.
+        """
         store_thread.renew(memory)
         settings = memory.settings
         if settings.closed or not settings.reads:
