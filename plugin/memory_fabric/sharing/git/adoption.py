@@ -1,9 +1,10 @@
-"""Records that a project's journal or MEMORY.md has and memory lacks: found, and stored again.
+"""Recovery of records that a project's journal or MEMORY.md has but memory lacks.
 
-If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines proves
-(own_lines) were written here; for the others the user has to say. Records are restored unchanged,
-with their ids, authors, trust and times. MEMORY.md may have the last copy of what is known in all
-projects: of its lines the user has to say, too, and the records name it as their source.
+If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines
+(own_lines) proves were written by this home; about other lines the user is asked. Records are
+restored unchanged, with their ids, authors, trust and times. MEMORY.md may have the last copy of
+memories for all projects: the user is asked about its lines too, and the records name MEMORY.md as
+their source.
 """
 
 import json
@@ -27,21 +28,21 @@ from memory_fabric.store.projects import identity, own_lines, registry_file
 from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.tiers import memory_md
 
-# Bytes that are read from the end of a journal: a repository may bring one of any size, and the
-# hooks at a session's start and stop have little time.
+# Bytes read from the end of a journal: a repository may contain one of any size, and the hooks at a
+# session's start and stop have little time.
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
-# This package writes no longer lines.
+# This package writes no longer line.
 MAX_LINE_BYTES = 256 << 10
-# The source of records that come back from there, and their confidence: as noted by the user.
+# The source of records restored from MEMORY.md, and their confidence: as noted by the user.
 MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
     """Lines of a journal whose records memory lacks, newest first.
 
-    `proved`: this home wrote them. `others` counts lines by other authors, which are not adopted
-    for this user. `origin` is the id of a project of this home whose folder, now gone, held the
-    journal.
+    With `proved`, this home wrote the lines. `others` counts lines by other authors, which are not
+    adopted for this user. `origin` is the id of a project of this home whose folder, now gone,
+    contained the journal.
     """
 
     path: str
@@ -53,14 +54,14 @@ class Missing(NamedTuple):
 
     @property
     def span(self) -> tuple[str, str]:
-        """The days of the oldest and the newest line."""
+        """Return the days of the oldest and the newest line."""
         days = [str(line.get("created_at", ""))[:10] for line in self.lines]
         return (min(days), max(days)) if days else ("", "")
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the lines of this folder's journal, and of its MEMORY.md, whose records memory lacks;
-    None if there are none. Raises as `_in_journal`.
+    """Return the lines of this folder's journal and MEMORY.md whose records memory lacks; None if
+    there are none. Raises like `_in_journal`.
     """
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
@@ -72,7 +73,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # its author and scope are in the journal
+    lacking -= {line["id"] for line in written}  # the record's author and scope are in the journal
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
@@ -82,7 +83,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # the user's own words are only here
+    for line in lost.lines:  # only these lines have the user's own words
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -90,7 +91,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
-    """Return the ids of MEMORY.md that no database of this home has or had."""
+    """Return the ids in MEMORY.md that no database of this home has or had."""
     unseen, wanted = set(ids), json.dumps(list(ids))
     promoted: set[str] = set()
     databases = memory.databases() if unseen else []
@@ -99,7 +100,7 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
             query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
             unseen -= _ids(database.rows(query, (wanted,)))
         promoted |= _ids(database.rows("SELECT record FROM promoted"))
-    # What an undo took back may have left nothing but the operation.
+    # Of an undone record, only the operation may be left.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     return {
         id_
@@ -109,13 +110,14 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record in a line of MEMORY.md.
+    """Return the record that a line of MEMORY.md describes.
 
-    It belongs to all projects (scope user) if the journal, which goes back to `since`, lacks it.
+    The record gets scope user (all projects) if it is missing from the journal, which goes back to
+    `since`.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # what follows says that another value was noted since
+    day = tail[:10]  # the following text says that another value was noted since
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -138,9 +140,9 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     """Return the lines of this folder's journal whose records memory lacks; None if there are none.
 
-    Unproved lines count if their author is `author`, by default the user. A tracked journal without
-    a file of own lines belongs to its authors and is left alone. At most the last `max_bytes` of
-    the journal are read. Raises OSError, StoreUnavailable.
+    Unproved lines count if their author is `author`, by default the user. A journal that git
+    tracks, without a file of own lines, belongs to its authors and is ignored. At most the last
+    `max_bytes` of the journal are read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -157,22 +159,21 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # a copy: that folder has all of it
+            return None  # a copy: the original folder has all records
         origin = head.project if head.project in _projects(home) else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
         return None
     stated, author = author, author or memory.settings.author
     mine = [line for line in lacking if line.get("author", "") == author]
     if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
-        return None  # shared by others
+        return None  # the records were shared by others
     names = [str(line.get("author", "")) for line in lacking]
     by_author = Counter(name for name in names if name != author)
     return Missing(path, tuple(mine), author=author, others=dict(by_author), origin=origin)
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
-    """Store the lines as the records that they were; return how many are new. They can be undone at
-    once.
+    """Restore the records of the lines unchanged, as one undoable step; return how many are new.
 
     Raises StoreUnavailable, OSError.
     """
@@ -184,7 +185,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             "record": records.as_object(record),
             "seen_in": seen_in,
             "batch": f"journal {found.path}",
-            # It is in the journal already.
+            # A record from the journal is already in the journal.
             "told": record.source != MEMORY_MD,
         }
         store = "user" if record.scope == "user" else "project"
@@ -196,7 +197,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 
 def sign_if_missing(memory: Memory) -> None:
-    """Sign the lines of the journal again if the file of own lines is missing or of another place.
+    """Sign the journal's lines again if the file of own lines is missing or for another folder.
 
     Raises OSError, StoreUnavailable.
     """
@@ -208,7 +209,7 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign every line of the journal whose record memory has.
+    """Sign every line of the journal whose record is in memory.
 
     With `settled`, no line waits for the user's answer any more. Raises OSError, StoreUnavailable.
     """
@@ -230,7 +231,7 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
 
 
 def is_signed(memory: Memory) -> bool:
-    """True if the file of own lines is for this place, or if there is no journal."""
+    """Return True if the file of own lines is for this folder, or if there is no journal."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return True
@@ -238,14 +239,14 @@ def is_signed(memory: Memory) -> bool:
 
 
 def current_header(memory: Memory) -> Header:
-    """Return the header for this project and its folder."""
+    """Return the header of the file of own lines for this project and its folder."""
     assert memory.project is not None
     root = memory.project.root
     return Header(memory.project.id, root, own_lines.inode_of(root))
 
 
 def awaits_answer(memory: Memory) -> bool:
-    """True if lines of the journal wait for the user to say if they are the user's own."""
+    """Return True if the user must still say which lines of the journal are the user's own."""
     project = memory.project
     if project is None or not own_lines.exists(project.local):
         return False
@@ -254,7 +255,7 @@ def awaits_answer(memory: Memory) -> bool:
 
 
 def restore_card(memory: Memory) -> str:
-    """Write the card of a project whose folder in home is gone; return a sentence for the user.
+    """Write the card of a project whose folder in home is gone; return a message for the user.
 
     Raises OSError.
     """
@@ -298,7 +299,7 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: Header) -> bool:
-    """True if a proved header is for this folder, under the id that the project has or had."""
+    """Return True if a proved header is for this folder and the project's current or former id."""
     current = current_header(memory)
     is_same = head.project == current.project or head.project not in _projects(memory.settings.home)
     return is_same and (head.root, head.inode) == (current.root, current.inode)
@@ -309,7 +310,7 @@ def _projects(home: str) -> set[str]:
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
-    """Return the objects with an id in the last bytes of a journal."""
+    """Return the JSON objects with an id in the last bytes of a journal."""
     end = claims_read.read_end(path, max_bytes)
     lines = end[0].split(b"\n") if end else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
@@ -327,8 +328,8 @@ def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
     """Return the last line of each record in a journal that memory lacks, newest first.
 
-    Others' shared records count as known. Empty while a database cannot be read, since its records
-    are unknown.
+    Shared records of others count as known. Returns an empty list if a database is unreadable,
+    because its records are unknown.
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)

@@ -1,6 +1,7 @@
-"""Reader of a decisions.jsonl that anyone may have edited, as untrusted claims.
+"""Reader of a decisions.jsonl that anyone may have edited; its lines are untrusted claims.
 
-Limited to its last bytes, its newest records, and short texts. Unreadable lines are counted.
+The reader is limited to the file's last bytes, its newest records, and short texts. Unreadable
+lines are counted.
 """
 
 import os
@@ -12,9 +13,9 @@ from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LO
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
-# Only the end of a larger file is read, where new lines are appended.
+# Of a larger file, only the end is read, because new lines are appended.
 MAX_BYTES = 2 << 20
-# Only the newest: a flood of others' records must not displace the user's own
+# Only the newest are read: a flood of others' records must not displace the user's own
 # (docs/decisions/0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
@@ -23,7 +24,7 @@ MAX_PARTS = 8
 # Between the least confidence that is stored and the least that MEMORY.md shows.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-# Characters in names besides letters and digits: none that could end a mark in a rendered line.
+# Characters allowed in names besides letters and digits: none could end a label in a rendered line.
 IN_NAMES = " ._-@+"
 
 
@@ -33,7 +34,7 @@ _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line of one id: the record's fields as in the line, or None if it was forgotten.
+    """The last line with an id: the record's fields as in the line, or None if it was forgotten.
 
     `record_of` limits the fields. `sum` is a checksum of the line.
     """
@@ -44,9 +45,7 @@ class Claim(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Claims in the order of their last lines, the number of unreadable lines, and the file's
-    stamp.
-    """
+    """Claims in the order of their last lines, the number of unreadable lines, the file stamp."""
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
@@ -54,7 +53,7 @@ class Read(NamedTuple):
 
 
 def stamp(path: str) -> str:
-    """Return a value that changes with the file, by one stat; empty if it is no regular file."""
+    """Return a value that changes with the file, from one stat; '' unless it is a regular file."""
     try:
         return _stamp(os.lstat(path))
     except OSError:
@@ -62,13 +61,13 @@ def stamp(path: str) -> str:
 
 
 def read(path: str) -> Read | None:
-    """Read the claims of a file; None if it is missing or no regular file. Raises OSError."""
+    """Read the claims of a file; None unless it is a regular file. Raises OSError."""
     end = read_end(path)
     return None if end is None else Read(*claims_in(end[0]), end[1])
 
 
 def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
-    """Return the claims of a file's content in the order of their last lines, and the number of
+    """Return the claims in a file's content, in the order of their last lines, and the number of
     unreadable lines.
     """
     last: dict[str, Claim] = {}
@@ -77,7 +76,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         line = line.strip("\ufeff \t\r")
         claim = _claim_in(line) if line else None
         if claim is not None:
-            last.pop(claim.id, None)  # the last line of an id decides its order, too
+            last.pop(claim.id, None)  # an id is ordered by its last line
             last[claim.id] = claim
         elif line:
             unreadable += 1
@@ -85,9 +84,9 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the last bytes of a file in whole lines, and its stamp.
+    """Return the whole lines within a file's last `max_bytes`, and its stamp.
 
-    None for a link, a pipe, a device or a missing file. Raises OSError.
+    Returns None for a link, a pipe, a device or a missing file. Raises OSError.
     """
     if not stamp(path):
         return None
@@ -104,7 +103,7 @@ def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
 
 
 def has_conflict(path: str) -> bool:
-    """True if the file has conflict markers of an unfinished merge."""
+    """Return True if the file has conflict markers of an unfinished merge."""
     try:
         end = read_end(path)
     except OSError:
@@ -126,8 +125,8 @@ def _claim_in(line: str) -> Claim | None:
 
 
 def is_id(value: object) -> bool:
-    """True for a value in the form of our ids: a longer one could end with the id of another
-    record.
+    """Return True if the value has the exact form of our ids, because a longer one could end with
+    another record's id.
     """
     if not isinstance(value, str) or len(value) != 36:
         return False
@@ -136,14 +135,14 @@ def is_id(value: object) -> bool:
 
 
 def moment(value: object) -> str:
-    """Return a time in the stored form (ISO 8601, UTC, milliseconds); empty for anything else."""
+    """Return a time in the stored format (ISO 8601, UTC, milliseconds); '' for anything else."""
     if not isinstance(value, str) or len(value) != len(_FORM):
         return ""
     return value if value.translate(_AS_ZEROS) == _FORM else ""
 
 
 def is_of_a_team(value: Mapping[str, Any]) -> bool:
-    """True for an active record of scope team with a text."""
+    """Return True for an active record with scope team and a text."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
         return False
@@ -153,7 +152,7 @@ def is_of_a_team(value: Mapping[str, Any]) -> bool:
 
 
 def record_of(claim: Claim) -> dict[str, Any]:
-    """Return the fields of a claim that are stored, checked and limited in length."""
+    """Return the storable fields of a claim, validated and limited in length."""
     value = claim.record
     outcome, origin = value.get("outcome"), name_in(value.get("origin"))
     confidence = value.get("confidence")
@@ -171,7 +170,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "domain": name_in(value.get("domain")) or "general",
         "confidence": float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, confidence))),
         "author": name_in(value.get("author")),
-        # No line of a file may pass for a shared log's.
+        # A line of a file must not pass for a line of a shared log.
         "origin": "" if origin == SHARED_LOG else origin,
         **{name: moment(value.get(name)) for name in ("created_at", "valid_from", "valid_to")},
         "superseded_by": value["superseded_by"] if is_id(value.get("superseded_by")) else "",
@@ -179,7 +178,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
 
 
 def plain_text(value: object, max_chars: int) -> str:
-    """Return the text on one line, without invisible characters and any that no index can hold."""
+    """Return the text on one line, without invisible and unindexable characters."""
     if not isinstance(value, str):
         return ""
     if not value.isprintable():
@@ -188,11 +187,11 @@ def plain_text(value: object, max_chars: int) -> str:
 
 
 def name_in(value: object) -> str:
-    """Return a name that cannot end or imitate the mark of a rendered line in which it stands."""
+    """Return a name that cannot close or imitate the author's label in a rendered line."""
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:
-        return value  # as most are
+        return value  # the usual case
     plain = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
     return " ".join(plain.split())[:MAX_NAME_CHARS]
 

@@ -1,8 +1,8 @@
-"""Locations of a project's records, so that git sees them only if this user shares them.
+"""Locations of a project's records, chosen so that git sees them only if this user shares them.
 
-The folder's own `.gitignore` hides everything, or all but decisions.jsonl. If another user has
-committed the file, git tracks it even if it is ignored: then the records of a user who does not
-share are kept in home. They also wait there while the shared file has conflict markers.
+The `.gitignore` in the folder hides everything, or everything but decisions.jsonl. If another user
+has committed the file, git tracks it even if it is ignored: then the records of a user who does not
+share are stored in home. They also wait there while the shared file has conflict markers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ VISIBLE = (
     "# memory-fabric share on: records may be committed, and nothing else of this folder.\n*\n"
 )
 VISIBLE += "".join(f"!{name}\n" for name in PASSED)
-# Keeps both sides of a merge; the lines need no order and have one kind of end.
+# Lets a merge keep the lines of both sides; their order does not matter, and line ends are equal.
 UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
 MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
 
 def is_on(memory: Memory) -> bool:
-    """True if this user shares the records of this project."""
+    """Return True if this user shares the records of this project."""
     project = memory.project
     if project is None or memory.mirror is not None:
         return False
@@ -41,12 +41,12 @@ def shared_file(project: Project) -> str:
 
 
 def private_folder(memory: Memory, project: Project) -> str:
-    """Return the folder in home for records that must not be in the repository."""
+    """Return the folder in home for records that must stay out of the repository."""
     return os.path.join(identity.folder_of(memory.settings.home, project.id), "local")
 
 
 def journal_folder(memory: Memory, kind: str) -> str:
-    """Return the folder in which records of a database are journalled now."""
+    """Return the folder in which a database's records are journalled at present."""
     project = memory.project
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
@@ -59,21 +59,23 @@ def journal_folder(memory: Memory, kind: str) -> str:
 
 
 def may_write_journal(memory: Memory, project: Project) -> bool:
-    """True if lines may be written into the project's own journal now."""
+    """Return True if lines may be written into the project's own journal at present."""
     if is_on(memory):
         return not claims_read.has_conflict(shared_file(project))
     return is_hidden(project)
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read here: the shared one, or else the private one."""
+    """Return the path of the decisions.jsonl to read: the shared file if sharing is on, else the
+    current one.
+    """
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
 
 
 def files_of(memory: Memory) -> list[str]:
-    """Return every decisions.jsonl that may hold records of this project."""
+    """Return the path of every decisions.jsonl that may contain records of this project."""
     if memory.project is None:
         return []
     folders = dict.fromkeys((memory.project.local, private_folder(memory, memory.project)))
@@ -81,14 +83,14 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return every decisions.jsonl that may hold records of the database of this kind.
+    """Return the path of every decisions.jsonl that may contain records of this kind of database.
 
     A project may have several folders: clones of one repository, or linked ones.
     """
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
-    from memory_fabric.store.tiers.file_locations import roots  # no hook calls this
+    from memory_fabric.store.tiers.file_locations import roots  # not called by hooks
 
     own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
     linked = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
@@ -96,14 +98,14 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
-    """True if the local tier is in home anyway and in no repository."""
+    """Return True if the project's local files are in home anyway and in no repository."""
     return project.local == private_folder(memory, project)
 
 
 def is_hidden(project: Project) -> bool:
-    """True if git sees nothing of the folder, judging by its own files and the index."""
+    """Return True if git sees nothing of the folder, judging by its git files and the index."""
     setting = _setting(os.path.join(project.local, IGNORE))
-    text = "*" if setting is None else setting  # it is created with the folder
+    text = "*" if setting is None else setting  # the `.gitignore` is created with the folder
     lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
@@ -115,18 +117,18 @@ def is_tracked(project: Project) -> bool:
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
     except files.TooLarge:
-        return True  # unknown: the records are kept where no repository can have them
+        return True  # unknown: store the records where no repository contains them
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
-    # Version 4 of the index omits the prefix that a path shares with the one before it.
+    # Version 4 of the index omits the prefix that a path shares with the previous path.
     return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see the records and merge both sides; return what is left to the user to do.
+    """Let git see the records and merge both sides; return the steps left to the user.
 
-    Edits made to these files by hand are kept. Raises OSError.
+    The user's edits to these git files are preserved. Raises OSError.
     """
     journal.prepare_folder(project.local)
     undone: list[str] = []
@@ -148,9 +150,9 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again; return what is left to the user to do. Raises OSError.
+    """Hide the folder from git again; return the steps left to the user. Raises OSError.
 
-    A file that the repository tracks is kept: it belongs to everybody who shares it.
+    A file that the repository tracks is left in place: it belongs to everybody who shares it.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
@@ -171,7 +173,7 @@ def hide(project: Project) -> list[str]:
 
 
 def _setting(path: str) -> str | None:
-    """Return the text of a small git file; None if it is missing. A link is followed by nobody."""
+    """Return the text of a small git file; None if it is missing. Links are not followed."""
     if not os.path.lexists(path):
         return None
     end = claims_read.read_end(path, MAX_SETTING_BYTES)
@@ -179,7 +181,7 @@ def _setting(path: str) -> str | None:
 
 
 def _write(path: str, text: str, undone: list[str]) -> None:
-    if os.path.islink(path):  # a repository may have brought the link, which could lead anywhere
+    if os.path.islink(path):  # the link may come from a repository and lead anywhere
         undone.append(f"{path} is a link and is kept: replace it by a file with the text “{text}”.")
     else:
         files.write_atomic(path, text.encode())

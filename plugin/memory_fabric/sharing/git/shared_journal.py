@@ -1,5 +1,5 @@
 """The journal that users of a repository share: own lines that wait in home are moved there, and
-records that others wrote into it are imported, counted, dropped.
+others' records in it are imported, counted, and dropped.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from memory_fabric.store.projects import own_lines
 Lines = list[dict[str, Any]]
 
 BY = Provenance("journal", trust="foreign")
-# Most records imported at a session's start, which must not wait for redaction. Stop imports the
-# rest.
+# The most records imported at a session's start, which must not wait for redaction. The Stop event
+# imports the rest.
 MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move the waiting lines into the shared journal; return how many.
+    """Move the lines that wait in home into the shared journal; return how many.
 
-    Lines of isolated domains stay in home, and are moved there from a journal that git does not
-    track yet. Nothing is moved while this user does not share, or while a merge is unfinished. A
-    crash between the two files repeats no line. Raises OSError, TimeoutError.
+    Lines of isolated domains stay in home; lines already in a journal that git does not track yet
+    are moved back to home. Nothing is moved if this user does not share, or while a merge is
+    unfinished. A crash between writing the two files duplicates no line. Raises OSError,
+    TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -47,7 +48,7 @@ def publish(memory: Memory) -> int:
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
         shared_texts = set(map(files.json_line, shared_lines))
         lines = _shared_form(memory, files.read_lines(waiting)[0])
-        # A forgotten record must be reported as such where it has been written already.
+        # A forgotten record must be reported as forgotten if the journal already has it.
         published = {line.get("id") for line in shared_lines}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, public = _split_isolated(memory, _without_forgotten(lines))
@@ -62,7 +63,7 @@ def publish(memory: Memory) -> int:
 
 
 def count_waiting(memory: Memory) -> int:
-    """Return the number of lines that wait for the shared journal. Raises OSError."""
+    """Return the number of lines in home that wait for the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
@@ -71,11 +72,10 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove from the journal what must not be shared; return the number of lines.
+    """Remove from the journal what must not be shared; return the number of removed lines.
 
-    These are texts of records that were forgotten before, records of isolated domains, which are
-    kept in home, and the user's own words behind notes. A journal that git tracks is left alone.
-    Raises OSError.
+    This affects texts of forgotten records, records of isolated domains (which stay in home), and
+    the user's own words behind notes. A journal that git tracks is not changed. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -96,8 +96,8 @@ def remove_private(memory: Memory) -> int:
 
 
 def take_back_words(memory: Memory) -> int:
-    """Remove this user's words that are not released from the shared journal; return how many lines
-    that changed. Git's history keeps them. Raises OSError, TimeoutError.
+    """Remove this user's unreleased words from the shared journal; return how many lines changed.
+    Git's history keeps the words. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or not location.is_on(memory) or memory.settings.share_words:
@@ -121,18 +121,19 @@ def take_back_words(memory: Memory) -> int:
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """Import new and changed records of others from the journal; return how many.
 
-    Costs one stat if the journal has not changed; nothing is read unless this user shares. At most
-    `most`, the newest first; the others wait for the next time. Raises OSError, StoreUnavailable.
+    Costs one stat if the journal has not changed; nothing is read unless this user shares. Imports
+    at most `most`, the newest first; the others wait for the next call. Raises OSError,
+    StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
         return 0
     path = location.shared_file(project)
     stamp = claims_read.stamp(path)
-    if not stamp:  # no file changes nothing: the folder was removed, or a branch has none
+    if not stamp:  # a missing file changes nothing: the folder was removed, or a branch lacks it
         return 0
     database = memory.session_database()
-    # The stamp is noted once nothing is left to import.
+    # The stamp is stored once nothing is left to import.
     if database.newer or database.read_only or _noted(database, others.STAMP + path) == stamp:
         return 0
     content = claims_read.read(path)
@@ -143,12 +144,12 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
 
 
 def drop_all(memory: Memory) -> int:
-    """Drop the records of others; return how many. Raises StoreUnavailable."""
+    """Delete the imported records of others; return how many. Raises StoreUnavailable."""
     return int(_applied(memory, "let_go", {}).get("gone", 0))
 
 
 def count(memory: Memory) -> dict[str, int]:
-    """Return the number of records of others by the author that they claim."""
+    """Return the number of others' records by claimed author."""
     database = of_project(memory)
     if database is None or not _noted(database, HAS_OTHERS):
         return {}
@@ -161,12 +162,12 @@ def count(memory: Memory) -> dict[str, int]:
 
 
 def of_project(memory: Memory) -> Database | None:
-    """Return the project's database, if it can be read."""
+    """Return the project's database if it is readable, else None."""
     return next((database for database in memory.databases() if database.kind == "project"), None)
 
 
 def unreadable(database: Database, path: str) -> int:
-    """Return the number of lines of the journal that could not be read the last time."""
+    """Return how many lines of the journal were unreadable when it was last read."""
     return int(_noted(database, others.UNREADABLE + path) or 0)
 
 
@@ -178,16 +179,16 @@ def _noted(database: Database, key: str) -> str:
 def _payload(
     memory: Memory, database: Database, path: str, content: claims_read.Read, most: int
 ) -> dict[str, Any]:
-    """Return the payload of `import_new` for the journal's lines that were not handled before."""
+    """Return the payload of an import: the journal's lines that were not handled before."""
     before = others.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in content.claims])
     author = memory.settings.author
     claims = [claim for claim in content.claims if claim.id not in ours]
     own = [c for c in claims if author and c.record and c.record.get("author") == author]
     if own:
-        from memory_fabric.sharing.git import adoption  # only for lines under the own name
+        from memory_fabric.sharing.git import adoption  # only for lines with the user's name
 
-        if adoption.awaits_answer(memory):  # not others' lines: the user will be asked
+        if adoption.awaits_answer(memory):  # perhaps own lines: the user will be asked
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -214,10 +215,10 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply the operation and return its result; never queued, as the journal can be read again."""
-    from memory_fabric.store import write  # only for something new
+    """Apply the operation and return its result; not queued: the journal can be read again."""
+    from memory_fabric.store import write  # only for new records
 
-    # Paths and stamps are trusted; only what others wrote is made harmless.
+    # Paths and stamps are trusted; only text from others is sanitised.
     cleaned = {"records": write.cleaned({"": payload.get("records", [])})[""]}
     by = BY._replace(at=ids.timestamp())
     return memory.apply_now(
@@ -236,14 +237,14 @@ def _shared_form(memory: Memory, lines: Lines) -> Lines:
 
 
 def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without the words, also if they were released when it was written."""
+    """Return a line without the user's words, even if they were released when it was written."""
     evidence = line.get("evidence") or {}
     kept = {name: part for name, part in evidence.items() if name != RELEASED}
     return journal.without_words({**line, "evidence": kept}) if evidence else dict(line)
 
 
 def _split_isolated(memory: Memory, lines: Lines) -> tuple[Lines, Lines]:
-    """Return the lines of isolated domains, and the others."""
+    """Separate the lines of isolated domains from the others; return both lists."""
     isolated = memory.settings.domains.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]

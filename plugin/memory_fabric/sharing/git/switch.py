@@ -10,7 +10,7 @@ SHARED = "share.json"
 
 
 def is_on(home: str, project_id: str) -> bool:
-    """True if records of this project are shared."""
+    """Return True if records of this project are shared."""
     path = os.path.join(home, SHARED)
     return os.path.exists(path) and files.read_json(path).get(project_id) is True
 

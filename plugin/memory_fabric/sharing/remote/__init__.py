@@ -1,1 +1,1 @@
-"""A log in the files of a git repository, for the machines of one user."""
+"""A log in the files of a git repository, which synchronises the machines of one user."""

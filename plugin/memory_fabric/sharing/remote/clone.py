@@ -1,7 +1,7 @@
-"""The git processes of a sync: a bare, shallow clone of one branch, in the memory home.
+"""The git processes of a synchronisation: a bare, shallow clone of one branch, in the memory home.
 
-The clone is a copy. If anything is wrong with it, as after a process was killed, it is thrown away
-and made again from the repository. Credentials are git's own; nothing here ever asks for one.
+The clone is only a copy. If it is damaged, for example after a process was killed, it is deleted
+and cloned again from the repository. Credentials are left to git; nothing here ever asks for one.
 """
 
 import os
@@ -30,24 +30,24 @@ from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
 FOLDER = os.path.join("team", "git")
-# The names of our branches begin so; no other branch is ever read or written.
+# The prefix of our branches; no other branch is ever read or written.
 BRANCHES = "memory-fabric/"
 TIP, NEXT, PUSHED, READ = (f"refs/heads/{name}" for name in ("tip", "next", "pushed", "read"))
-# One process of git, which may have to send or fetch everything.
+# Seconds for one git process, which may have to send or fetch everything.
 LIMIT_S = 240.0
 MAX_REASON_CHARS = 300
-# Schemes of an address; without one it is a path, or ssh's HOST:PATH.
+# Allowed URL schemes; an address without one is a path, or ssh's HOST:PATH.
 SCHEMES = ("https", "http", "ssh", "file")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANOTHER_WAY = (
     "Keep it in git's credential helper (git config --global credential.helper, then one git "
     "ls-remote URL in a terminal), or use an address of ssh."
 )
-# Variables of git that belong to the user's way to a server; others describe another repository.
+# Git's variables for the user's connection to a server; the others describe another repository.
 _KEPT = tuple(
     f"GIT_{name}" for name in "SSH SSL PROXY HTTP EXEC_PATH CONFIG_GLOBAL CONFIG_SYSTEM".split()
 )
-# No question, on a terminal or in a window.
+# Settings that prevent prompts on a terminal or in a window.
 _UNASKED = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",
@@ -64,7 +64,7 @@ _NO_BRANCH = "couldn't find remote ref"
 _BROKEN = re.compile(
     r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
 )
-# What git says, the error that it is, and the remedy; the first that fits counts.
+# A pattern in git's message, the error class and the remedy; the first match counts.
 _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
     (
         r"Host key verification failed",
@@ -99,11 +99,11 @@ _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
 
 
 class Damaged(Passing):
-    """The clone could not be used; it was deleted, and is made again."""
+    """The clone was unusable and has been deleted; it will be cloned again."""
 
 
 def checked(url: str) -> str:
-    """Return an address that git may be given. Raises BadAddress, DsnHoldsPassword."""
+    """Return the URL if git may receive it. Raises BadAddress, DsnHoldsPassword."""
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)
@@ -130,7 +130,7 @@ class Clone:
     """The clone of one branch. Methods raise TeamError if the repository does not answer."""
 
     def __init__(self, home: str, name: str, url: str, branch: str) -> None:
-        """Use the clone `name` of a home; `url` was checked."""
+        """Use the clone `name` of a home; `url` has been validated by `checked`."""
         self.folder = os.path.join(home, FOLDER, f"{name}.git")
         self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
         self._files: dict[str, dict[str, str]] = {"": {}}
@@ -141,19 +141,19 @@ class Clone:
             self._environ["GIT_SSH_COMMAND"] = f"{ssh} -oBatchMode=yes -oConnectTimeout=15"
 
     def fetch(self) -> str:
-        """Return the id of the newest commit; empty if there is no such branch."""
+        """Fetch the branch; return the id of its newest commit, '' if there is no such branch."""
         try:
             return self._fetched()
-        except Damaged:  # and deleted: from the beginning
+        except Damaged:  # the clone was deleted: start again
             return self._fetched()
 
     def remove(self) -> None:
-        """Delete the clone; nothing that the repository has is lost."""
+        """Delete the clone; the repository keeps all its contents."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._files = {"": {}}
 
     def files(self, commit: str) -> Mapping[str, str]:
-        """Return the ids of the contents of a commit's files, by path. Raises Damaged."""
+        """Return the blob ids of a commit's files, by path. Raises Damaged."""
         if commit not in self._files:
             listed = self._git("ls-tree", "-r", "-z", commit).split(b"\0")
             pairs = (entry.decode("utf-8", "replace").split("\t") for entry in listed if entry)
@@ -161,7 +161,7 @@ class Clone:
         return self._files[commit]
 
     def contents(self, blobs: Iterable[str]) -> list[bytes]:
-        """Return contents by their ids. Raises Damaged."""
+        """Return the contents of blobs by their ids. Raises Damaged."""
         wanted = list(blobs)
         output = self._git("cat-file", "--batch", stdin="".join(f"{b}\n" for b in wanted).encode())
         found, place = [], 0
@@ -175,8 +175,9 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Return a new commit of changed files, empty ones left out: after `parent`, or without
-        one and with the `kept` files, by id. Raises Damaged.
+        """Return the id of a new commit with changed files, of which empty ones are left out. It
+        follows `parent`; without a parent, it also has the `kept` files (blob ids by path). Raises
+        Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -190,11 +191,11 @@ class Clone:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
         output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
-        self.mark("", NEXT)  # the caller marks it
+        self.mark("", NEXT)  # the caller stores the commit under a name
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
-        """Make a commit the newest one; return False if another than `expected` is it by now."""
+        """Push a commit to the branch; return False if its newest one is no longer `expected`."""
         lease = f"--force-with-lease={self.branch}:{expected}"
         refs = f"{commit}:{self.branch}"
         process = self._run("push", "--porcelain", "--no-verify", lease, "origin", refs)
@@ -206,7 +207,7 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Remember a commit under names of ours, so that git keeps it; empty for none.
+        """Store a commit under names of ours, so that git keeps it; '' removes the names.
 
         Raises Damaged.
         """
@@ -216,8 +217,8 @@ class Clone:
             self._git("update-ref", "--stdin", stdin="".join(f"{o}\n" for o in lines).encode())
 
     def marked(self, name: str) -> str:
-        """Return the commit of this name; empty if there is none. Raises Damaged."""
-        # Most are files of their own, and a process costs far more than to read one.
+        """Return the id of the commit stored under a name; '' if there is none. Raises Damaged."""
+        # Most refs are separate files, and starting a process costs far more than reading one.
         commit = files.read_text(os.path.join(self.folder, name)) or ""
         if not commit and os.path.exists(os.path.join(self.folder, "packed-refs")):
             commit = self._git("for-each-ref", "--format=%(objectname)", name).decode()
@@ -231,7 +232,7 @@ class Clone:
         return process.returncode == 0
 
     def erase(self) -> None:
-        """Delete contents that no commit of a name refers to. Raises Damaged."""
+        """Delete objects that no stored commit refers to. Raises Damaged."""
         self._git("gc", "--quiet", "--prune=now")
 
     def _fetched(self) -> str:
@@ -248,11 +249,11 @@ class Clone:
             self.mark("", TIP)
             return ""
         tip = self.marked(TIP)
-        self.files(tip)  # a clone that lacks parts of it is found here
+        self.files(tip)  # detects a clone that lacks parts of the commit
         return tip
 
     def _make(self) -> None:
-        """Make the clone if there is none, or it is of another repository."""
+        """Create the clone if it is missing or belongs to another repository."""
         noted = os.path.join(self.folder, "description")
         if files.read_text(noted) == self.url:
             return
@@ -266,7 +267,7 @@ class Clone:
         os.rename(beside, self.folder)
 
     def _git(self, *words: str, stdin: bytes = b"", folder: str | None = None) -> bytes:
-        """Return the output of a git process that uses no network. Raises Damaged."""
+        """Run a git command that uses no network, and return its output. Raises Damaged."""
         process = self._run(*words, stdin=stdin, folder=folder)
         if process.returncode:
             raise self._damaged(process.stderr)
@@ -295,7 +296,7 @@ class Clone:
                 env=self._environ,
                 timeout=LIMIT_S,
                 check=False,
-                start_new_session=True,  # without a terminal that ssh could ask on
+                start_new_session=True,  # without a terminal on which ssh could ask
             )
         except subprocess.TimeoutExpired:
             raise TooSlow(
@@ -304,7 +305,7 @@ class Clone:
             ) from None
 
     def _failure(self, doing: str, said: str) -> TeamError:
-        """Return the error that the words of git mean; what is not known may pass by itself."""
+        """Return the error that git's message means; for an unknown message, a temporary error."""
         lines = (line.strip() for line in said.splitlines())
         reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)
         text = f"{doing} {self.url}: {reason or 'git says nothing'}"
@@ -315,7 +316,7 @@ class Clone:
 
 
 def _environ() -> dict[str, str]:
-    """Return the environment of git: the user's own, without another repository or a question."""
+    """Return git's environment: the user's, without prompts and other repositories."""
     own = {
         name: value
         for name, value in environment().items()

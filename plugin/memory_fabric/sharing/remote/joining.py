@@ -1,4 +1,4 @@
-"""Ties of this machine to a git repository: made, and opened for an exchange."""
+"""Links of this machine to a git repository: creating them, and opening their logs."""
 
 import os
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from memory_fabric.store.home import log as home_log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 
-# Longer than a round of another process takes.
+# Seconds to wait for the lock: longer than a round of another process takes.
 LOCK_WAIT_S = 30.0
-# The space, and the branch, of the user's own memories. Names of other branches are digests.
+# The space, and the branch, of the user's own memories. Other branches are named by digests.
 OWN = "own"
 NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """The ties that were made, the user's first, and the key; `is_first`: no machine was there."""
+    """Created links, the user's first, and the key; `is_first` if no machine was linked before."""
 
     made: tuple[Tie, ...]
     key: Key
@@ -34,7 +34,7 @@ class Joined(NamedTuple):
 
 
 def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
-    """Return the log of a tie. Raises OSError."""
+    """Return the log of a link. Raises OSError."""
     home = memory.settings.home
     branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
     clone = Clone(home, tie.key, tie.dsn, branch)
@@ -42,9 +42,9 @@ def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Tie the user, and this project if no team shares it, to a git repository.
+    """Link the user, and this project if no team shares it, to a git repository.
 
-    `space` is the name of the project among the user's machines; empty for that of its own git
+    `space` is the name of the project among the user's machines, by default the name of its git
     remote, else of its folder. `words` asks for the words of the key. Raises TeamError, BadInput,
     StoreUnavailable, OSError.
     """
@@ -83,8 +83,8 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
 
 
 def name_of(root: str) -> str:
-    """Return the name of a project that it has on all machines: HOST/PATH of its git remote, else
-    that of its folder.
+    """Return the project's name that is the same on all machines: HOST/PATH of its git remote, else
+    its folder's name.
     """
     known = identity.identify(os.path.realpath(root))
     remotes = (claim.removeprefix("remote:") for claim in known.claims)
@@ -92,7 +92,7 @@ def name_of(root: str) -> str:
 
 
 def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if the repository has none of them yet."""
+    """Return the key of the user's machines, and True if no machine has used the repository yet."""
     home = memory.settings.home
     clone = Clone(home, own.key, own.dsn, OWN)
     clone.remove()
@@ -117,14 +117,14 @@ def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]
 
 
 def _sample(clone: Clone) -> list[str]:
-    """Return a line of each file."""
+    """Return one line of each file."""
     blobs = clone.files(clone.fetch()).values()
     firsts = (content.partition(b"\n")[0] for content in clone.contents(blobs))
     return [line.decode("ascii", "replace") for line in firsts]
 
 
 def _expect_free(before: Tie | None, tie: Tie) -> None:
-    """Raise BadInput if the user's memories or the project are exchanged elsewhere."""
+    """Raise BadInput if the user's memories or the project are already linked elsewhere."""
     if before is None or not before.member:
         return
     if (before.via, before.dsn, before.space) != (tie.via, tie.dsn, tie.space):

@@ -1,12 +1,12 @@
-"""A log in the files of a git branch: `ops/MACHINE/DAY.jsonl`, of which a machine writes only its
-own.
+"""Log in the files of a git branch, `ops/MACHINE/DAY.jsonl`; a machine writes only its own files.
 
     push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and again
     pull ── fetch ──▶ lines that the commit read last has not ──▶ operations
 
-Each line is one operation, encrypted whole with the key of the user's machines; nothing else is
-taken from the repository. No two machines change one file, so a commit on the newest one is all the
-merging there is. What vanished without a successor means that the repository was set back.
+Each line is one operation, encrypted as a whole with the key of the user's machines; nothing else
+is read from the repository. No two machines change the same file, so a commit on top of the newest
+one needs no further merging. If lines vanished without a successor, the repository was reset to an
+earlier state.
 """
 
 import json
@@ -24,23 +24,24 @@ from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
 from memory_fabric.sharing.team.keys import Key
 
-# The user among his own machines.
+# The user's name as a member of a space of machines.
 ME = "me"
 EPOCH = 1
-# Attempts to be the first whose commit follows the newest one, and the longest wait between two.
+# Attempts to push a commit directly after the newest one, and the longest wait between two, in
+# seconds.
 TRIES, WAIT_S = 12, 0.5
-# Hosts refuse large files.
+# Git hosts refuse large files.
 MAX_FILE_BYTES = 8 << 20
-# Days older than this become one file as soon as they are that many.
+# Files older than this are merged into one as soon as there are OLD_FILES of them.
 OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
 UNTIL = "until-"
-# Files whose contents are read together.
+# How many files are read together.
 SOME = 50
 
 
 class Lines(NamedTuple):
-    """The operations of a commit's files: their ids by path, and the ids of those that another
-    replaces or a demand erased.
+    """Operations in a commit's files: their ids by path, and the ids of operations that another
+    operation replaces or a purge erased.
     """
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
@@ -49,17 +50,17 @@ class Lines(NamedTuple):
 
     @property
     def known(self) -> frozenset[str]:
-        """All ids of which the files tell what became of them."""
+        """All ids whose state the files show: stored, replaced or erased."""
         return self.replaced.union(self.erased, *self.ids.values())
 
 
 class GitLog:
     """The operations of one space in one clone; a `transport.Log`.
 
-    `tell` is given a sentence about lines that were refused.
+    `tell` is called with a sentence about refused lines.
     """
 
-    # What one commit takes.
+    # The most operations in one commit.
     at_once = 5000
 
     def __init__(
@@ -69,33 +70,33 @@ class GitLog:
         self._folder = f"ops/{origin}/"
         self._origin = origin
         self._tip = ""
-        # False if it is not known what the repository had before.
+        # False if it is unknown what the repository had before.
         self._is_compared = False
         self._reading: tuple[tuple[str, str], Iterator[TeamOperation]] | None = None
         self._refused = 0
-        # A demand to erase was read.
+        # True if a demand to erase lines was read.
         self._is_purged = False
 
     def state(self) -> SpaceState:
-        """Return the state of the branch; `members` are the machines that wrote there."""
+        """Return the state of the branch; `members` counts the machines that wrote to it."""
         self._tip = self._clone.fetch()
         machines = {path.split("/")[1] for path in self._clone.files(self._tip) if "/" in path}
         return SpaceState(EPOCH, ME, "owner", len(machines))
 
     def members(self) -> Sequence[Member]:
-        """Return nobody: a branch has only machines of one user."""
+        """Return an empty list, because all machines of a branch belong to one user."""
         return ()
 
     def holds(self, position: Position) -> bool:
-        """Return False if a line that was read or pushed here vanished without a successor."""
-        # Else the clone is new, and `has` looks for what was sent.
+        """Return False if a line that this machine read or pushed vanished without a successor."""
+        # Otherwise the clone is new, and `has` looks up what was sent.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
         pushed = self._clone.marked(PUSHED)
         return not (self._lost(before, self._tip) or self._lost(pushed, self._tip, self._folder))
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return which of these operations the files hold, or tell the end of."""
+        """Return which of these operations the files show as stored, replaced or erased."""
         return set(op_ids) if self._is_compared else set(op_ids) & self._lines(self._tip).known
 
     def push(
@@ -123,7 +124,7 @@ class GitLog:
         return list(lines)
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return operations of lines that the commit read last has not, in any order."""
+        """Return operations in lines added since the commit at `position`, in any order."""
         ends = (position.last, self._tip)
         at_end = Position(EPOCH, 1, 0, self._tip)
         if self._reading is None or self._reading[0] != ends:
@@ -150,8 +151,8 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase this machine's lines under these keys and what it replaced, and have the others
-        erase theirs; the branch begins anew without a history.
+        """Erase this machine's lines under these keys and its replaced lines, and request the same
+        of the other machines; the branch restarts without history.
         """
         wanted = set(keys) - {outbox.REPLACED}
         number = 0
@@ -185,7 +186,7 @@ class GitLog:
         return number
 
     def compact(self) -> int:
-        """Put this machine's old days into one file, without what was replaced."""
+        """Merge this machine's old daily files into one, without replaced operations."""
         before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
         own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
         old = [path for path in own if _day(path) < before]
@@ -207,7 +208,7 @@ class GitLog:
         return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
-        """Return True if a line of an earlier commit is gone, and nothing says why."""
+        """Return True if a line of an earlier commit is gone without a line that explains it."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
             kept = set(new)
@@ -224,7 +225,7 @@ class GitLog:
     def _changes(
         self, before: str, after: str
     ) -> Iterator[tuple[str, Sequence[bytes], Sequence[bytes]]]:
-        """Yield changed files, the oldest day first: path, lines before, lines now."""
+        """Yield changed files, oldest day first: path, lines before, lines now."""
         old, new = self._clone.files(before), self._clone.files(after)
         paths = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
         for path in sorted(paths, key=lambda path: (_day(path), path)):
@@ -233,7 +234,7 @@ class GitLog:
             yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
-        """Yield the operations of lines that were added; others are counted."""
+        """Yield the operations in added lines; count lines that are no such operations."""
         for _, old, new in self._changes(before, after):
             known = set(old)
             for line in new:
@@ -249,7 +250,7 @@ class GitLog:
                     yield operation
 
     def _lines(self, commit: str) -> Lines:
-        """Return all operations of a commit."""
+        """Return the operations in all files of a commit."""
         read = self._ids(self._clone.files(commit), commit)
         operations = [one for by_id in read.values() for one in by_id.values()]
         return Lines(
@@ -261,7 +262,7 @@ class GitLog:
     def _ids(
         self, paths: Collection[str], commit: str | None = None
     ) -> dict[str, dict[str, TeamOperation]]:
-        """Return the operations of some files of a commit, else the newest one, by id."""
+        """Return the operations in some files of a commit (by default the newest), by id."""
         files = self._clone.files(self._tip if commit is None else commit)
         wanted, found = list(paths), dict[str, dict[str, TeamOperation]]()
         for start in range(0, len(wanted), SOME):
@@ -275,9 +276,9 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's files that hold unwanted operations, without these.
+        """Return those of this machine's files that have unwanted operations, with these removed.
 
-        Of the files in `all_of`, all of them.
+        Files in `all_of` are returned in any case.
         """
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
@@ -303,7 +304,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Mapping[str, bytes]], *, anew: bool = False) -> None:
-        """Commit changed files on the newest commit, or `anew` without a history."""
+        """Commit changed files on top of the newest commit, or with `anew` without history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)
@@ -325,7 +326,7 @@ class GitLog:
         raise TooSlow(text, remedy="The next synchronisation tries again.")
 
     def _rewrite(self, changed: Callable[[Lines], Mapping[str, bytes]]) -> None:
-        """Commit changed files without a history, or with it where the repository insists."""
+        """Commit changed files without history, or with history if the repository requires it."""
 
         def files() -> Mapping[str, bytes]:
             return changed(self._lines(self._tip))
@@ -336,13 +337,13 @@ class GitLog:
             self._write(files)
 
     def _line(self, operation: TeamOperation) -> bytes:
-        """Return an operation as a line. Raises ValueError if its payload is too long."""
+        """Return the encrypted line of an operation. Raises ValueError if it is too long."""
         o = operation
         whole = [o.op_id, o.origin, o.kind, o.made_at, wire.encode(o)]
         return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"
 
     def _read(self, line: bytes) -> TeamOperation | None:
-        """Return the operation of a line; None if it is not one of this user's machines."""
+        """Return the operation in a line; None if no machine of this user wrote the line."""
         text = self._key.shown(line.decode("ascii", "replace"), self._space)
         try:
             op_id, origin, kind, made_at, payload = json.loads(text or "")
@@ -352,12 +353,12 @@ class GitLog:
 
 
 def _day(path: str) -> str:
-    """Return the day of a file, its last one if it has several."""
+    """Return the day of a file, the last one if the file covers several days."""
     return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
 
 
 def _added_to(files: Mapping[str, bytes], stem: str, lines: Sequence[bytes]) -> dict[str, bytes]:
-    """Return files with lines added to the last one of this stem that has room, or to new ones."""
+    """Return files with lines added to the last file of this stem that has room, or to new ones."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:

@@ -1,1 +1,1 @@
-"""Files of a home beside its databases: settings, logs, keys, marks."""
+"""Files of a home beside its databases: settings, logs, keys, marker files."""

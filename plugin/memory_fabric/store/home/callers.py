@@ -1,8 +1,8 @@
 """Callers of the server's tools: saved by a hook before the call, looked up by the server.
 
-The client tells the server only the id of a call; its hooks know which session and agent made it
-(decision 0031). A caller is a small file in home, so neither hook nor server has to open a database
-for it, and it does not depend on which memory the server serves.
+The client sends the server only the id of a call; its hooks know which session and agent made the
+call (decision 0031). Each caller is stored as a small file in home, so that neither hook nor server
+opens a database for it, and it does not depend on which memory the server serves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_fabric.store import files
 
 FOLDER = "callers"
 MAX_ID_CHARS = 128
-# A person may take this long to allow a call.
+# The user may take this long to permit a call.
 MAX_AGE_S = 24 * 3600
 # Old files are removed at most this often.
 CLEAN_UP_EVERY_S = 3600
@@ -30,23 +30,23 @@ class Caller(NamedTuple):
 
 
 def save(home: str, call: str, caller: Caller) -> None:
-    """Save the caller of this call. Raises OSError, and ValueError for an id that names no file."""
+    """Save the caller of this call. Raises OSError, and ValueError if the id is not a file name."""
     path = _path(home, call)
     folder = os.path.dirname(path)
     files.make_folder(folder)
-    # A marker file has the time at which old files were last removed.
+    # The modification time of a marker file shows when old files were last removed.
     now_s, marker = time.time(), os.path.join(folder, ".swept")
     if _age_s(marker, now_s) >= CLEAN_UP_EVERY_S:
         files.write_atomic(marker, b"", durable=False)
         for name in os.listdir(folder):
             caller_file = os.path.join(folder, name)
             if name.endswith(".json") and _age_s(caller_file, now_s) > MAX_AGE_S:
-                files.remove(caller_file)  # unless another hook did
+                files.remove(caller_file)  # unless another hook has removed the file
     files.write_atomic(path, files.json_line(caller._asdict()).encode(), durable=False)
 
 
 def load(home: str, call: str) -> Caller | None:
-    """Return the caller of this call; None if none was saved."""
+    """Return the caller of the call with this id; None if none was saved."""
     try:
         fields = files.read_json(_path(home, call))
     except ValueError:

@@ -1,13 +1,13 @@
-"""Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
+"""Marker files: `hooks/launch` decides by them, without Python, that a tool call needs no hook.
 
 Beside a database, `has-<kind>` exists while the database has records of that kind (KINDS). The file
-`unbound-rules` is a checksum of the rules with `When:` that were read when none of them applied to
-a call: while it agrees with the database, `has-rules` is removed although there are such rules. In
-home, `launch/places/<folder>/@project` names the project of a folder in which a session was
-launched. The launcher ends at once if it knows the folder's project and neither the project nor the
-user has a `has-<kind>` file. A missing `@project` file costs one start of Python, which writes it.
-Any other missing file is made by the next change of the database, at the latest at a session's
-start.
+`unbound-rules` holds a checksum of the rules with `When:` that were read when none of them applied
+to a call: while the checksum matches the database, `has-rules` is removed although such rules
+exist. In home, the file `launch/places/<folder>/@project` contains the project of a folder in which
+a session was launched. The launcher ends at once if it knows the folder's project and neither the
+project nor the user has a `has-<kind>` file. A missing `@project` file costs one start of Python,
+which writes the file. Any other missing file is created by the next change of the database, at the
+latest at a session's start.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-# Conditions on the records of a kind; each uses a partial index (store/schema.sql).
-# `main` because views of isolated domains hide some records.
+# SQL conditions on the records of a kind; each uses a partial index (store/schema.sql). They read
+# `main`, because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
         f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "
@@ -35,21 +35,22 @@ KINDS: Mapping[str, str] = {
 _HELD = "SELECT " + ", ".join(
     f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
 )
-# The project of a folder in which memory may not be read, so that nothing there needs a hook.
+# Stored instead of a project if memory may not be read in a folder, so nothing there needs a hook.
 NO_PROJECT = "-"
 LAUNCH, PLACES, PLACE = "launch", "places", "@project"
 
 
 def mark_path(database_path: str, kind: str) -> str:
-    """Return the file that exists while the database has records of the kind."""
+    """Return the path of the file that exists while the database has records of the kind."""
     return os.path.join(os.path.dirname(database_path), f"has-{kind}")
 
 
 def update(connection: sqlite3.Connection, database_path: str) -> None:
-    """Make the marks agree with the database, within the caller's transaction, before its commit.
+    """Make the marker files match the database, within the caller's transaction, before its commit.
 
-    The write lock orders the updates of several processes. A mark that cannot be changed stays: one
-    too many costs a start of Python, a missing one is made by the next transaction.
+    The write lock orders updates by several processes. A marker file that cannot be changed is
+    left: a superfluous one costs a start of Python, a missing one is created by the next
+    transaction.
     """
     try:
         states = connection.execute(_HELD).fetchone()
@@ -62,17 +63,16 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
             elif kind != RULES or not _is_noted_unbound(connection, database_path):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except (sqlite3.Error, OSError):
-        return  # the change itself must not fail for it
+        return  # a failed marker must not fail the change itself
 
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
-    """Record that no rule with `When:` applies to any tool call, and remove the mark `has-rules`; a
-    change of such a rule restores the mark. A failure only means that Python is started without
-    need.
+    """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`; a
+    change of such a rule restores it. If recording fails, Python is only started unnecessarily.
 
-    `state` is the result of `state_of_rules` from before the rules were read: if they have changed
-    since, nothing is recorded. Call it within a transaction, so that no other process changes a
-    rule meanwhile.
+    `state` is the result of `state_of_rules` from before the rules were read: if the rules have
+    changed since, nothing is recorded. Call this function within a transaction, so that no other
+    process changes a rule meanwhile.
     """
     try:
         if not state or state_of_rules(connection) != state:
@@ -92,7 +92,7 @@ def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> boo
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the texts of `When:`, which no file keeps; '' if they are unreadable."""
+    """Return a checksum of the `When:` texts, which no file may contain; '' if unreadable."""
     try:
         rows = connection.execute(
             "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
@@ -101,9 +101,9 @@ def state_of_rules(connection: sqlite3.Connection) -> str:
     except sqlite3.Error:
         return ""
     state = 0
-    for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
+    for char in str(rows):  # not a checksum of zlib, whose import would slow each call with rules
         state = (state * 31 + ord(char)) % STATES
-    return f"{__version__} {state:x}"  # another release may read more of them
+    return f"{__version__} {state:x}"  # another release may interpret more rules
 
 
 def _unbound_path(database_path: str) -> str:
@@ -111,7 +111,7 @@ def _unbound_path(database_path: str) -> str:
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:
-    """Note the project of a launch folder for the launcher, if its path is one that it looks up."""
+    """Store a launch folder's project for the launcher, if the launcher looks up such a path."""
     if not is_plain(folder):
         return
     path, line = place_path(home, folder), f"{project_id}\n"
@@ -127,14 +127,14 @@ def note_place(home: str, folder: str, project_id: str) -> None:
 
 
 def place_path(home: str, folder: str) -> str:
-    """Return the file that names the project of a launch folder."""
+    """Return the path of the file that stores the project of a launch folder."""
     drive, path = os.path.splitdrive(folder)
     below = f"/{drive[0]}{path}" if drive else path
     return f"{os.path.join(home, LAUNCH, PLACES)}{below.replace(os.sep, '/').rstrip('/')}/{PLACE}"
 
 
 def is_plain(folder: str) -> bool:
-    """True for an absolute path without `.`, `..` and empty parts, on this machine."""
+    """Return True for an absolute path without `.`, `..` and empty parts, on this machine."""
     drive, path = os.path.splitdrive(folder)
     if len(drive) > 2 or not path.startswith(os.sep):
         return False
@@ -142,7 +142,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove the notes on launch folders, as after a switch; the next hook notes each again."""
+    """Remove stored projects of launch folders, as after a switch; the next hook restores each."""
     top = os.path.join(home, LAUNCH)
     for folder, _, names in os.walk(top, topdown=False):
         for name in names:
@@ -158,5 +158,5 @@ def _remove(path: str, remove: Callable[[str], None] = os.unlink) -> None:
 
 
 def forget_unbound(database_path: str) -> None:
-    """Remove the checksum of rules that name no call; the next hook that reads them makes it."""
+    """Remove the checksum of unbound rules; the next hook that reads the rules restores it."""
     _remove(_unbound_path(database_path))

@@ -1,9 +1,9 @@
-"""Log of the hooks, notices for the user, and marks of one event for a later one.
+"""Log of the hooks, notices for the user, and marks that one event leaves for a later one.
 
-The log has one line per problem, in home, the client's data folder or on stderr. A notice waits
-until an event can show it, and is shown once. Marks tell of failing tiers and of lost or late
-prompts; they are empty files, which can be made even on a full disk. A failing tier is reported
-once, and again only after it has worked in between.
+The log has one line per problem, in home, else in the client's data folder, else on stderr. A
+notice waits until an event can show it, and is shown once. Marks report failing tiers and lost or
+late prompts; they are empty files, which can be created even on a full disk. A failing tier is
+reported once, and again only if it has worked in between.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
 FAULTS_NAME = "faults.log"
-# Marks the line of an event that ran out of time, after the event's name.
+# Follows the event's name in the log line of an event that timed out.
 OUT_OF_TIME = ": out of time: "
 NOTICES, LOCK_S = "notices.jsonl", 0.2
 MARKS, PREFIX = "told", "trouble-"
 # Marks of a prompt that was not saved after its reply, and of a prompt that got no memories because
-# its time was over.
+# the event timed out.
 LOST_PROMPT, UNTOLD_PROMPT = "lost-prompt", "untold-prompt"
 MAX_NOTICE_CHARS = 300
-# The first words of failures, and their explanation for the user.
+# Maps the first words of a failure to an explanation for the user.
 MEANINGS = {
     "graph": "the graph cannot be written; what is said waits in a queue and is applied later",
     "queue": "changes that wait for the graph cannot be kept or applied",
@@ -50,8 +50,8 @@ LATE_NOTICE = (
 
 
 def note(home: str, data_dir: str, line: str) -> None:
-    """Append one line with the time; never raises. Home, else the data folder, else stderr."""
-    # late: slow to import, and only needed for a problem
+    """Log a line with the time, in home, else in the data folder, else on stderr. Never raises."""
+    # loaded late: slow to import, and only needed for a problem
     from memory_fabric.redaction.redact import redact
 
     stamped = f"{_now()} {redact(' '.join(line.split())[:MAX_LINE_CHARS])}"
@@ -59,22 +59,22 @@ def note(home: str, data_dir: str, line: str) -> None:
         if not _append_in_first((home, data_dir), stamped):
             sys.stderr.write(stamped + "\n")
     except OSError:
-        return  # nowhere left to log; a hook must not fail the session for that
+        return  # no place is left for the log, and a hook must not fail the session for that
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Append the line of an event that left this work to later events; never raises."""
+    """Append a line for an event that left this work to later events. Never raises."""
     _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count events by name that ran out of time in these logs, or that left some of this work."""
+    """Count, by event name, the events in these logs that timed out or left some of this work."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # no log, no count
+            continue  # without a log there is nothing to count
         for line in text.splitlines():
             head, late, work_left = line.partition(OUT_OF_TIME)
             if late and (not work or any(name in work for name in work_left.split(", "))):
@@ -84,7 +84,7 @@ def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, 
 
 
 def keep_traceback(home: str, trace: str) -> str:
-    """Append the traceback of an internal error; return the file, empty if none can be written."""
+    """Append the traceback of an internal error; return the file's path, '' if none is writable."""
     from memory_fabric.redaction.redact import redact  # slow to import
 
     folder = os.path.join(home, "logs")
@@ -119,8 +119,8 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event, or start in `place`. Raises OSError, TimeoutError."""
-    # late: slow to import, and only needed with a notice
+    """Save a notice for the next event, or for one in `place`. Raises OSError, TimeoutError."""
+    # loaded late: slow to import, and only needed with a notice
     from memory_fabric.redaction.redact import redact
 
     more = {"place": place} if place else {}
@@ -130,7 +130,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Return and remove the notices for any place and for this one; while they are locked, none."""
+    """Return and remove the notices for any place and for `place`; none while they are locked."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
@@ -152,39 +152,39 @@ def take(home: str, place: str = "") -> list[str]:
 
 def is_first_time(home: str, name: str) -> bool:
     """Return True for the first call with this `name` in this home."""
-    # In a home that cannot be written it would be shown at every start.
+    # In a read-only home the notice would otherwise be shown at every start.
     return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
 
 
 def leave_mark(mark: str, places: Sequence[str]) -> None:
-    """Leave a mark for the next Stop, in the first writable of these places. Never raises."""
+    """Create a mark for the next Stop event, in the first writable folder. Never raises."""
     _make_mark(mark, places, os.O_CREAT | os.O_WRONLY)
 
 
 def take_mark(mark: str, places: Sequence[str]) -> bool:
-    """Return True if the mark was left since the last Stop; remove it. Never raises."""
+    """Return True if the mark was left since the last Stop event; remove it. Never raises."""
     is_left = False
     for folder in _mark_folders(places):
         try:
             os.unlink(os.path.join(folder, mark))
         except OSError:
-            continue  # no mark there
+            continue  # no mark in this folder
         is_left = True
     return is_left
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return the notice of failures not reported yet, and once of a late prompt; or ''."""
-    from memory_fabric.redaction.redact import without_secrets  # late: failures are rare
+    """Return a notice of unreported failures and, once, of a late prompt; '' if there are none."""
+    from memory_fabric.redaction.redact import without_secrets  # loaded late: failures are rare
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # Stop tried all tiers
+    if event_name == "Stop":  # The Stop event tried all tiers
         _clear(failures, places)
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt all but a refusal may be temporary, and is left to a later event. If no mark can
-    # be made, only the start of a session reports.
+    # At a prompt, every failure except a refusal may be temporary, and is left to a later event. If
+    # no mark can be created, only the start of a session reports failures.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)
@@ -205,7 +205,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
 
 
 def _kind_of(failure: str) -> str:
-    """Return the key of MEANINGS for a failure; empty for one that the user need not know."""
+    """Return the key of MEANINGS for a failure; '' if the user need not know about the failure."""
     if REFUSED in failure:
         return "refused"
     head = failure.partition(":")[0].partition(" ")[0]
@@ -221,7 +221,7 @@ def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
 
 
 def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
-    """Make a mark; return False if it exists already, None if no folder can be written."""
+    """Create a mark; return False if it exists already, None if no folder is writable."""
     for folder in _mark_folders(places):
         try:
             files.make_folder(folder)

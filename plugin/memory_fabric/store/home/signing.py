@@ -1,4 +1,4 @@
-"""A key in home and signatures made with it, to recognise lines that this home wrote."""
+"""The key of a home, and signatures made with the key, to recognise lines that this home wrote."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KEY_BYTES, MAX_BYTES = 32, 4096
 
 
 def key_of(home: str) -> bytes:
-    """Return the key of this home, created at its first use. Raises OSError, TimeoutError."""
+    """Return the key of this home, created on first use. Raises OSError, TimeoutError."""
     path = os.path.join(home, KEY)
     key = _read(path)
     if key:
         return key
-    # Made once, and nothing can be queued without the key: this may outlast an event's time.
+    # Created once, and nothing can be queued without the key, so this may exceed an event's time.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:
@@ -30,7 +30,7 @@ def key_of(home: str) -> bytes:
 
 
 def known_key(home: str) -> bytes:
-    """Return the key of this home; empty if there is none yet or it cannot be read."""
+    """Return the key of this home; empty if there is none yet or the key file is unreadable."""
     try:
         return _read(os.path.join(home, KEY))
     except OSError:
@@ -39,17 +39,17 @@ def known_key(home: str) -> bytes:
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
     """Return the signature of a line, which only a holder of the key can make."""
-    import hmac  # late: it loads OpenSSL, and few hooks need it
+    import hmac  # loaded late: imports OpenSSL, and few hooks need it
 
     plain = {name: part for name, part in line.items() if name != "signature"}
     return hmac.new(key, json.dumps(plain, sort_keys=True).encode(), "sha256").hexdigest()
 
 
 class ListSignature:
-    """The signature of `{NAME: [items]}`, as `signature` makes it, from one item at a time."""
+    """Signature of `{NAME: [items]}`, equal to that of `signature`, computed item by item."""
 
     def __init__(self, name: str, key: bytes) -> None:
-        import hmac  # late: as above
+        import hmac  # loaded late, as above
 
         self._signing = hmac.new(key, f"{{{json.dumps(name)}: [".encode(), "sha256")
         self._before = ""
@@ -66,8 +66,8 @@ class ListSignature:
 
 
 def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
-    """True if the line has a signature made with this key."""
-    import hmac  # late: as above
+    """Return True if the line has a signature made with this key."""
+    import hmac  # loaded late, as above
 
     stated = line.get("signature")
     return isinstance(stated, str) and hmac.compare_digest(

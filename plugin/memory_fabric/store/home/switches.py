@@ -1,8 +1,8 @@
-"""Settings of a home: its config.toml and switches.json, read again once they changed.
+"""Settings of a home: its config.toml and switches.json, read again after each change.
 
-Of an invalid config.toml only the switches that turn something off apply. If it may isolate
-domains, everything is off, since it is not known for whom. switches.json turns reading and writing
-of memory off and on, everywhere or for one project.
+If config.toml is invalid, only those of its switches that turn something off apply. If it might
+isolate domains, everything is off, because it is not known for whom. switches.json turns reading
+and writing of memory off and on, everywhere or for one project.
 """
 
 import os
@@ -26,14 +26,14 @@ from memory_fabric.store.home import launch_marks
 NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-# The switch for notes of the assistant, and the key of the periods [from, until] in which it was
-# off: notes written then are not saved later either.
+# The switch for the assistant's notes, and the key of the periods [from, until] in which it was
+# off: notes written in these periods are not saved later either.
 NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
 FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """The tables that apply, and an error; `closed` turns memory off: domains may be isolated."""
+    """Valid tables in config.toml, its error; `closed`: memory is off, domains may be isolated."""
 
     table: Mapping[str, Any] = {}
     error: str = ""
@@ -41,7 +41,7 @@ class ConfigFile(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """The error and its consequence, for the user; '' for a valid file."""
+        """Return the error and its consequence, for the user; '' for a valid file."""
         if not self.error:
             return ""
         consequence = "; only its switches that turn something off apply"
@@ -51,7 +51,7 @@ class ConfigFile(NamedTuple):
 
 
 def settings_of(environ: Mapping[str, str]) -> Settings:
-    """Return the settings from variables and config.toml; errors of either are in `complaints`."""
+    """Return the settings from variables and config.toml, with errors of both in `complaints`."""
     file = read_file(home_path(environ))
     settings = read_settings(environ, file.table)
     complaints = (*settings.complaints, *filter(None, [file.complaint]))
@@ -59,7 +59,7 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 
 
 def follow(settings: Settings, home: str) -> Settings:
-    """Return the settings with the switches and domains that config.toml has now."""
+    """Return the settings with the current switches and domains of config.toml."""
     file = read_file(home)
     return with_changes(settings, file.table, file.complaint if file.closed else "")
 
@@ -70,18 +70,18 @@ def read_file(home: str) -> ConfigFile:
     try:
         return ConfigFile(files.read_toml(path))
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error).replace(path, NAME).rstrip(".")  # may be shown to other clients
+        why = str(error).replace(path, NAME).rstrip(".")  # other clients may see the message
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # the unreadable file may isolate anything
+        text = None  # the unreadable file may isolate any domain
     if text is None or may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(switches_in(text), why)
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Return whether reading, writing and notes are on: everywhere, and for the project."""
+    """Return for reading, writing and notes if both the global and the project's switch are on."""
     switches = files.read_json(os.path.join(home, SWITCHES))
     result = dict.fromkeys((*PARTS, NOTES), True)
     for place in (EVERYWHERE, project_id):
@@ -92,7 +92,7 @@ def state(home: str, project_id: str) -> dict[str, bool]:
 
 
 def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
-    """Return the times (from, until; ISO 8601) in which notes were off, here or everywhere."""
+    """Return the periods (from, until; ISO 8601) in which notes were off, here or everywhere."""
     switches = files.read_json(os.path.join(home, SWITCHES))
     own = [switches.get(place) for place in (EVERYWHERE, project_id)]
     spans = [span for table in own if isinstance(table, dict) for span in table.get(OFF_TIMES, ())]
@@ -108,7 +108,7 @@ def off_error(settings: Settings) -> StoreUnavailable:
 
 
 def own(home: str, place: str) -> dict[str, bool]:
-    """Return the switches of a project id or of EVERYWHERE itself, regardless of the others."""
+    """Return the switches set for a project id or for EVERYWHERE alone, without combining them."""
     stated = files.read_json(os.path.join(home, SWITCHES)).get(place)
     switched = stated if isinstance(stated, dict) else {}
     return {part: switched.get(part) is not False for part in PARTS}

@@ -1,1 +1,1 @@
-"""Work that waits in this home: texts of other programs, and sessions to be forwarded."""
+"""Queues in this home: texts of other programs, unfinished events, and sessions to be forwarded."""

@@ -1,7 +1,7 @@
-"""Durable queue of ingested texts: waiting, in work, done, or dead after too many attempts.
+"""Durable queue of ingested texts: waiting, in progress, done, or dead after too many attempts.
 
-A worker claims a text with a lease; after the lease ends, another worker may claim it. Times are
-passed as seconds of `time.time()`.
+A worker claims a text with a lease; after the lease expires, another worker may claim the text.
+Times are passed as seconds of `time.time()`.
 """
 
 import json
@@ -29,12 +29,12 @@ MAX_ATTEMPTS = 6
 MAX_ERROR_CHARS = 300
 LOST = "its worker ended while at it"
 PURGED = "its text was purged"
-# Short ids have eight characters; fewer than six would too often match several.
+# Short ids have eight characters; fewer than six would often be ambiguous.
 MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """A text that was stored, or `repeated` with the earlier one's id; `length` in characters."""
+    """Outcome: a text was stored, or `repeated` with the earlier id; `length` in characters."""
 
     id: str
     length: int
@@ -43,7 +43,7 @@ class Accepted(NamedTuple):
 
 
 class IdempotencyConflict(NamedTuple):
-    """Another content has this idempotency key and this id; nothing was accepted."""
+    """Outcome: the idempotency key belongs to other content with this id; nothing was stored."""
 
     id: str
 
@@ -52,7 +52,7 @@ Outcome = Accepted | IdempotencyConflict
 
 
 class QueuedText(NamedTuple):
-    """State of one text in the queue; `records` are the ids of records it created or confirmed."""
+    """State of a text in the queue; `records` are the ids of records it created or confirmed."""
 
     id: str
     state: str
@@ -66,7 +66,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts that are not done; `oldest_at` is when the oldest open one came."""
+    """Numbers of texts that are not done; `oldest_at` is when the oldest open text arrived."""
 
     waiting: int = 0
     working: int = 0
@@ -76,7 +76,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A text that a worker has claimed: its attempts and progress; its facts may be older."""
+    """A claimed text, with attempts and progress; its facts may be older than `accepted_at`."""
 
     id: str
     ingest: Ingest
@@ -89,11 +89,12 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # Text and operation share an id: undoing by it reverses all effects of the text.
+        # Text and operation share an id: undoing the operation reverses all effects of the text.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-            # Stored as an id: a key looks like a secret, and redaction would make all keys equal.
+            # Hashed to an id, because a key looks like a secret, and redaction would make all keys
+            # equal.
             idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
         )
         session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
@@ -103,7 +104,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     outcomes: list[Outcome] = []
     for result in write.apply_all(memory.session_database(), operations):
         ingest, id_ = _of_object(result["ingest"]), str(result["id"])
-        # The words of a text that is done may have expired.
+        # The content of a text that is done may have been erased.
         length = len(ingest.session_summary) or int(result.get("length", 0))
         accepted = Accepted(id_, length, ingest.domain, bool(result.get("repeated")))
         outcomes.append(IdempotencyConflict(id_) if result.get("conflict") else accepted)
@@ -149,7 +150,7 @@ def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
 
 
 def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
-    """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
+    """Return the text whose id equals, starts or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     like, is_id = "id LIKE ? OR id LIKE ?", len(part) >= MIN_ID_CHARS
     matches = _queued_texts(memory, like, (f"{part}%", f"%{part}"), 10) if is_id else []
@@ -164,7 +165,7 @@ def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
 
 
 def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claimed | None:
-    """Claim the next due text, if any, until the lease ends; one lost too often is dead."""
+    """Claim the next due text; mark texts as dead whose lease expired too often."""
     database = _database(memory)
     at = ids.timestamp(now)
     while database is not None and _due(database.connection, at):
@@ -192,7 +193,7 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
 def save_progress(
     memory: BaseMemory, id_: str, worker: str, progress: Payload, until_s: float
 ) -> bool:
-    """Save the worker's progress and extend its lease; False if the lease is another worker's."""
+    """Save progress and extend the lease; return False if another worker has the lease."""
     values = (_json(progress), ids.timestamp(until_s), id_, worker)
     return _changed(memory, "result = ?, leased_until = ?", values)
 
@@ -205,7 +206,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    # The author is the worker, not the text's session, which said nothing here.
+    # The author is the worker, not the text's session, which did not write this itself.
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
@@ -216,7 +217,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
 
 
 def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt, or mark the text as dead; False if another worker has it now."""
+    """Schedule another attempt, or mark the text as dead; return False if another worker has it."""
     text, lease = _public_error(memory, error), (id_, worker)
     with memory.session_database().transaction(durable=False) as c:
         row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", lease).fetchone()
@@ -233,19 +234,21 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule an uncounted attempt: the store failed. False if another worker has the lease."""
+    """Schedule an attempt that is not counted, because the store failed. Return False if another
+    worker has the lease.
+    """
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     values = (WAITING, due_at, _public_error(memory, error), id_, worker)
     return _changed(memory, f"{_WAIT_AGAIN}, attempts = max(0, attempts - 1)", values)
 
 
 def retry_s(attempts: int) -> float:
-    """Return the seconds to wait after this many attempts."""
+    """Return the seconds to wait before the next attempt, after this many attempts."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
 def next_due_s(memory: BaseMemory, now: float) -> float | None:
-    """Return the seconds until a text or an expired lease is due; None if nothing waits."""
+    """Return the seconds until a text or an expired lease is due; None if the queue is empty."""
     database = _database(memory)
     row = database and database.row(
         "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake "
@@ -259,7 +262,7 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
-    """Make dead texts, and those waiting for another attempt, due now; return their number."""
+    """Make dead texts, and texts that wait for another attempt, due now; return how many."""
     database = _database(memory)
     if database is None:
         return 0
@@ -273,7 +276,7 @@ def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
-    """Delete texts from the queue; return how many there were. Records made from them stay."""
+    """Delete texts from the queue, but keep the records made from them; return how many texts."""
     if not chosen or _database(memory) is None:
         return 0
     result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")
@@ -281,7 +284,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: Connection, before: str) -> int:
-    """Erase the words of texts done before a time, also in the log; return how many."""
+    """Erase the content of texts done before a time, also in the log; return how many."""
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
         "AND json_extract(body, '$.session_summary') <> ''",
@@ -313,7 +316,7 @@ def _json(value: Payload) -> str:
 
 
 def _public_error(memory: BaseMemory, error: str) -> str:
-    """Return the error without secrets and local paths, since any client may ask for it."""
+    """Return the error without secrets and local paths, because any client may request it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
@@ -348,7 +351,7 @@ def _queued_texts(
         (*values, limit),
     ):
         ingest, outcome = _ingest(body), json.loads(result) if result else {}
-        # The words of a text that is done may have expired.
+        # The content of a text that is done may have been erased.
         length = len(ingest.session_summary) or int(outcome.get("length", 0))
         records = tuple(map(str, outcome.get("records", ())))
         texts.append(QueuedText._make((id_, state, ingest.domain, length, *rest, records)))

@@ -1,10 +1,11 @@
-"""Events that a hook could not finish in its time, one owner-only file each in home.
+"""Events that a hook could not finish in time, one owner-only file each in home.
 
     late/<order>-<id>.jsonl           waiting; deleted when a later event has finished it
     late/<order>-<id>~<n>.jsonl       failed n times since
     late/<order>-<id>.jsonl.refused   set aside: not signed by this home's key, or failed too often
 
-Adding one needs no lock and no database: neither may be had when many sessions speak at once.
+Adding an event needs no lock and no database, because both may be unavailable when many sessions
+write at the same time.
 """
 
 import os
@@ -19,20 +20,20 @@ from memory_fabric.store import files
 from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
-# A larger event, such as that of a tool, is not kept; waiting events take at most this space.
+# A larger event, such as a tool's, is not stored; all waiting events use at most MAX_BYTES.
 MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
-# The number of attempts to finish an event that fails for another reason than lack of time.
+# How often an event is tried that fails for other reasons than lack of time.
 MAX_ATTEMPTS = 4
-# Fields that say whose event it is and where: never the user's words.
+# Fields that identify the event's session, agent and folder, without the user's words.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
-# Settings that depend on the session's own variables; others are read when the event is finished.
+# Settings taken from the session's variables; others are read when the event is finished.
 _SETTINGS = (
     "project_dir", "attended", "foreign", "entrypoint", "author", "origin", "domain", "notes", "ci",
 )  # fmt: skip
 
 
 class Late(NamedTuple):
-    """A waiting event, its time (ISO 8601), the handlers that did not finish, and settings."""
+    """A waiting event, its time (ISO 8601), unfinished handlers, and settings of its session."""
 
     path: str
     event: Event
@@ -43,8 +44,8 @@ class Late(NamedTuple):
 
 
 def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
-    """Keep an event without its secrets, durable on return. Raises OSError."""
-    from memory_fabric.redaction.redact import redacted_object  # late: it is rare
+    """Store an event without its secrets, durable on return. Raises OSError."""
+    from memory_fabric.redaction.redact import redacted_object  # loaded late: rarely needed
 
     folder = os.path.join(settings.home, FOLDER)
     place = {key: event.raw[key] for key in _PLACE if key in event.raw}
@@ -66,14 +67,14 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
 
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
-    """Return the files of waiting events, or of refused ones (ending REFUSED), oldest first."""
+    """Return the files of waiting events (or refused ones, with ending REFUSED), oldest first."""
     folder = os.path.join(home, FOLDER)
     names = files.names_in(folder)
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
 
 
 def put_off(path: str) -> None:
-    """Count another failure of an event, which is set aside after too many. Raises OSError."""
+    """Count another failure of an event, and set it aside after too many. Raises OSError."""
     whole, _, count = path.removesuffix(".jsonl").partition("~")
     failed = int(count or 0) + 1
     ending = f".jsonl{REFUSED}" if failed == MAX_ATTEMPTS else f"~{failed}.jsonl"
@@ -81,7 +82,7 @@ def put_off(path: str) -> None:
 
 
 def read(home: str, path: str) -> Late | None:
-    """Return a waiting event; None for a file that is gone or that this home did not write."""
+    """Return a waiting event; None if its file is gone or was not written by this home."""
     line = files.read_json(path, 2 * MAX_EVENT_BYTES)
     raw, settings = line.get("event"), line.get("settings")
     if not signing.is_ours(line, signing.known_key(home)):

@@ -1,11 +1,11 @@
 """Spool of items to forward, one owner-only file each in home, and the state of sending.
 
     forward/<id>.<key>.json   waiting; deleted when the receiver has accepted it
-    forward/rejected/         items that the receiver refused for good, with its answer
+    forward/rejected/         items that the receiver refused permanently, with its answer
     forward/state.json        time and outcome of the last attempt, without any content
 
-An item is `{"to": address, "place": project id, "body": {…}}`; `body` is sent, and only to that
-address: another project may have another receiver.
+An item is `{"to": address, "place": project id, "body": {…}}`; only `body` is sent, and only to
+that address, because another project may have another receiver.
 """
 
 import json
@@ -18,18 +18,18 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Room for weeks of sessions. Rejected items count, too: none is dropped silently.
+# Room for weeks of sessions. Rejected items count too, because none is dropped silently.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
-# Other processes keep the lock only while they write one file.
+# Seconds to wait for the lock; other processes hold it only while they write one file.
 LOCK_S = 2.0
-# The number of keys of sent items that are kept to recognise repetitions.
+# How many keys of sent items are stored to recognise repetitions.
 KEPT_KEYS = 200
-# The back-off is at most this long, also if the receiver asks for more or the clock was set back.
+# The longest back-off, even if the receiver asks for more or the clock was set back.
 MAX_WAIT_S = 24 * 3600
 
 
 class SpoolFull(FabricError):
-    """The spool has no space for another item; `waiting` and `rejected` are the numbers in it."""
+    """Error if the spool is full; `waiting` and `rejected` are the numbers of its items."""
 
     def __init__(self, waiting: int, rejected: int) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class SpoolFull(FabricError):
 
 
 class Item(NamedTuple):
-    """One file of the spool: its id (UUIDv7), and the key that makes sending it twice harmless."""
+    """One file of the spool: its id (UUIDv7), and the key by which receivers detect repetitions."""
 
     id: str
     key: str
@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """State of forwarding. Times are ISO 8601, empty for never; `dropped` items had no space."""
+    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items found no space."""
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def waiting(home: str) -> list[Item]:
 
 
 def rejected(home: str) -> list[Item]:
-    """Return the items that a receiver refused for good, oldest first."""
+    """Return the items that a receiver refused permanently, oldest first."""
     return _items(os.path.join(folder_of(home), REJECTED))
 
 
@@ -97,7 +97,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
 
 
 def read(item: Item) -> dict[str, Any]:
-    """Return the item's content; empty if it was deleted or cannot be read."""
+    """Return the item's content; empty if the file was deleted or is unreadable."""
     content = files.read_json(item.path, MAX_BYTES)
     return content if isinstance(content.get("body"), dict) else {}
 
@@ -108,7 +108,7 @@ def encoded(value: Mapping[str, Any]) -> bytes:
 
 
 def mark_sent(home: str, item: Item, now_s: float) -> None:
-    """Delete an accepted item, and remember its key. Raises OSError, TimeoutError."""
+    """Delete an accepted item, and store its key. Raises OSError, TimeoutError."""
     with _locked(home):
         keys, at = [*_sent(home), item.key][-KEPT_KEYS:], ids.timestamp(now_s)
         try:
@@ -118,17 +118,17 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
-    """Move a refused item, with the answer, to the rejected. Raises OSError, TimeoutError."""
+    """Move a refused item, with the answer, to `rejected`. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
-        if content:  # else the item was erased meanwhile and must not come back
+        if content:  # an empty item was erased meanwhile and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
 
 
 def set_aside(home: str, item: Item, why: str) -> None:
-    """Move an unreadable item to the rejected ones, unchanged. Raises OSError, TimeoutError."""
+    """Move an unreadable item unchanged to `rejected`. Raises OSError, TimeoutError."""
     with _locked(home):
         folder = os.path.join(folder_of(home), REJECTED)
         files.make_folder(folder)
@@ -149,7 +149,7 @@ def update_state(home: str, **changes: object) -> None:
 
 
 def count_dropped(home: str) -> bool:
-    """Count an item for which there was no space; True for the first since there was space."""
+    """Count an item for which there was no space; return True for the first such item in a row."""
     with _locked(home):
         noted = state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
@@ -157,7 +157,7 @@ def count_dropped(home: str) -> bool:
 
 
 def is_due(home: str, to: str, now_s: float) -> bool:
-    """True if an item waits and may be sent now; back-off applies to the address that failed."""
+    """Return True if an item waits and may be sent now; back-off affects only a failed address."""
     if not waiting(home):
         return False
     noted = state(home)
@@ -165,7 +165,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding to this address; `elsewhere` are other addresses of items."""
+    """Return the state of forwarding to this address; `elsewhere` lists other items' addresses."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
@@ -184,7 +184,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete items whose bytes `holds` accepts; return how many. Raises OSError, TimeoutError."""
+    """Delete items whose bytes match `holds`; return how many. Raises OSError, TimeoutError."""
     deleted = 0
     if not os.path.isdir(folder_of(home)):
         return deleted
@@ -202,7 +202,7 @@ def _items(folder: str) -> list[Item]:
     for name in files.names_in(folder):
         id_, _, tail = name.partition(".")
         key, _, ending = tail.partition(".")
-        # Keys are ids: any other name could break a header of the request.
+        # Keys must be ids, because any other name could break a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             items.append(Item(id_, key, os.path.join(folder, name)))
     return items
