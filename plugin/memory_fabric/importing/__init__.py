@@ -1,1 +1,1 @@
-"""Memories of other programs: recognise, read, choose, store, and follow instruction files."""
+"""Import of other programs' memories: recognise, read, select and store them, and follow files."""

@@ -1,9 +1,10 @@
-"""Memories of other programs as data: claude-mem's database, and exports of mem0.
+"""Readers of other programs' stored memories: claude-mem's database and mem0's exports.
 
-- claude-mem.db: observations, summaries of sessions, directives, in the tables of migrations 4
-  (2025) to 35 (2026) of github.com/thedotmack/claude-mem. A column that a release lacks is empty.
-- mem0: a JSON list of memories, or an object with it as `results` or `memories`, as `get_all()` and
-  `GET /v1/memories/` of docs.mem0.ai return it.
+- claude-mem.db: the tables of observations, session summaries and directives, as created by
+  migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem. Columns that a release lacks
+  are read as NULL.
+- mem0: a JSON list of memories, or an object with this list as `results` or `memories`, as
+  returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
 """
 
 import json
@@ -21,11 +22,11 @@ from memory_fabric.importing.notes import time_of
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
-# claude-mem.
+# Constants for claude-mem.
 DATABASE = "claude-mem.db"
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 2.0
-# A row of claude-mem has some KB; a larger one would only fill the memory.
+# claude-mem's rows have a few KB; a larger row would only use up memory.
 MAX_ROW_BYTES = 16 << 20
 TYPES = {"decision": "decision", "bugfix": "solution"}
 NOT_LEARNED = "summaries of sessions in which nothing was learned"
@@ -39,15 +40,15 @@ COLUMNS = {
     "session_summaries": "id project request learned merged_into_project created_at_epoch",
     "directives": "id project scope content status created_at_epoch",
 }
-# mem0: some 100,000 memories.
+# Constants for mem0. The limit is enough for some 100,000 memories.
 MAX_BYTES = 32 << 20
 LISTS = ("results", "memories")
 TEXTS = ("memory", "text", "content", "data")
 HEAD_CHARS = 4096
-# Keys of `metadata` that name a project.
+# Keys of `metadata` that specify a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
 MAX_OWNER_CHARS = 400
-# Default categories of mem0, and beginnings of its sentences, that are about the person.
+# mem0's default categories about the person, and how its sentences about the person begin.
 _OF_PERSON = frozenset(
     """entertainment family fashion food health hobbies hobby identity milestones music personal
     personal_details personal_information preference preferences professional_details sports travel
@@ -64,7 +65,7 @@ Row = dict[str, Any]
 
 
 def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read a database without changing it. Raises BadInput, also for another program's."""
+    """Read claude-mem's database without changing it. Raises BadInput for any other database."""
     connection = _opened(path)
     try:
         rows = [
@@ -93,7 +94,8 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # The write-ahead log cannot be opened for writing; the file is complete without it.
+            # The files of the write-ahead log cannot be created; the database is complete without
+            # them.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -116,7 +118,7 @@ def _unreadable(path: str, error: Exception) -> BadInput:
 
 
 def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
-    """Return the columns of each table. Raises BadInput for a database of another form."""
+    """Return the columns of each table. Raises BadInput if the schema is not claude-mem's."""
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row[0] for row in names]
     columns = {
@@ -136,7 +138,7 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
 def _rows(
     connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
 ) -> Iterator[Row]:
-    """Yield the rows of this project in a table, and count all others."""
+    """Yield a table's rows that belong to this project, and count the rows of other projects."""
     wanted = COLUMNS[table].split()
     names = [name if name in known else f"NULL AS {name}" for name in wanted]
     into = "merged_into_project" if "merged_into_project" in known else "NULL"
@@ -155,7 +157,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement of a row; None, after counting the row, if it has none."""
+    """Return the statement in a row; if it has none, count the row as left out and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms, or seconds
@@ -197,7 +199,7 @@ def _text(value: Any) -> str:
 
 
 def _list(value: Any) -> list[str]:
-    """Return the texts of a JSON list; any other text counts as a list of this one text."""
+    """Return the texts of a JSON list; any other text is returned as the list's only item."""
     if not isinstance(value, str) or not value.strip():
         return []
     try:
@@ -208,7 +210,7 @@ def _list(value: Any) -> list[str]:
 
 
 def is_mem0(head: str) -> bool:
-    """Return True if `head`, the beginning of a file, is JSON with memories of mem0."""
+    """Return True if `head`, the beginning of a file, looks like a JSON export of mem0."""
     bare = head.lstrip()
     if not bare.startswith(("[", "{")):
         return False
@@ -216,7 +218,7 @@ def is_mem0(head: str) -> bool:
         return _memories(json.loads(head)) is not None
     except (ValueError, RecursionError):
         pass
-    # The text is cut or damaged: its first field names decide.
+    # The text is truncated or damaged, so decide by its first field names.
     start = bare[:HEAD_CHARS]
     if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
         return False
@@ -234,7 +236,7 @@ def _memories(value: Any) -> list[Any] | None:
 
 
 def read_mem0(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read an export. Raises BadInput, files.Refused, OSError."""
+    """Yield the memories of a mem0 export. Raises BadInput, files.Refused, OSError."""
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
         memories = _memories(json.loads(data.decode("utf-8-sig", "replace")))

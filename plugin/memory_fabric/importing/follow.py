@@ -1,6 +1,7 @@
-"""Updates of records from their instruction files: removed lines are closed, new ones added.
+"""Synchronisation of records with the instruction files from which they were imported.
 
-The files are never written. Records that the user pinned, confirmed or reworded stay unchanged.
+Records of removed lines are closed, and records of new lines are added. The files are never
+written. Records that the user pinned, confirmed or reworded remain unchanged.
 """
 
 import os
@@ -24,21 +25,24 @@ from memory_fabric.text import same_form
 
 
 class Followings(NamedTuple):
-    """The numbers of new and closed records after an update."""
+    """The number of records that an update added, and the number that it closed."""
 
     new: int = 0
     closed: int = 0
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Follow the imported instruction files at a path. Raises StoreUnavailable, OSError."""
+    """Start following the imported instruction files at a path.
+
+    Raises StoreUnavailable, OSError.
+    """
     batch = _new_batch()
     for file in instructions.read_files(path, here_of(memory), Left()):
         _bring(memory, file.place, file, batch)
 
 
 def _new_batch() -> str:
-    """Return the name of the changes of one update, which are undone together."""
+    """Return a new batch name for an update's changes, so that undo can undo them together."""
     return f"follow-{ids.new_id()[-8:]}"
 
 
@@ -50,10 +54,10 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these files and their imports as one batch.
+    """Update the records of these instruction files and of the files they import, as one batch.
 
-    A file with more than `max_bytes`, with its imports, is left for a later event, or skipped with
-    a notice if this event `is_last`. At most `max_new` records of a file are added at a time.
+    If a file and its imports have more than `max_bytes`, they are left for a later event; with
+    `is_last` they are skipped with a notice instead. At most `max_new` records are added per file.
     Raises StoreUnavailable, DeadlinePassed, OSError.
     """
     batch, here, new, closed = _new_batch(), here_of(memory), 0, 0
@@ -65,7 +69,7 @@ def update(
             continue
         before = followed[name]
         if before.ids and not any(records.among(database, "id", before.ids)):
-            # The import was undone, or all its records were forgotten.
+            # The import was undone, or all its records were forgotten, so stop following the file.
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:
@@ -99,23 +103,23 @@ def _note_too_large(memory: Memory, name: str, max_bytes: float) -> None:
 def _bring(
     memory: Memory, place: str, file: File | None, batch: str, max_new: int | None = None
 ) -> Followings:
-    """Update the records of one file (None: it was deleted) in one transaction."""
+    """Update the records of one file in one transaction; `file` is None if it was deleted."""
     database = memory.database(instruction_files.kind_of(place), create=True)
     assert database is not None
     followed = instruction_files.load(database)
     before = followed.pop(place, Followed(GONE, 0, ()))
     own = list(records.among(database, "id", before.ids))
-    # The domain is that of the import, whichever session sees the change.
+    # Use the domain of the import, whichever session notices the change.
     domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
     now = ids.timestamp()
     stated = [record_of(i, INSTRUCTIONS, memory, now, domain) for i in file.items] if file else []
     kept, new = _compared(database, own, [r for r in stated if not worthless(r)], domain)
     added = new[:max_new]
-    # A record that was closed while its line was in the file stays closed.
+    # If a record was closed while its line was still in the file, the record remains closed.
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
-    # A record that a person confirmed or pinned is not only the file's.
+    # Do not close a record that a person confirmed or pinned, even if its line was removed.
     gone = [r for r in own if r.id not in stay and _holds(r) and r.trust == TRUST and not r.pinned]
     links = [{"id": r.id, **OPEN, "was": {"by": "", "at": r.valid_to}} for r in again]
     links += [{"id": r.id, "by": "", "at": now, "was": OPEN} for r in gone]
@@ -136,9 +140,9 @@ def _bring(
 def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
-    """Return stored records of these statements by id, and statements without one."""
+    """Return stored records that match these statements, by id, and the unmatched statements."""
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
-    # Records with the same words may be those of another file or program.
+    # Records with the same text may come from another file or program.
     same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
     in_force = (r for r in same_key if _holds(r) and r.domain == domain)
     others = [record for record in in_force if record.scope != "local"]

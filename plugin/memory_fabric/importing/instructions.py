@@ -1,7 +1,7 @@
-"""Files of instructions for assistants: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules and others.
+"""Reader of instruction files for assistants: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc.
 
-Each bullet, and each paragraph that states a rule, is one statement. Bullets that describe a path
-or a command (`src/` – the server) are notes, other paragraphs are left out.
+Each bullet, and each sentence of a paragraph that states a rule, is one statement. Bullets that
+describe a path or a command (`src/` – the server) become notes; other sentences are left out.
 """
 
 import os
@@ -22,9 +22,9 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# Files of one reading together, and the bytes that each counts for at least.
+# Limit of files per reading, and the least number of bytes that each file counts for.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
-# Whole folders of such files, each as (folder, endings).
+# Folders in which all files with these endings are instructions: (folder, endings).
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
     (os.path.join(".claude", "rules"), (".md",)),
@@ -39,7 +39,8 @@ UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
-# Verbs that begin an instruction, without apostrophes; other languages have words in `stated_type`.
+# English verbs that begin an instruction, without apostrophes; `stated_type` covers other
+# languages.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -50,7 +51,9 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file: real path, name, files that import it and links to it, statements."""
+    """An instruction file: its real path, its name, the files and links that lead to it (`via`),
+    and its statements.
+    """
 
     path: str
     place: str
@@ -59,7 +62,7 @@ class File(NamedTuple):
 
 
 def is_instructions(path: str) -> bool:
-    """Return True for a path of instructions of some client."""
+    """Return True if a path is that of a client's instruction file."""
     folder, name = os.path.split(os.path.realpath(path))
     if name in NAMES or name.endswith(".mdc"):
         return True
@@ -68,7 +71,7 @@ def is_instructions(path: str) -> bool:
 
 
 def files_of(path: str) -> list[str]:
-    """Return the instruction files at a path: the file itself, or those of a project's folder."""
+    """Return the instruction files at a path: the file itself, or all those in a project folder."""
     if not os.path.isdir(path):
         return [path]
     root = os.path.realpath(path)
@@ -82,19 +85,19 @@ def files_of(path: str) -> list[str]:
 
 
 def read(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read a file with the files that it imports, or all files of a folder. Raises OSError."""
+    """Yield statements of a file and its imports, or of all files in a folder. Raises OSError."""
     for file in read_files(path, here, left):
         yield from file.items
 
 
 class TooLarge(Exception):
-    """The files have more bytes than one reading may have."""
+    """Error raised if the files exceed the byte limit of one reading."""
 
 
 def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf")) -> list[File]:
-    """Return the instruction files at a path, each with those that it imports.
+    """Return the instruction files at a path, together with the files that they import.
 
-    Raises TooLarge if they have more than `max_bytes`, DeadlinePassed.
+    Raises DeadlinePassed, and TooLarge if they exceed `max_bytes` in total.
     """
     reading = _Reading(here, left, max_bytes)
     is_folder = os.path.isdir(path)
@@ -107,7 +110,7 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
 
 
 class _Reading:
-    """The files read so far, with their imports, by real path."""
+    """The instruction files read so far, including imported files, by real path."""
 
     def __init__(self, here: Here, left: Left, max_bytes: float) -> None:
         self._here, self._left, self._bytes_left = here, left, max_bytes
@@ -117,7 +120,7 @@ class _Reading:
         self._links = {name: os.path.realpath(path) for name, path in links}
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
-        """Read a file and the files that it imports; `via` are the files that led here."""
+        """Read a file and its imports; `via` is the chain of files that import this file."""
         real, here, left = os.path.realpath(path), self._here, self._left
         if real in self.files or len(via) > MAX_HOPS:
             return
@@ -155,7 +158,9 @@ class _Reading:
 
 
 def place_of(path: str, here: Here) -> str:
-    """Return the name of a file as evidence: relative to the project, or with `~`."""
+    """Return a file's name for evidence: relative to the project, or starting with `~`, or
+    absolute.
+    """
     real = os.path.realpath(path)
     for root in here.roots:
         if _is_in(real, root):
@@ -165,7 +170,7 @@ def place_of(path: str, here: Here) -> str:
 
 
 def imports(text: str) -> list[str]:
-    """Return the paths that lines of a CLAUDE.md import with `@`; none in code."""
+    """Return the paths that a CLAUDE.md imports with `@path`, except in code."""
     paths, code = [], ""
     for line in text.split("\n"):
         bare = line.strip()
@@ -179,8 +184,8 @@ def imports(text: str) -> list[str]:
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
-    """Return True if a file may import another: within the project, or within the folder of the
-    user's client that both are in; never what that client keeps of projects.
+    """Return True if a file may import another file: both are in the project, or both are in the
+    same folder of one of the user's clients. Claude Code's `projects` folder is always excluded.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):
@@ -191,7 +196,7 @@ def may_import(real: str, target: str, here: Here) -> bool:
 
 
 def _leaves(path: str, folder: str, here: Here) -> bool:
-    """Return True if a link leads a file out of its folder or out of the project."""
+    """Return True if a link in the path leads out of the folder or out of the project."""
     real = os.path.realpath(path)
     roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
     if any(_is_in(real, root) for root in roots):
@@ -213,10 +218,10 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return the statements of an instruction file; those in the user's home are global."""
+    """Return an instruction file's statements; those from the user's home get the scope "user"."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # Lines of the own block are emptied, so that the others keep their numbers.
+        # Blank the lines of memory-fabric's own block, so that other lines keep their line numbers.
         is_inside = is_inside or line.startswith(BLOCK_BEGIN)
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
@@ -265,7 +270,7 @@ def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
 
 
 def _describes(text: str) -> bool:
-    """Return True for a bullet that describes a path, command or page: `src/` – the server."""
+    """Return True if a bullet describes a path, command or page, like "`src/` – the server"."""
     if text.startswith("["):
         return True
     if not text.startswith(("`", "**`")):

@@ -1,6 +1,6 @@
-"""Statements of another program's memory, their records, and the reasons to leave some out.
+"""Statements read from another program's memory, their records, and reasons to leave some out.
 
-Files of a folder are read with limits, and never through a link that leads out of it.
+Reading a folder is limited in files and bytes, and links that lead out of the folder are refused.
 """
 
 import os
@@ -19,9 +19,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
 
-# Other programs and their models wrote imported texts, so they lack the user's trust.
+# Imported texts were written by other programs and their models, so they lack the user's trust.
 SOURCE, TRUST = "import", "tool"
-# Beginnings of texts that clients write into conversations.
+# Prefixes of texts that clients insert into conversations.
 _MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 
 # Reasons to leave a statement out.
@@ -40,15 +40,16 @@ MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
 MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
 TOO_MANY = f"files beyond the first {MAX_FILES:,}"
-# Folders of tools, which hold no notes.
+# Folders of tools, which contain no notes.
 PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 
 class Item(NamedTuple):
-    """One statement. `key` is its identity in the source, so that it is imported once.
+    """One imported statement. `key` identifies it in its source, so that it is imported only once.
 
-    `at` is its time (ISO 8601), `project` the name or folder that the source states; both may be
-    ''. `also` are other words to find it by. `line` is its line in the file `place`, from 1, or 0.
+    `at` is its time (ISO 8601) and `project` the name or folder in the source; both may be ''.
+    `also` is further text by which search finds it. `line` is its line in the file `place`, from 1,
+    or 0.
     """
 
     what: str
@@ -67,7 +68,7 @@ class Item(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Statements that are left out for one reason: their number, and the first few."""
+    """The number of statements that were left out for one reason, and the first few of them."""
 
     reason: str
     number: int = 0
@@ -75,7 +76,7 @@ class LeftOut(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The content of a source: its statements in order, its relations, and what is left out."""
+    """The content of a source: its statements in order, its relations, and what was left out."""
 
     items: tuple[Item, ...] = ()
     relations: tuple[models.Relation, ...] = ()
@@ -83,21 +84,21 @@ class Reading(NamedTuple):
 
 
 class Left:
-    """A counter of what is left out, by reason, with a few examples of each."""
+    """A counter of left-out statements by reason, with a few examples of each reason."""
 
     def __init__(self) -> None:
         self._by_reason: dict[str, LeftOut] = {}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
-        """Count statements that are left out; `example` is one of them."""
+        """Count `number` statements as left out for a reason; `example` is one of their texts."""
         example_text = ""
         if example and len(self._by_reason.get(reason, LeftOut(reason)).examples) < MAX_EXAMPLES:
-            # Redact before cutting: half a secret has no sign by which it is recognised.
+            # Redact before truncating, because a truncated secret may no longer be recognised.
             example_text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
         self.extend([LeftOut(reason, number, (example_text,) if example_text else ())])
 
     def extend(self, others: Iterable[LeftOut]) -> None:
-        """Add the counts of another step."""
+        """Add the counts and examples from another step of the import."""
         for reason, number, new in others:
             before = self._by_reason.get(reason) or LeftOut(reason)
             examples = tuple(dict.fromkeys((*before.examples, *new)))[:MAX_EXAMPLES]
@@ -105,14 +106,15 @@ class Left:
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """The counts by reason, in the order of the first statements."""
+        """The counts of all reasons, in the order in which the reasons first occurred."""
         return tuple(self._by_reason.values())
 
 
 class Here(NamedTuple):
-    """The project that an import is for, and the folders of the user's programs.
+    """The project into which an import goes, and the folders of the user's clients.
 
-    `roots` are the real paths of its folders; with `whole` statements of every project count.
+    `roots` are the real paths of the project's folders. With `whole`, statements of all projects
+    are read.
     """
 
     name: str = ""
@@ -123,21 +125,22 @@ class Here(NamedTuple):
     whole: bool = False
 
     def is_stated(self, project: str) -> bool:
-        """Return True if a source's name or folder of a project means this one."""
+        """Return True if `project`, a name or folder stated by a source, is this project."""
         if not project:
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A folder with a repository of its own, or of a project without one, is another's.
+            # A folder with its own repository, or without one while this project has one, is
+            # another project.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
-        # A worktree is named `project/worktree`.
+        # The source may specify a worktree as `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))
 
 
 def here_of(memory: Memory, codex_home: str = "") -> Here:
-    """Return the project of this folder and the user's folders, for readers."""
+    """Return the memory's project and the user's client folders, for the readers of sources."""
     settings, project = memory.settings, memory.project
     roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
     name = project.name if project else ""
@@ -146,9 +149,11 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
-    """Return the redacted record of a statement; its domain is by default that of this folder."""
+    """Return a statement as a redacted record; without `domain`, it gets the current folder's
+    domain.
+    """
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # Instructions are shown with the name of their file.
+    # Instructions are displayed with the name of their file.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         models.IMPORTED: item.place if is_instruction else source,
@@ -179,14 +184,14 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
 
 
 def worthless(record: models.Record) -> str:
-    """Return the reason to leave a record out for its text; '' if there is none."""
+    """Return the reason why a record's text is not worth storing, or '' if it is."""
     bare = record.what.strip()
     if not bare or bare == "[private]":
         return EMPTY
     if bare.startswith(_MACHINE) or is_machine_text(bare):
         return NOISE
     if "[redacted: " in bare:
-        # late: only for redacted texts
+        # imported late: needed only for redacted texts
         from memory_fabric.redaction.redact import says_only_secrets
 
         if says_only_secrets(bare):
@@ -197,17 +202,17 @@ def worthless(record: models.Record) -> str:
 
 
 def provenance(memory: Memory, domain: str = "") -> models.Provenance:
-    """Return the provenance of imported statements: another program, unconfirmed."""
+    """Return the provenance of imported statements: written by another program, unconfirmed."""
     return models.Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
 
 
 def unusable(problem: str, remedy: str) -> BadInput:
-    """Return the error for a source that cannot be read."""
+    """Return a BadInput error that says why a source cannot be read and what to do."""
     return BadInput("PATH", problem, remedy=f"{remedy} Nothing was imported.".strip())
 
 
 class Text(NamedTuple):
-    """A text file: its path relative to the folder, its content, its time of change."""
+    """A text file: its path relative to the folder, its content, and its modification time."""
 
     name: str
     text: str
@@ -215,7 +220,7 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files of a folder, or one file; count those left out. Raises OSError."""
+    """Yield the text files in a folder, or the single file; count skipped files. Raises OSError."""
     root = os.path.realpath(path)
     names = names_below(root, endings)
     if not os.path.isdir(path):
@@ -231,7 +236,9 @@ def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
 
 
 def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
-    """Return relative paths of files with these endings, sorted, without hidden folders."""
+    """Return sorted relative paths of the files below a folder with these endings; skip hidden
+    ones.
+    """
     paths = []
     for above, folders, names in os.walk(root):
         folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]
@@ -242,7 +249,9 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder; None, after counting the file, if it is outside or no text."""
+    """Return a file below a folder, or count it as left out and return None if it is outside the
+    folder, unreadable or not text.
+    """
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)
@@ -260,7 +269,7 @@ def read_one(root: str, name: str, left: Left) -> Text | None:
 
 
 def decoded(path: str) -> str | None:
-    """Return the text of a file; None if it is not UTF-8. Raises OSError."""
+    """Return the text of a file, or None if the file is not UTF-8 text. Raises OSError."""
     data = files.read_bytes(path, MAX_FILE_BYTES)
     if data is None:
         raise FileNotFoundError(2, "it does not exist")

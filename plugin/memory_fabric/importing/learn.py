@@ -1,7 +1,7 @@
 """Past sessions of a project: read into its memory, or condensed for an assistant's notes.
 
-Sessions are read like live ones (`session.follow_transcript`), in the order of time and in small
-durable steps, so that a killed run continues where it was.
+Past sessions are read by the same code as live ones (`session.follow_transcript`), in order of time
+and in small durable steps, so that an interrupted run can be continued.
 """
 
 import contextlib
@@ -43,21 +43,21 @@ from memory_fabric.store.projects import file_states, home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import content_stems, cut, first_of, one_line
 
-# At most this many prompts are compared, the newest, and this many candidates made.
+# Limits: the number of newest prompts to compare, and the number of candidates to create.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Kinds of statements that are proposed even if made only once, with at least this many stems.
+# Kinds of statements that become candidates without repetition if they have enough word stems.
 ONCE, MIN_STEMS = ("rule", "correction"), 3
-# The most that is read in one step, so that other processes wait only for short transactions.
+# Limits of one reading step, so that other processes wait only for short transactions.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
-# Memories that are kept open.
+# Limit of memories that are kept open at once.
 MAX_OPEN = 8
-# The condensed form has the beginning of each prompt, and the end of its answer.
+# Limits of the condensed form, which has the beginning of each prompt and the end of its answer.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
 
 class Done(NamedTuple):
-    """The numbers of what a run stored in one project."""
+    """The numbers of sessions, turns, fixes and candidates that a run stored in one project."""
 
     name: str
     sessions: int = 0
@@ -68,7 +68,10 @@ class Done(NamedTuple):
 
 
 class Reading:
-    """One run over sessions: results by project, `failures`; `tell` gets bytes read and all."""
+    """One run of `learn` over past sessions, with its results by project and its `failures`.
+
+    `tell` is called with the number of bytes read so far and the total.
+    """
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
@@ -80,9 +83,10 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions, and finish each project after its last session.
+        """Read these sessions, and complete each project after its last session.
 
-        Projects that an interrupted run left are finished, too. Raises StoreUnavailable, OSError.
+        Projects that an interrupted run left incomplete are completed too. Raises StoreUnavailable,
+        OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -102,7 +106,7 @@ class Reading:
         self._save(self.run._replace(state="done"))
 
     def _finish_other(self, id_: str) -> Done | None:
-        """Finish a project of an interrupted run by its id; None if it is gone."""
+        """Complete a project that an interrupted run began; None if the project is deleted."""
         client = client_of(CLAUDE_CODE.key)
         settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
         try:
@@ -111,13 +115,13 @@ class Reading:
             return None
         with opened as memory:
             memory.batch = self.run.batch
-            memory.session_database()  # open the database for writing before views of it are opened
+            memory.session_database()  # open for writing before views are opened
             _begin(memory, self.run.batch)
             return self._finish(memory, 0, 0)
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
-        # The session's context is the one that its hooks would have had.
+        # Recreate the context that the session's hooks had when it was live.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         memory = context.memory
@@ -153,7 +157,9 @@ class Reading:
         return memory.whole
 
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
-        """Return the memory of a folder's project for sessions that began there."""
+        """Return the memory of the project that contains `folder`, opened as a session there would
+        be.
+        """
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
@@ -169,7 +175,9 @@ class Reading:
         return memory
 
     def _begin(self, memory: Memory, folder: str) -> None:
-        """Record that the run works in a project, for undo and for a later run."""
+        """Record that the run changes this project, so that undo and a continued run find the
+        project.
+        """
         memory.batch = self.run.batch
         assert memory.project is not None
         id_ = memory.project.id
@@ -184,7 +192,8 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # The memory without its isolated domains, and each of these alone.
+        # Make proposals for the memory without its isolated domains, then for each isolated domain
+        # alone.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -203,7 +212,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Write the operation by which undo removes a project's turns, once."""
+    """Write the operation of this run, if it is missing; undo uses it to remove the run's turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -213,8 +222,8 @@ def _begin(memory: Memory, batch: str) -> None:
 def _propose(memory: Memory) -> None:
     """Store the user's rules, corrections and repeated statements in this view as candidates.
 
-    The most repeated come first, then the newest. They do not have the user's trust, since other
-    texts in transcripts pass as typed: a person must keep them.
+    The most repeated statements come first, then the newest. Candidates lack the user's trust until
+    a person accepts them, because other texts in transcripts may look as if the user typed them.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -228,7 +237,7 @@ def _propose(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, earlier_prompts(memory, session, sentence))
-        # Enough to be understood later without being repeated.
+        # The statement has enough words to be understood later, even if it was made only once.
         stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
         if (times or stands_alone) and not noted_before(memory, sentence):
@@ -249,7 +258,10 @@ def _propose(memory: Memory) -> None:
 
 
 class Condensed(NamedTuple):
-    """Sessions as lines, newest first; tokens of these and all; `before` for older ones."""
+    """Condensed sessions: their lines, newest session first, and counts of sessions and tokens.
+
+    `before` is the time to pass to `condense` for the next older sessions, or '' if there are none.
+    """
 
     lines: tuple[str, ...]
     sessions: int
@@ -262,8 +274,8 @@ class Condensed(NamedTuple):
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     """Return the newest sessions of a project that fit into a budget of tokens.
 
-    Only sessions that began before `before` (ISO 8601) count. The first is always shown, cut to the
-    budget.
+    Only sessions that began before `before` (ISO 8601) count. The newest of them is always
+    included, cut to the budget.
     """
     lines_shown: list[str] = []
     count = spent = total = number = 0
@@ -272,8 +284,9 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     databases = [database for database in memory.databases() if database.kind == "project"]
     for database in databases:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Redaction takes most of the time, and lines that are only counted need none. Shown
-            # ones do: a rule may be newer than a stored text.
+            # Redaction takes most of the time, so lines that are only counted are not redacted.
+            # Lines that are shown are redacted again, because a redaction rule may be newer than
+            # the stored text.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:
@@ -291,7 +304,9 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return a session's prompts with ends of answers, its memories and files; or no lines."""
+    """Return lines with a session's prompts, ends of answers, memories and changed files; [] if it
+    has no prompts.
+    """
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 _BULLETS = ("- ", "* ", "+ ")
 CODE = ("```", "~~~")
-# Values of YAML whose text is in the following lines.
+# YAML values that announce a block of text in the following lines.
 _TEXT_BELOW = ("|", ">", "|-", ">-", "|+", ">+")
-# A line that is indented this far belongs to the bullet above it.
+# A line with at least this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: its text, line (from 1), heading, and lines without signs of lists."""
+    """A bullet or paragraph: its text, line number (from 1), heading, and lines without list
+    markers.
+    """
 
     text: str
     line: int
@@ -26,7 +28,7 @@ class Block(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A Markdown text: its frontmatter, its first heading, and its blocks in order."""
+    """A parsed Markdown text: its frontmatter, its first heading, and its blocks in order."""
 
     head: dict[str, str]
     title: str
@@ -64,7 +66,7 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # before an unfinished code block or comment
+    if lines_of_block:  # text before an unterminated code block or comment
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))
@@ -105,13 +107,13 @@ def _value(text: str) -> str:
 
 
 def level(bare: str) -> int:
-    """Return the level of a heading, from 1; 0 for any other line."""
+    """Return the level of a heading line, from 1; 0 if the line is not a heading."""
     deep = len(bare) - len(bare.lstrip("#"))
     return deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
 
 
 def without_bullet(bare: str) -> str:
-    """Return a line without the sign or number of a list, and without its check box."""
+    """Return a line without its bullet or list number, and without its check box."""
     if bare.startswith(_BULLETS):
         text = bare[2:].lstrip()
         for box in ("[ ] ", "[x] ", "[X] "):
@@ -122,7 +124,7 @@ def without_bullet(bare: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text without bold signs, links' targets and the brackets of wiki links."""
+    """Return Markdown text without bold markers, link targets and the brackets of wiki links."""
     for sign in ("**", "__"):
         text = text.replace(sign, "")
     text = text.replace("[[", "").replace("]]", "")

@@ -1,15 +1,15 @@
-"""Memories that other programs keep as Markdown: Claude Code, Codex, basic-memory.
+"""Readers of memories that other programs store as Markdown: Claude Code, Codex, basic-memory.
 
-- Claude Code: auto memory, topic files beside MEMORY.md in `<config>/projects/<slug>/memory/`, with
-  `name`, `description` and `type` (or `metadata.type`; user, feedback, project, reference) in the
-  frontmatter, and `**Why:**` and `**How to apply:**` in the body; older ones are plain Markdown. Of
-  MEMORY.md, their index, the lines that point to no file are read.
-- Codex's memories: the folder `memories` in CODEX_HOME, or its MEMORY.md, which holds blocks, each
-  with its sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories). The other
-  files are what it was made of, and its index.
+- Claude Code: its auto memory is a folder `<config>/projects/<slug>/memory/` with topic files and
+  their index MEMORY.md. A topic file's frontmatter has `name`, `description` and `type` (or
+  `metadata.type`: user, feedback, project, reference), its body `**Why:**` and `**How to apply:**`;
+  older files are plain Markdown. Of the index, only lines that do not link to a file are read.
+- Codex: the folder `memories` in CODEX_HOME, or only its MEMORY.md, which consists of blocks with
+  sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories). The other files there
+  are its index and the material it was made from.
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
-  (context)`, as NOTE-FORMAT.md in github.com/basicmachines-co/basic-memory says. A note is an
-  entity; each observation, and each other paragraph or bullet, is a record of it.
+  (context)`, as specified in NOTE-FORMAT.md of github.com/basicmachines-co/basic-memory. A note is
+  an entity; each observation, other paragraph or other bullet is a record about it.
 """
 
 import os
@@ -36,22 +36,22 @@ from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
 
-# The files of a folder, and the beginning of each, by which its form is recognised.
+# A folder is recognised by this number of files, a file by this number of characters.
 LOOKED_AT, HEAD_CHARS = 40, 64 << 10
 MAIN, ENDINGS = "MEMORY.md", (".md",)
-# Claude Code.
+# Constants for Claude Code.
 TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "reference": "note"}
 POINTERS = "lines of MEMORY.md that only point to a file"
 WHY, HOW = "Why:", "How to apply:"
-# Codex.
+# Constants for Codex.
 RAW, RAW_TITLE, SUMMARIES = "raw_memories.md", "# Raw Memories", "rollout_summaries"
 SIGNS = (RAW, "memory_summary.md", SUMMARIES)
 SESSIONS = "rollout_summary_files"
 MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
-# Headings of a block under which there are pointers and search words, not memories.
+# Headings of sections that have pointers and search terms rather than memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
 THREAD = "## Thread `"
-# basic-memory: categories of observations that mean a type of record under another name.
+# basic-memory's categories of observations that correspond to a record type of another name.
 CATEGORIES = {
     "problem": "problem",
     "issue": "problem",
@@ -69,7 +69,7 @@ TIMES = ("updated", "modified", "updated_at", "date", "created", "created_at")
 
 
 def time_of(value: Any) -> str:
-    """Return a time in ISO 8601 with any offset, or in seconds, as UTC; '' for anything else."""
+    """Return an ISO 8601 time or a number of seconds as UTC in ISO 8601; '' for anything else."""
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value.strip())
@@ -90,7 +90,7 @@ def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -
 
 
 def _headed(block: Block, *unsaid: str) -> str:
-    """Return the text of a block with its heading, unless that is one of `unsaid`."""
+    """Return the text of a block after its heading, unless the heading is one of `unsaid`."""
     statement = markdown.plain(block.text)
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
 
@@ -99,7 +99,7 @@ def _headed(block: Block, *unsaid: str) -> str:
 
 
 def is_topic(text: str) -> bool:
-    """Return True if a Markdown text has the frontmatter of a topic file."""
+    """Return True if a Markdown text has the frontmatter of a Claude Code topic file."""
     head, _ = markdown.frontmatter(text[: 8 << 10].split("\n"))
     return bool(head.get("name")) and _topic_type(head) in TYPES
 
@@ -109,7 +109,7 @@ def _topic_type(head: dict[str, str]) -> str:
 
 
 def is_auto_memory(path: str) -> bool:
-    """Return True for the folder `memory` of one of the client's projects."""
+    """Return True for the `memory` folder of one of Claude Code's projects."""
     real = os.path.realpath(path)
     above = os.path.basename(os.path.dirname(os.path.dirname(real)))
     if os.path.basename(real) == "memory" and above == "projects":
@@ -118,13 +118,13 @@ def is_auto_memory(path: str) -> bool:
 
 
 def is_auto_memory_page(path: str, text: str) -> bool:
-    """Return True for a topic file, or the MEMORY.md of such a folder."""
+    """Return True for a topic file, or for the MEMORY.md of an auto memory folder."""
     is_main = os.path.basename(path) == MAIN and is_auto_memory(os.path.dirname(path))
     return is_topic(text) or is_main
 
 
 def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read the folder, or a single topic file. Raises OSError."""
+    """Read Claude Code's auto memory folder, or a single topic file. Raises OSError."""
     for text in read_at(path, ENDINGS, left):
         if text.name != MAIN and is_topic(text.text):
             yield _topic(text)
@@ -171,7 +171,7 @@ def _topic(text: Text) -> Item:
 
 
 class _Source(NamedTuple):
-    """A block: the folders and last time that it states, its text, and its line from 0."""
+    """A block of Codex's memories: its folders, last update, text, and line number (from 0)."""
 
     folders: tuple[str, ...]
     at: str
@@ -180,17 +180,17 @@ class _Source(NamedTuple):
 
 
 def is_codex_folder(path: str) -> bool:
-    """Return True for a folder that Codex keeps memories in."""
+    """Return True for a folder in which Codex stores memories."""
     return any(os.path.exists(os.path.join(path, name)) for name in SIGNS)
 
 
 def is_codex_page(path: str, text: str) -> bool:
-    """Return True for the text of its MEMORY.md or raw_memories.md."""
+    """Return True for the text of Codex's MEMORY.md or raw_memories.md."""
     return (SESSIONS in text or text.startswith(RAW_TITLE)) and not is_topic(text)
 
 
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read the folder, or a single file of it. Raises BadInput, OSError."""
+    """Read Codex's memories folder, or a single file of it. Raises BadInput, OSError."""
     is_folder = os.path.isdir(path)
     root = path if is_folder else os.path.dirname(os.path.realpath(path))
     names = [MAIN, RAW] if is_folder else [os.path.basename(path)]
@@ -215,7 +215,7 @@ def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
 
 
 def _groups(lines: list[str]) -> Iterator[_Source]:
-    """Yield the blocks of MEMORY.md: each begins with a frontmatter, or with a first heading."""
+    """Yield the blocks of MEMORY.md; each begins with frontmatter or with a top-level heading."""
     starts, is_inside, is_headed = [], False, False
     for at, line in enumerate(lines):
         if line.rstrip() == "---":
@@ -224,7 +224,7 @@ def _groups(lines: list[str]) -> Iterator[_Source]:
                 starts.append(at)
                 is_inside = True
             else:
-                # The heading right behind a frontmatter is the title of the same block.
+                # A heading directly after frontmatter is the title of the same block.
                 is_headed, is_inside = is_inside, False
         elif line.startswith("# ") and not is_inside and not is_headed:
             starts.append(at)
@@ -243,7 +243,7 @@ def _groups(lines: list[str]) -> Iterator[_Source]:
         yield _Source(tuple(dict.fromkeys(folders)), max(times, default=""), text, start)
 
 
-# Characters that separate the statements about a block's sessions, like a comma.
+# Characters that, like a comma, separate the properties of a block's sessions.
 _PARTED = str.maketrans("();\n", ",,,,")
 
 
@@ -285,7 +285,9 @@ def _codex_items(source: _Source, main: Text) -> Iterator[Item]:
 
 
 def is_note(text: str) -> bool:
-    """Return True if a Markdown text has this form: a permalink, or observations with relations."""
+    """Return True if a Markdown text is a basic-memory note: it has a permalink, or observations
+    and relations.
+    """
     page = markdown.parse(text[:HEAD_CHARS])
     if "permalink" in page.head:
         return True
@@ -294,12 +296,12 @@ def is_note(text: str) -> bool:
 
 
 def is_notes_folder(path: str) -> bool:
-    """Return True if one of the first notes below a folder has this form."""
+    """Return True if one of the first notes below a folder is a basic-memory note."""
     return _has_one(path, NOTE_ENDINGS, is_note)
 
 
 def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
-    """Read a folder, or one note. Raises OSError."""
+    """Read a folder of basic-memory notes, or a single note. Raises OSError."""
     for text in read_at(path, NOTE_ENDINGS, left):
         page = markdown.parse(text.text)
         if page.head.get("type") == "schema":

@@ -1,8 +1,8 @@
-"""Memory pages: memories as Markdown to read and edit, one page for the project, one for the user.
+"""Memory pages: memories as Markdown for people to edit, one page per project and one for the user.
 
-Under headings by kind, each item has its text, its reason, one line about date, author and state,
-and its id in a comment. A comment at the end has the other fields, one JSON object per line, and
-checksums that show which texts were edited. No text is repeated.
+Under headings by kind, each item has its text, its reason, a line with date, author and state, and
+its id in a comment. A comment at the end of the page has the other fields, one JSON object per
+line, and checksums by which edited texts are recognised. No text is repeated.
 """
 
 import hashlib
@@ -35,24 +35,24 @@ USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
 TYPES = {row.heading: kind for kind, row in RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
-# The sentence about memories that a page leaves out.
+# Sentence on a page that says that some memories are left out.
 LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# Characters that begin a Markdown block, or a line of the page's own, at the start of a line.
+# Characters that, at the start of a line, begin a Markdown block or a line of the page's format.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
-# Lines in one part: a large graph is never held in memory as a whole.
+# Lines per part, so that a large graph is never in memory as a whole.
 LINES_AT_ONCE = 5_000
 
 Row = Mapping[str, Any]
-# A record with the sessions that it was seen in.
+# A record and the sessions in which it was stated.
 Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
-    """An item of a page: its text, its reason, its id ('' if a person added it)."""
+    """An item of a page: its text, its reason, and its id ('' if a person added the item)."""
 
     heading: str
     what: str
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A parsed page: head, items, rows of its data, signature, number of damaged rows."""
+    """A parsed page: its head, items, rows of data, signature, and the number of damaged rows."""
 
     head: str
     items: tuple[Item, ...]
@@ -71,9 +71,10 @@ class Found(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A page: the name of its file without ending, and its numbers of records and rows.
+    """A page to write: its file name without extension, and its numbers of records and rows.
 
-    `parts` yields its text in parts of some thousand lines, once, within the block of `pages`.
+    `parts` yields the page's text in parts of some thousand lines. It can be iterated only once,
+    and only inside the `with` block of `pages`.
     """
 
     name: str
@@ -85,12 +86,12 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """The estimated number of parts: most rows have a visible line and a line of data."""
+        """The estimated number of parts: most rows need one visible line and one line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
 
-# --- the text of a page: formatting and parsing of items and data
+# --- formatting and parsing of a page's items and data
 
 
 def digest(text: str) -> str:
@@ -99,12 +100,12 @@ def digest(text: str) -> str:
 
 
 def page_name(name: str) -> str:
-    """Return the name of a project without the end of a comment."""
+    """Return a project's name without the characters that would end an HTML comment."""
     return name.replace("--", "- -")
 
 
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
-    """Return the lines of an item; `about` is one line about date, author and state."""
+    """Return the lines of an item; `about` is its line with date, author and state."""
     within = indent + "  "
     lines = []
     for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
@@ -115,7 +116,7 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
 
 
 def data_lines(data: Iterable[Row], sign: ListSignature) -> Iterator[str]:
-    """Yield the comment at the end of a page, one line for each row and the signature of all."""
+    """Yield the comment at the end of a page: one line per row, then the signature of all rows."""
     yield DATA
     for row in data:
         sign.add(row)
@@ -132,14 +133,14 @@ def _json(row: Row) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a text escaped so that it cannot end a line, a comment or emphasis."""
+    """Return a text escaped so that it cannot end its line, a comment or emphasis."""
     for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
         text = text.replace(sign, code)
     return text
 
 
 def read(text: str) -> Found:
-    """Parse a page, even after edits by hand; damaged lines of data are counted."""
+    """Parse a page, which may have been edited by hand; count the damaged lines of data."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = next((at for at in reversed(range(len(lines))) if lines[at] == DATA), len(lines))
     data: list[Row] = []
@@ -182,7 +183,8 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             if _is_after_item(line, indent):
                 break
             at += 1
-            # An editor strips the trailing space where the reason begins with an empty line.
+            # An editor may have stripped the trailing space if the reason begins with an empty
+            # line.
             if f"{inner} ".startswith(WHY) and texts is what:
                 why = [inner[len(WHY) :]]
                 texts = why
@@ -194,12 +196,12 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _begins_item(bare: str) -> bool:
-    """Return True for the first line of an item; an editor strips the space of an empty item."""
+    """Return True for the first line of an item; an editor may strip the space of an empty item."""
     return bare == "-" or bare.startswith("- ")
 
 
 def _is_after_item(line: str, indent: str) -> bool:
-    """Return True for a line after an item that lacks its closing line."""
+    """Return True if a line shows that the item before it ended without its closing line."""
     if line.startswith(("# ", "## ")):
         return True
     bare = line.lstrip(" ")
@@ -207,7 +209,7 @@ def _is_after_item(line: str, indent: str) -> bool:
 
 
 def _id_in(line: str) -> str:
-    """Return the id in the last line of an item; '' for any other line."""
+    """Return the id in an item's closing line; '' for any other line."""
     head, sign, tail = line.rstrip().rpartition("<!-- ")
     if not sign or not tail.endswith(" -->"):
         return ""
@@ -217,7 +219,7 @@ def _id_in(line: str) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return the lines of a text, escaped so that Markdown and `read` see plain text."""
+    """Return the lines of a text, escaped so that Markdown and `read` take them as plain text."""
     for sign, code in _ENTITIES_OUT:
         text = text.replace(sign, code)
     lines = []
@@ -236,7 +238,7 @@ def _escaped(text: str) -> list[str]:
 def _plain(lines: Sequence[str]) -> str:
     plain = []
     for line in lines:
-        # An editor strips spaces at the end; those of the text are written as `&#32;`.
+        # Editors strip trailing spaces; trailing spaces of the text itself are written as `&#32;`.
         line = line.rstrip(" ")
         number, rest = _numbered(line)
         if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
@@ -255,14 +257,15 @@ def _numbered(line: str) -> tuple[str, str]:
     return line[: len(line) - len(rest)], rest
 
 
-# --- the pages of a memory
+# --- creation of a memory's pages
 
 
 @contextmanager
 def pages(memory: Memory) -> Iterator[list[Written]]:
-    """Yield the pages of the readable databases, until the end of the `with` block.
+    """Yield the pages of the readable databases; use as a context manager.
 
-    Each is read in one transaction, without later changes. Raises StoreUnavailable, OSError.
+    Each database is read in one transaction, so later changes are not seen. Raises
+    StoreUnavailable, OSError.
     """
     databases = memory.databases()
     try:
@@ -304,7 +307,7 @@ def _in_parts(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _record_lines(own: Sequence[Record]) -> Iterator[str]:
-    """Yield the lines of the records by kind, current ones first, newest first."""
+    """Yield the lines of the records, grouped by kind, current records first, newest first."""
     newest_first = sorted(own, key=stated_at, reverse=True)
     ordered = sorted(newest_first, key=lambda r: bool(r.valid_to or r.superseded_by))
     for heading, kind in TYPES.items():
@@ -356,9 +359,9 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield the invisible rows of a page: fields of records, and rows of the graph.
+    """Yield the rows of the invisible data: the records' other fields and the rows of the graph.
 
-    The row of an observation has no text if the text is visible on the page.
+    The row of an observation omits its text if the page shows the text.
     """
     yield {"project": project}
     for record, seen in own:

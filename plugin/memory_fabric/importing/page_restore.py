@@ -1,7 +1,7 @@
-"""Import of a memory page: missing memories are restored, edited ones are changed.
+"""Import of a memory page: missing memories are restored, and edited memories are changed.
 
-Only an unchanged text that this home has signed keeps its trust. Edited and added texts may be
-anybody's words, unless the person says that they are their own.
+Only an unchanged text that this home has signed keeps its trust. Edited and added texts may come
+from anyone, unless the user declares the page to be their own (`mine`).
 """
 
 import os
@@ -31,7 +31,7 @@ CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
 NOT_OURS = "edits, which another may have made (--mine takes them)"
 NAME = "a memory page"
 KEYS = ("record", "entities", "observations", "relations")
-# The texts that a row of each table of the graph needs.
+# The text fields that a row of each table of the graph must have.
 NEEDED = {
     "entities": ("name", "type", "domain"),
     "observations": ("entity", "text", "domain"),
@@ -39,15 +39,15 @@ NEEDED = {
 }
 OBSERVATION = "o"
 
-# A record with the sessions that it was seen in.
+# A record and the sessions in which it was stated.
 Seen = tuple[Record, tuple[str, ...]]
 
 
 class Restoring(NamedTuple):
-    """The content of a page: records to put with their sessions, rows of the graph, and counts.
+    """A page's content to store: records with their sessions, rows of the graph, and counts.
 
-    `is_own` is True if unchanged memories keep their trust; `had_trust` counts those that lose the
-    user's. `removed` are observations whose text was edited.
+    `is_own` is True if unchanged memories keep their trust; `had_trust` counts the memories that
+    lose the user's trust. `removed` lists observations to delete because their text was edited.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Restoring(NamedTuple):
 
 
 def is_page(path: str) -> bool:
-    """Return True for a file with the head of a page."""
+    """Return True if a file begins with the head of a memory page."""
     if not os.path.isfile(path):
         return False
     with files.open_regular(path) as stream:
@@ -74,9 +74,9 @@ def is_page(path: str) -> bool:
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
-    """Read a page and compare it with memory; nothing is written.
+    """Read a page and compare it with memory, without writing anything.
 
-    `anyway` takes a page of another project. Raises BadInput, also for such a page, and OSError.
+    A page of another project is refused with BadInput, unless `anyway`. Raises BadInput, OSError.
     """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
@@ -91,7 +91,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     is_user = name == USER_PAGE if stated is None else not stated
     is_here, project = is_user or anyway, memory.project
     if project is not None and not is_here:
-        # By its id, or by its name if this home does not know the id.
+        # Compare the project's id, or its name if this home does not know the id.
         is_unknown = stated not in registry_file.project_ids(memory.settings.home)
         is_here = stated == project.id or (is_unknown and name == page_name(project.name))
     if not is_here:
@@ -132,15 +132,15 @@ def store(memory: Memory, found: Restoring, batch: str) -> None:
 
 
 class _Comparison:
-    """The comparison of a page with the database that it belongs to."""
+    """The comparison of a page with the database in which its content belongs."""
 
     def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
         self._memory, self._found, self._store = memory, found, store
         self._own, self._mine = signed or mine, mine
         self._database = memory.database(store, create=False)
         self._left = Left()
-        # Of items with the same id the first counts: a person may have added a copy of another item
-        # with its id.
+        # The first of several items with the same id is used, because a later one may be a copy to
+        # which a person gave new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -149,7 +149,7 @@ class _Comparison:
         self._removed: list[tuple[str, str]] = []
 
     def result(self, name: str) -> Restoring:
-        """Return what is to be stored."""
+        """Return the changes that are to be stored."""
         if self._found.torn:
             self._left.add(UNREADABLE, "lines at its end", self._found.torn)
         for row in self._found.data:
@@ -158,7 +158,7 @@ class _Comparison:
         restored = frozenset(self._records)
         graph = self._graph()
         self._add()
-        # A record comes after the record that replaced it, to which it links.
+        # Store a record after the record that superseded it, because it links to that record.
         placed: dict[str, Seen] = {}
         for id_ in self._records:
             chain = []
@@ -212,7 +212,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Apply a page's edit of a known record; else note the reason and return False."""
+        """Accept the page's edit of a stored record, or count the reason and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)
@@ -228,7 +228,7 @@ class _Comparison:
         return False
 
     def _graph(self) -> dict[str, list[Row]]:
-        # Records that memory has already bring their own rows.
+        # Rows of records that memory already has are not restored.
         graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
             table = next((key for key in NEEDED if isinstance(row.get(key), dict)), "")
@@ -240,7 +240,7 @@ class _Comparison:
                 if text is None:
                     continue
                 fields["text"] = text
-                # A text is trusted only if it is as this home signed it.
+                # A text is trusted only if it is unchanged since this home signed it.
                 is_edited = "of" in row and str(row["of"]) in self._doubted
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
@@ -252,7 +252,7 @@ class _Comparison:
         return graph
 
     def _observation(self, fields: Row, row: Row) -> str | None:
-        """Return the text of an observation as the page shows it; None if the page lacks it."""
+        """Return an observation's text as the page shows it; None if it is not to be restored."""
         if "of" in row:
             return self._texts.get(str(row["of"]))
         entity = str(fields.get("entity") or "")
@@ -278,7 +278,7 @@ class _Comparison:
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
             if item.id and item.id not in stated:
-                # The damaged data may have described this item.
+                # The item may have been described by the damaged data.
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
@@ -321,7 +321,8 @@ class _Comparison:
         if self._database is None:
             return False
         c = self._database.connection
-        # A record with the user's trust may be stated again, but a page only repeats it.
+        # The user may restate something forgotten, but a page is no restatement, so drop the user's
+        # trust.
         return tombstones.is_set(c, record.id) or is_forgotten(c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:

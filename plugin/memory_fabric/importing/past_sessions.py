@@ -1,4 +1,4 @@
-"""Sessions of clients on this machine, and how much memory has read of them; nothing is written."""
+"""Clients' sessions on this machine, and how far memory has read each; nothing is written."""
 
 import os
 from collections import Counter
@@ -20,25 +20,25 @@ from memory_fabric.store.database import open_to_look
 from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
-# States of a session.
+# Values of Session.state.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
-# The states of the sessions that a run reads.
+# The states of sessions that a run of `learn` reads.
 TO_READ = (NEW, REST)
-# A transcript that changed within this time belongs to a running session.
+# A session is considered running if its transcript changed within this number of seconds.
 RUNNING_S = 600
-# The folder of a repository in which Claude Code makes worktrees.
+# The folder inside a repository where Claude Code creates worktrees.
 CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
-# The next run skips a longer line.
+# A line longer than this is skipped by the next run.
 MAX_LINE_BYTES = 2 << 20
 # Sessions that a client deletes within this many days are reported.
 SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project of a folder: its id ('' if memory does not know it), root and name.
+    """The project to which a folder belongs: its id ('' if memory does not know it), root and name.
 
-    `gone` means that the folder was deleted and that its project is unknown: it need not have
-    belonged to the repository around it.
+    `gone` means that the folder was deleted and its project is unknown, because the folder may not
+    have belonged to the repository around it.
     """
 
     id: str
@@ -48,12 +48,12 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The project id, or its root folder if it has no id yet."""
+        """The project's id, or its root folder if the project has no id yet."""
         return self.id or self.root
 
 
 class Session(NamedTuple):
-    """A session, its project, its state, and the offset up to which memory has read it."""
+    """A past session: its project, its state, and the byte offset up to which it has been read."""
 
     transcript: Transcript
     place: Place
@@ -62,7 +62,7 @@ class Session(NamedTuple):
 
     @property
     def left(self) -> int:
-        """The number of unread bytes."""
+        """The number of bytes that memory has not read yet."""
         return max(0, self.transcript.size - self.offset)
 
 
@@ -73,10 +73,10 @@ def make(
     moved: Mapping[str, str] | None = None,
     failed: list[str] | None = None,
 ) -> list[Session]:
-    """Return all sessions, in the order of time.
+    """Return all sessions of all clients on this machine, in order of time.
 
-    `moved` maps deleted folders to new ones, besides those of earlier runs. Messages about
-    unreadable files are appended to `failed`.
+    `moved` maps old paths of folders to their new paths, in addition to those that earlier runs
+    saved. Messages about unreadable files are appended to `failed`.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -92,7 +92,7 @@ def make(
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
             place = place_of(folder)
-            # The user states the repository, which need not have all former folders.
+            # The user specifies only the new repository, which may lack some of the former folders.
             place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         offset = offsets_of(place.id).get(transcript.head.session, -1)
         state = _state(settings, transcript, place, offset, now_s)
@@ -103,12 +103,12 @@ def make(
 
 
 def to_read(sessions: Iterable[Session]) -> list[Session]:
-    """Return the sessions that a run reads."""
+    """Return the sessions that a run of `learn` reads: new and partly read ones."""
     return [session for session in sessions if session.state in TO_READ]
 
 
 def groups(sessions: Iterable[Session]) -> list[list[Session]]:
-    """Return the sessions by project, in the order of time, the last used project first."""
+    """Return the sessions grouped by project; the most recently used project comes first."""
     by_key: dict[str, list[Session]] = {}
     for session in sessions:
         by_key.setdefault(session.place.key, []).append(session)
@@ -120,26 +120,26 @@ def _changes(sessions: Iterable[Session]) -> list[float]:
 
 
 def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Session]:
-    """Return the sessions of the project of a folder."""
+    """Return the sessions of the project to which a folder belongs."""
     key = _place(registry_file.read_registry(home), folder).key
     return [session for session in sessions if session.place.key == key]
 
 
 def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
-    """Return unread sessions that their client deletes within SOON_DAYS, the next first."""
+    """Return unread sessions that their client deletes within SOON_DAYS, the earliest first."""
     until = now_s + SOON_DAYS * DAY_S
     soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
     return sorted(soon, key=lambda session: session.transcript.deleted_s)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return sessions whose turns have expired, so that only their results are kept."""
+    """Return sessions whose turns have expired, so that only memories made from them are kept."""
     since_s = now_s - settings.episodes_keep_days * DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which all sessions are read ('' for none), without running ones."""
+    """Return the time up to which all sessions that are not running are read; '' for none."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -148,7 +148,7 @@ def read_until(sessions: Iterable[Session]) -> str:
 
 
 def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
-    """Return the sessions for programs."""
+    """Return the sessions as data for JSON output."""
     soon, unread = deleted_soon(sessions, now_s), to_read(sessions)
     return {
         "sessions": len(sessions),
@@ -187,8 +187,9 @@ def _place(registry: Any, folder: str) -> Place:
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
     """Return True if a deleted folder belonged to the project of the worktree `top` around it.
 
-    That is so for worktrees that the client makes, or if the registry has the folder or the nearest
-    one above it: a repository may contain other projects, for instance one of a whole home.
+    That is true of Claude Code's worktrees, and if the registry maps the folder or its nearest
+    known parent to the project. Other folders may have been projects inside a repository, for
+    instance one of the whole home folder.
     """
     if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
         return True
@@ -210,7 +211,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
         with closing(database):
             return sessions_stored.read_to(database)
     except FabricError:
-        return {}  # `status` reports the error
+        return {}  # `status` reports this error.
 
 
 def _state(
@@ -230,7 +231,7 @@ def _state(
 
 
 def _is_torn(path: str, known: int) -> bool:
-    """Return True if only an incomplete line is unread, as of a killed client."""
+    """Return True if only an incomplete line is unread, for instance after a client was killed."""
     try:
         with files.open_regular(path) as file:
             file.seek(known)

@@ -1,4 +1,4 @@
-"""One import: what is new of a source, by project, stored as one batch that `undo` takes back."""
+"""One import: the new content of a source, by project, stored as one batch that can be undone."""
 
 import os
 import time
@@ -42,7 +42,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """The records and relations of one project: its folder ('' for this one), its name."""
+    """A project's records and relations in an import, its folder ('' for this one) and name."""
 
     folder: str
     name: str
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A source's statements by project, what is left out, and its names of this project."""
+    """A source's new statements by project, those left out, and its names for this project."""
 
     source: Source
     path: str
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The numbers of stored records and of relations between entities, and the batch."""
+    """The numbers of records and relations that were stored, and the name of their batch."""
 
     records: int = 0
     relations: int = 0
@@ -75,17 +75,17 @@ class Stored(NamedTuple):
 
 
 def new_batch() -> str:
-    """Return the name of a new import, which `undo --step` takes."""
+    """Return a new batch name for an import; `undo --step` accepts this name."""
     return f"import-{ids.new_id()[-8:]}"
 
 
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:
-    """Read a source and choose what to store; nothing is written.
+    """Read a source and select what to store, without writing anything.
 
-    `others` maps names of other projects to their folders; empty to leave these out. Raises
-    BadInput, StoreUnavailable, OSError.
+    `others` maps names of other projects to their folders; if it is empty, statements of other
+    projects are left out. Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
     left = Left()
@@ -129,7 +129,7 @@ def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
 def _chosen(
     memory: Memory, items: Sequence[Item], source: str, now: str, left: Left
 ) -> tuple[Record, ...]:
-    """Return what is new of these statements, and count the rest. Raises StoreUnavailable."""
+    """Return the statements that memory lacks, and count the others. Raises StoreUnavailable."""
     by_form: dict[tuple[str, str], Record] = {}
     for item in sorted(items, key=lambda item: item.at or now):
         record = record_of(item, source, memory, now)
@@ -161,7 +161,7 @@ def _chosen(
 def _chunks(
     memory: Memory, chosen: Iterable[Record], *, create: bool = False
 ) -> Iterator[tuple[Database | None, list[Record]]]:
-    """Yield records by the database of their scope, records.CHUNK at a time."""
+    """Yield records grouped by the database of their scope, at most records.CHUNK at a time."""
     stores: dict[str, list[Record]] = {}
     for record in chosen:
         store = "user" if record.scope in USER_SCOPES else "project"
@@ -175,7 +175,10 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[Stored]:
-    """Store all parts as one batch; return each plan's result. Raises StoreUnavailable."""
+    """Store the parts of all plans as one batch; return a result per plan.
+
+    Raises StoreUnavailable.
+    """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
     folders = {part.folder or own: part.folder or own for parts in due for part in parts}
@@ -227,7 +230,7 @@ def _operations(
     if part.relations:
         database = memory.database("project" if memory.project else "user", create=True)
         assert database is not None
-        # Ends that the source describes elsewhere get their own type there.
+        # Entities of relations get their type when the source's own entry about them is imported.
         yield (
             database,
             [
@@ -239,7 +242,7 @@ def _operations(
 
 @contextmanager
 def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
-    """Give the memory of a folder's project ('': this project) until the end of the block."""
+    """Yield the memory of a folder's project ('' for this project); close it after the block."""
     if not folder:
         yield memory
         return
@@ -252,7 +255,7 @@ def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
 
 
 def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list[str]]:
-    """Return the folders of the projects that clients have worked in on this machine, by name."""
+    """Return the folders of projects in which clients worked on this machine, by project name."""
     folders: dict[str, list[str]] = {}
     for root, names in _places(settings, roots).items():
         for name in names:
@@ -263,7 +266,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 def namesakes(
     memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]
 ) -> list[str]:
-    """Return folders of other projects for which a source would use this project's name."""
+    """Return folders of other projects with a name that the sources use for this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
@@ -274,7 +277,7 @@ def namesakes(
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Return names of the projects that clients worked in, by folder, except project `without`."""
+    """Return the names of projects in which clients worked, by folder; `without` excludes an id."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

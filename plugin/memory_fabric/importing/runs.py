@@ -1,6 +1,6 @@
-"""The runs of `learn` and of imports, each kind in a file of the home, and their undo.
+"""Logs of the runs of `learn` and of imports, one file per kind in the home, and their undo.
 
-The file of `learn` also has the new paths of moved folders.
+The log of `learn` also stores the new paths of moved folders.
 """
 
 import os
@@ -20,13 +20,13 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
-# Later changes of a run's records by a person: `learn --accept`, `review`, `edit`.
+# SQL for a person's later changes to a run's records: `learn --accept`, `review`, `edit`.
 _BATCH = "coalesce(json_extract(payload, '$.batch'), '')"
 _SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
 
 class Run(NamedTuple):
-    """A run: batch, start, project folders by id; `state`: "open", "done", then "undone"."""
+    """A run: batch, start, project folders by id, and `state`: "open", "done", later "undone"."""
 
     batch: str
     at: str
@@ -36,7 +36,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The numbers of undone changes in a project, of failed ones, and of accepted records."""
+    """The result of undo in one project: numbers of undone, failed and accepted (kept) changes."""
 
     name: str
     changes: int = 0
@@ -46,7 +46,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def alone(home: str) -> Iterator[None]:
-    """Hold the lock that allows one run or undo at a time. Raises BadInput if another has it."""
+    """Hold the lock that allows only one run or undo at a time. Raises BadInput if it is held."""
     lock = files.Locked(os.path.join(home, LOCK), timeout_s=0)
     try:
         lock.__enter__()
@@ -60,13 +60,13 @@ def alone(home: str) -> Iterator[None]:
 
 
 def unfinished(home: str) -> Run | None:
-    """Return the last run if it was interrupted; else None."""
+    """Return the last run if it was interrupted; otherwise None."""
     runs = load(home)
     return runs[-1] if runs and runs[-1].state == "open" else None
 
 
 def begin(home: str) -> Run:
-    """Return the unfinished run, or a new run."""
+    """Return the interrupted run to continue it, or start a new run."""
     run = unfinished(home)
     if run is None:
         run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
@@ -75,12 +75,12 @@ def begin(home: str) -> Run:
 
 
 def last(home: str, file: str = FILE) -> Run | None:
-    """Return the last run that is not undone."""
+    """Return the last run that was not undone; None if there is none."""
     return next((run for run in reversed(load(home, file)) if run.state != "undone"), None)
 
 
 def load(home: str, file: str = FILE) -> list[Run]:
-    """Return all runs, oldest first; none of a damaged file."""
+    """Return all runs, oldest first; an empty list if the file is damaged."""
     rows = files.read_json(os.path.join(home, file)).get("runs")
     return [run for row in (rows if isinstance(rows, list) else ()) if (run := _run(row))]
 
@@ -95,20 +95,20 @@ def _run(row: Any) -> Run | None:
 
 
 def save(home: str, run: Run, file: str = FILE) -> None:
-    """Write a run; it replaces the saved run of the same name. Raises OSError."""
+    """Save a run, replacing the saved run with the same batch name. Raises OSError."""
     with files.Locked(os.path.join(home, f"{file}.lock")):
         runs = [other for other in load(home, file) if other.batch != run.batch]
         _write(home, [*runs, run], moved(home, file), file)
 
 
 def moved(home: str, file: str = FILE) -> dict[str, str]:
-    """Return the new paths of moved folders by their old paths."""
+    """Return the new paths of folders that the user reported as moved, by their old paths."""
     places = files.read_json(os.path.join(home, file)).get("moved")
     return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
 
 
 def note_moved(home: str, places: Mapping[str, str]) -> None:
-    """Remember new places of moved folders. Raises OSError."""
+    """Save new paths of moved folders, by their old paths. Raises OSError."""
     if places:
         with files.Locked(os.path.join(home, f"{FILE}.lock")):
             _write(home, load(home), moved(home) | dict(places), FILE)
@@ -122,7 +122,9 @@ def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str)
 
 
 def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
-    """Undo a run in all projects, except accepted proposals. Raises StoreUnavailable, OSError."""
+    """Undo a run in all its projects, but keep accepted proposals. Raises StoreUnavailable,
+    OSError.
+    """
     taken = []
     for key, folder in run.folders.items():
         with closing(_opened(settings, key, folder)) as memory:
@@ -140,7 +142,9 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open a run's project by id or folder, which may be deleted; the user's memory without one."""
+    """Open a run's project by id or folder, even if the folder is deleted; the user's memory if
+    neither is known.
+    """
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

@@ -1,4 +1,4 @@
-"""The table of sources: how each is recognised and read, and its usual place."""
+"""Table of the sources of import: how to recognise and read each, and its usual location."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
 
 HEAD_BYTES = 64 << 10
-# Each graph file and each journal (decisions.jsonl, operations.jsonl) has one of these.
+# One of these patterns occurs in each graph file and journal (decisions.jsonl, operations.jsonl).
 GRAPH_SIGNS = (
     *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
     b'"what"',
@@ -23,10 +23,10 @@ MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, its name for people, its reader, and two tests.
+    """A kind of source: its key in evidence, its display name, its reader, and two tests.
 
-    The reader yields statements and relations, and counts what it leaves out. The tests recognise a
-    folder by its path, and a Markdown page by path and text.
+    The reader yields statements and relations, and counts those it leaves out. One test recognises
+    a folder by its path, the other a Markdown page by path and text.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     is_page: Callable[[str, str], bool] = lambda path, text: False
 
     def read(self, path: str, here: Here) -> Reading:
-        """Read a file or folder of this kind. Raises BadInput, files.Refused, OSError."""
+        """Read a file or folder of this kind of source. Raises BadInput, files.Refused, OSError."""
         left = Left()
         parts = list(self.reader(path, here, left))
         relations = dict.fromkeys(part for part in parts if isinstance(part, Relation))
@@ -79,12 +79,15 @@ BASIC_MEMORY = Source(
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", exports.read_mem0)
-# The first source that recognises a folder or page reads it.
+# In order of precedence: the first source that recognises a folder or page is used.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
 def recognise(path: str) -> tuple[Source | None, str]:
-    """Return source (None: graph file) and path to read. Raises NotFound, BadInput, OSError."""
+    """Return the source at a path (None for a graph file) and the path to read.
+
+    Raises NotFound, BadInput, OSError.
+    """
     if not os.path.lexists(path):
         raise NotFound(path, f"The file {path} does not exist.", remedy="Check its path.")
     if not os.path.exists(path):
@@ -117,7 +120,7 @@ def recognise(path: str) -> tuple[Source | None, str]:
 
 
 def expect_graph(path: str, called: str) -> None:
-    """Raise BadInput for a file that does not look like a graph file of the reference server."""
+    """Raise BadInput if a file does not look like a graph file of the MCP reference server."""
     with files.open_regular(path) as stream:
         head = stream.read(HEAD_BYTES)
     problem, remedy = "is no known form of memories", "docs/import.md lists the forms."
@@ -129,7 +132,7 @@ def expect_graph(path: str, called: str) -> None:
 
 
 def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
-    """Return the sources of this project and user in their usual places, with their paths."""
+    """Return this project's and the user's sources in their usual locations, with their paths."""
     root = next(iter(here.roots), "")
     memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off) if root else None
     places = [
@@ -138,7 +141,7 @@ def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
         (AUTO_MEMORY, os.path.dirname(memory.path) if memory else ""),
         (INSTRUCTIONS, os.path.join(settings.config_dir, "CLAUDE.md")),
         (CODEX, os.path.join(here.codex_home, "memories")),
-        # Where basic-memory keeps its notes by default, whatever is in them.
+        # basic-memory's default folder for notes, whatever it contains.
         (BASIC_MEMORY, os.path.join(here.user_home, "basic-memory")),
     ]
     return [
