@@ -1,1 +1,1 @@
-"""Everything that is specific to a client, one folder each."""
+"""Everything that is specific to single clients: traits, hooks, settings, transcript formats."""

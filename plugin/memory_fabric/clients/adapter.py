@@ -1,7 +1,7 @@
-"""Events of other clients, made into Claude Code's form before any other code reads them, and the
-replies in the form that each client documents.
+"""Adapter for other clients' hooks: converts their events into Claude Code's form before any other
+code reads them, and replies into the form that each client documents.
 
-Unknown keys are errors in some clients, so that only what is named here is printed.
+Some clients reject unknown keys, so only the keys listed here are printed.
 """
 
 import json
@@ -24,7 +24,7 @@ _EXIT_CODE = "\nExit Code: "
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return a client's event in Claude Code's form, without a name if it is an empty prompt."""
+    """Return a client's event in Claude Code's form; an empty prompt gets '' as its event name."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -48,8 +48,8 @@ def adapt(event: Event, key: str) -> Event:
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
     """Return the settings of another client's session.
 
-    Variables of a Claude Code in whose shell the client was started are ignored. The session is
-    unattended if its transcript says that a program wrote the prompts.
+    If the client was started in a shell of Claude Code, Claude Code's variables are ignored. The
+    session is unattended if its transcript says that a program wrote the prompts.
     """
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
@@ -80,7 +80,9 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 def _shell_result(result: object) -> object:
-    """Return the result of a command as a table with `stdout`; Cursor sends it as JSON."""
+    """Return a shell command's result as a dict with `stdout`; Cursor sends the result as JSON
+    text.
+    """
     if isinstance(result, str) and result.startswith("{"):
         result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):
@@ -96,8 +98,9 @@ def _shell_result(result: object) -> object:
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
-    """Encode a reply to an event (Claude Code's name of it) for another client's standard output:
-    one JSON object, or nothing.
+    """Encode a reply for another client's standard output, as one JSON object or as nothing.
+
+    `event_name` is Claude Code's name of the event.
     """
     if not client.summarises:
         reply = reply._replace(plain="")
@@ -115,13 +118,15 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
 
 
 def _in_a_shell(text: str) -> str:
-    """Return a text with commands as a shell has them, since only Claude Code has the skills."""
+    """Replace skills by the equivalent shell commands, because only Claude Code has the skills."""
     text = text.replace("/memory-fabric:memory ", "memory-fabric ")
     return text.replace("/memory-fabric:", "memory-fabric ")
 
 
 def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
-    """Return the object for Gemini CLI: a refusal is a `decision` with its reason."""
+    """Return the reply object for Gemini CLI, which expects a refusal as a `decision` with a
+    reason.
+    """
     output: dict[str, object] = {}
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
@@ -138,7 +143,7 @@ def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict
 
 
 def _cursor(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
-    """Return the object for Cursor, which shows a notice to no one."""
+    """Return the reply object for Cursor; notices are omitted because Cursor never shows them."""
     if event_name == "UserPromptSubmit" and reply.stop:
         return {"continue": False, "user_message": fitted(reply.stop)}
     if event_name == "PreToolUse" and reply.refusal:

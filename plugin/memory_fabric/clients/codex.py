@@ -1,9 +1,10 @@
-"""Codex CLI's patches, and its transcripts: `sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` in
-CODEX_HOME.
+"""Parsers of Codex CLI's patches and of its transcripts, which are in CODEX_HOME at
+`sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`.
 
-Measured with release 0.169: each line is `{timestamp, type, payload}`. The user's words are events
-(`item_completed` with a `UserMessage`; `user_message` in older releases), since messages of the
-role user also hold what the client adds. Releases before the envelope are not read.
+As measured with release 0.169, each line is `{timestamp, type, payload}`. The user's text is read
+from events (`item_completed` with a `UserMessage`; `user_message` in older releases), because
+messages of the role user also include text added by the client. Releases that did not yet wrap
+entries in `payload` are not supported.
 """
 
 import os
@@ -26,9 +27,9 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 PATCH = "apply_patch"
 _BEGIN = "*** Begin Patch"
 _CHANGES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-# Finished sessions may be moved to the second one.
+# Codex may move finished sessions to the second folder.
 FOLDERS = ("sessions", "archived_sessions")
-# The length of a session's id, a UUID, at the end of the file's name.
+# A file name ends with the session's id, a UUID of this length.
 ID_CHARS = 36
 SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
 _EXITED = ("Process exited with code ", "Exit code: ")
@@ -37,21 +38,21 @@ _REFUSED = ("unsupported ", "apply_patch verification failed")
 
 
 def changed_files(patch: str) -> list[str]:
-    """Return the paths in a patch that it adds, updates, deletes or moves to, each once."""
+    """Return the paths that a patch adds, updates, deletes or moves to, without duplicates."""
     lines = (line.strip() for line in patch.splitlines())
     paths = (line[len(c) :].strip() for line in lines for c in _CHANGES if line.startswith(c))
     return list(dict.fromkeys(path for path in paths if path))
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the patch that a call applies, also one given to the shell; '' for other calls."""
+    """Return the patch that a tool call or shell command applies; '' for any other call."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""
 
 
 def paths(root: str) -> Iterator[str]:
-    """Yield the paths of all rollouts below CODEX_HOME."""
+    """Yield the paths of all transcripts ("rollouts") below CODEX_HOME."""
     for folder in FOLDERS:
         for inside, folders, names in os.walk(os.path.join(root, folder)):
             folders.sort()
@@ -61,7 +62,7 @@ def paths(root: str) -> Iterator[str]:
 
 
 def head(path: str) -> Head | None:
-    """Return the head of a rollout; None if its first lines name no folder, or for a subagent's.
+    """Return the head of a transcript; None for a subagent, or if no working folder is specified.
     Raises OSError.
     """
     for entry in entries(path):
@@ -78,13 +79,13 @@ def head(path: str) -> Head | None:
 
 
 class Parser:
-    """Makes turns of a session's entries, in their order."""
+    """A parser that converts a session's entries into turns; call it on each entry in order."""
 
     def __init__(self, head: Head) -> None:
         self._head, self._folder, self._typed = head, head.folder, ""
 
     def __call__(self, entry: Mapping[str, Any], at: int) -> Turn | None:
-        """Return the turn in an entry at this offset; None if it has none."""
+        """Return the turn in an entry; None if it has none. `at` is the offset of its line."""
         payload, kind, turn = entry.get("payload"), entry.get("type"), None
         if not isinstance(payload, dict):
             return None
@@ -98,7 +99,7 @@ class Parser:
         if turn is None:
             return None
         return turn._replace(
-            # Shorter ids are unique only within one answer.
+            # Shorter ids are unique only within one answer, so use the offset instead.
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{self._head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
             cwd=self._folder,
@@ -107,7 +108,7 @@ class Parser:
         )
 
     def _placed(self, tool: ToolUse) -> ToolUse:
-        """Return an edit with the absolute path of its file; patches name them from the folder."""
+        """Return an edit with its absolute file path; a patch has paths relative to the folder."""
         file = text_in(tool.input, "file_path")
         if tool.name != "Edit" or not file:
             return tool
@@ -124,7 +125,7 @@ class Parser:
         else:
             return None
         if not text or text == self._typed:
-            return None  # some releases write both events
+            return None  # Some releases write both kinds of events.
         self._typed = text
         origin = BY_MACHINE if is_machine_text(text) else origin
         return Turn(text_in(item, "id"), "user", text, origin=origin)
@@ -155,7 +156,7 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
     elif name in SHELLS:
         command = arguments.get("cmd") or arguments.get("command") or ""
         if isinstance(command, list):
-            # ["bash", "-lc", "the command"]
+            # for example ["bash", "-lc", "the command"]
             words = [str(word) for word in command]
             is_shell = len(words) == 3 and words[1] in ("-lc", "-c")
             command = words[2] if is_shell else " ".join(words)

@@ -1,7 +1,7 @@
-"""The files into which `setup --client` writes the hooks of other clients, and those hooks.
+"""Hooks of clients other than Claude Code, and the files into which `setup --client` writes them.
 
-They are the hooks of hooks.json under the client's own names of events and tools. Each command
-names its client, and calls the launcher by its absolute path.
+The hooks are those of hooks.json with the client's own names of events and tools. Each command
+specifies its client and starts the launcher by its absolute path.
 """
 
 import json
@@ -26,14 +26,15 @@ MILLISECONDS = 1000
 
 
 class HookFile(NamedTuple):
-    """The user's file of hooks of a client.
+    """The user-level file in which a client configures hooks.
 
-    `folder` is the client's folder (from `variable`, else in the user's home), `name` a file in it,
-    `todo` the user's remaining step. `events` are Claude Code's events that the client has beside
-    COMMON_EVENTS, `per_second` the unit of its timeouts (0: unknown, none is written), `most_s`
-    their limits. `flat` hooks are in the list of their event without a group, in a file with a
-    version. If it `has_server`, the MCP server is in the same file. `is_run`: the tests run the
-    real client.
+    `folder` is the client's folder (taken from the environment `variable` or in the user's home),
+    `name` a file in it, `todo` the step that remains for the user. `events` are Claude Code's
+    events that the client supports besides COMMON_EVENTS. `per_second` is the unit of its timeouts
+    (0: no timeout is written because the unit is unknown), and `most_s` are its maximum timeouts.
+    With `flat`, hooks are listed directly under their event, without groups, in a file with a
+    version. With `has_server`, the same file has the MCP server. With `is_run`, tests run the real
+    client.
     """
 
     variable: str
@@ -48,7 +49,7 @@ class HookFile(NamedTuple):
     is_run: bool = False
 
 
-# The events that every client with a file of hooks has.
+# Events that all clients with a hooks file support.
 COMMON_EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
     *("Stop", "PreCompact", "SessionEnd"),
@@ -61,7 +62,7 @@ FILES: Mapping[str, HookFile] = {
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
         events=("SubagentStart", "SubagentStop"),
-        # The client cuts a longer timeout, with a warning at each start.
+        # Codex shortens a longer timeout and warns at each start.
         most_s={"SessionEnd": 3},
         is_run=True,
     ),
@@ -104,22 +105,25 @@ FILES: Mapping[str, HookFile] = {
         "Restart OpenCode: it loads the plugin when it starts.",
     ),
 }
-# Codex's MCP servers: a table of its own at the end of its file, between two comments.
+# The server is a separate TOML table at the end of Codex's file, between two comments.
 CODEX_CONFIG, TABLES = "config.toml", "mcp_servers"
 BEGIN, END = "# memory-fabric: begin\n", "# memory-fabric: end\n"
-# Codex hands its servers few variables; hooks and server must find the same memory.
+# Variables for Codex to pass to the server, so that the server and the hooks use the same memory.
 VARIABLES = ("MEMORY_FABRIC_HOME", "CLAUDE_CONFIG_DIR", "MEMORY_FABRIC", "MEMORY_FABRIC_PYTHON")
 
 
 def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
-    """Return the path of the user's file of hooks of a client."""
+    """Return the path of the user's hooks file of a client."""
     file = FILES[client]
     folder = environ.get(file.variable, "") if file.variable else ""
     return os.path.join(os.path.abspath(folder or os.path.join(user_home, file.folder)), file.name)
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes for a client's hooks, and server with `mcp`. Raises BadInput, OSError."""
+    """Return the changes that add a client's hooks and, with `mcp`, the MCP server.
+
+    Raises BadInput, OSError.
+    """
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
@@ -131,7 +135,7 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:
-    """Return the changes that remove what `changes` adds. Raises BadInput, OSError."""
+    """Return the changes that undo those of `changes`. Raises BadInput, OSError."""
     take = set_up.without_file if client == OPENCODE else set_up.without_hooks
     own = take(home, path, root)
     if client == CODEX:
@@ -140,14 +144,14 @@ def removals(client: str, home: str, path: str, root: str) -> list[Change]:
 
 
 def plugin(root: str) -> str:
-    """Return the text of OpenCode's plugin, which calls the launcher."""
+    """Return the source of OpenCode's plugin, which starts the launcher."""
     path = os.path.join(os.path.dirname(__file__), "opencode_plugin.js")
     place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
     return (files.read_text(path) or "").replace("@LAUNCHER@", place)
 
 
 def hooks(client: str, root: str) -> dict[str, list[Any]]:
-    """Return the hooks for a client by its names of events."""
+    """Return the hooks for a client, grouped by the client's event names."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
     return {
@@ -158,7 +162,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
-    """Return the shell command of a hook, which names the client; `system` is `os.name`."""
+    """Return the shell command of a hook, which specifies the client; `system` is an `os.name`."""
     if system != "posix":
         words = [*set_up.without_shell(root), "--client", client, *arguments]
         return " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -171,7 +175,7 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
 def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) -> dict[str, Any]:
     matcher, head = group.get("matcher"), {}
     if matcher:
-        # The client's names of tools beside Claude Code's.
+        # Match the client's tool names in addition to Claude Code's.
         names: dict[str, list[str]] = {}
         for name, known in row.tools.items():
             names.setdefault(known, []).append(name)
@@ -200,7 +204,10 @@ def _codex_config(hooks_path: str) -> str:
 
 
 def _with_codex_server(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the server. Raises BadInput if another has its name, OSError."""
+    """Return the change that adds the MCP server to Codex's configuration.
+
+    Raises BadInput if another server has the same name, and OSError.
+    """
     bare = without_codex_server(home, path, root)
     text = set_up.text_of(bare.after, path) if bare.after is not None else ""
     try:
@@ -212,7 +219,7 @@ def _with_codex_server(home: str, path: str, root: str) -> Change:
         text = f"{path} has a server named {SERVER} already; nothing was changed."
         raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
     server = {**set_up.server_of(root), "env_vars": VARIABLES}
-    # TOML writes texts and lists of them as JSON does.
+    # TOML has the same syntax as JSON for strings and lists of strings.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
     block = f"{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
@@ -232,7 +239,7 @@ def without_codex_server(home: str, path: str, root: str) -> Change:
         start, end = text.find(BEGIN), text.find(END)
         if start < 0 or end < start:
             return done
-        start -= text[:start].endswith("\n\n")  # also the empty line above the table
+        start -= text[:start].endswith("\n\n")  # also remove the empty line above the table
         return done.then(Edit(start, text[start : end + len(END)], ""))
 
     return set_up.taken(home, path, take)

@@ -1,6 +1,7 @@
-"""Add memory-fabric's hooks to a settings.json and its server to an .mcp.json, and remove them.
+"""Edits that add memory-fabric's hooks to a settings.json and its server to an .mcp.json, and edits
+that remove them again.
 
-Pure: a text in, edits out. Entries of others are never changed.
+Pure functions from a text to edits. Entries of other programs are never changed.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 STATUS_LINE = "statusLine"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
-# The launcher on Windows, which has no shell: an argument of Python, not the command.
+# The launcher on Windows, where a hook's command is Python and the launcher its argument.
 LAUNCH_FILE = "/hooks/launch.py"
-# The ends of every command of memory-fabric's status line, the second on Windows.
+# Suffixes by which the command of memory-fabric's status line is recognised.
 STATUS_COMMAND, STATUS_FILE = " statusline", "hooks/statusline.py"
-# Part of the path of every launcher or program of memory-fabric, also of another copy.
+# Text that occurs in the path of the launcher and program of every installation.
 OUR_MARK = "memory-fabric"
 
-# Returns True for a command of memory-fabric.
+# A predicate that is True for commands of memory-fabric.
 IsOurs = Callable[[str], bool]
 
 
 class Edited(NamedTuple):
-    """A text after edits, and the edits in order."""
+    """A text after some edits, and these edits in order."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """Return this result with one more edit made."""
+        """Return this result with one more edit applied."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value under these names, and objects around it, if missing. Raises BadInput."""
+    """Add a value at the path `names`, with the objects around it, if missing. Raises BadInput."""
     container = read(done.text, path)
     for depth, name in enumerate(names):
         _need(container, dict, ".".join(names[:depth]) or "the file", done.text, path)
@@ -55,7 +56,7 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
 
 
 def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edited:
-    """Append memory-fabric's hooks. Raises BadInput for a text that is not a settings file."""
+    """Append memory-fabric's hooks. Raises BadInput if the text is not a settings file."""
     if read(done.text, path).member(HOOKS) is None:
         return with_member(done, path, (HOOKS,), dict(groups))
     for event, ours in groups.items():
@@ -71,7 +72,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove the hooks whose command is `ours`, and containers that become empty."""
+    """Remove the hooks whose command passes the test `ours`, and containers that become empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -89,7 +90,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
-    """Return memory-fabric's groups of hooks in the text, by event."""
+    """Return memory-fabric's hook groups in the text, by event."""
     groups: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -98,7 +99,7 @@ def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
 
 
 def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
-    """Add memory-fabric's server. Raises BadInput if another server has its name."""
+    """Add memory-fabric's MCP server. Raises BadInput if another server has the same name."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
         line = _line(done.text, other.start)
@@ -108,13 +109,13 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
 
 
 def server_in(text: str, path: str) -> Any:
-    """Return the server named memory in the text; None if there is none."""
+    """Return the entry of the server named "memory" in the text; None if there is none."""
     part = read(text, path).member(SERVERS, SERVER)
     return part.value if part else None
 
 
 def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Return the text without memory-fabric's server, nor a table that this leaves empty."""
+    """Return the text without memory-fabric's server, and without its table if left empty."""
     root = read(done.text, path)
     servers, server = root.member(SERVERS), root.member(SERVERS, SERVER)
     if servers is None or server is None or not ours(_command(server.value)):
@@ -123,7 +124,7 @@ def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def with_status_line(done: Edited, line: Mapping[str, Any], path: str) -> Edited:
-    """Return the text with memory-fabric's status line. Raises BadInput if it has another."""
+    """Return the text with memory-fabric's status line. Raises BadInput if it already has one."""
     other = read(done.text, path).member(STATUS_LINE)
     if other is not None:
         raise BadInput(
@@ -136,7 +137,7 @@ def with_status_line(done: Edited, line: Mapping[str, Any], path: str) -> Edited
 
 
 def without_status_line(done: Edited, path: str) -> Edited:
-    """Return the text without memory-fabric's status line; another status line stays."""
+    """Return the text without memory-fabric's status line; any other status line is kept."""
     root = read(done.text, path)
     line = root.member(STATUS_LINE)
     if line is None or not is_status_line(line.value):
@@ -145,25 +146,27 @@ def without_status_line(done: Edited, path: str) -> Edited:
 
 
 def is_status_line(value: Any) -> bool:
-    """Return True for a status line of memory-fabric, of this or another copy."""
+    """Return True if a value is memory-fabric's status line, of this or another installation."""
     command = _command(value)
     return OUR_MARK in command and command.rstrip("'\"").endswith((STATUS_COMMAND, STATUS_FILE))
 
 
 def is_status_edit(edit: Edit) -> bool:
-    """Return True for the edit that added a status line."""
+    """Return True if an edit added a status line."""
     return f'"{STATUS_LINE}"' in edit.new
 
 
 def read(text: str, path: str) -> Part:
-    """Parse the object in a file of the client. Raises BadInput that names the line."""
+    """Parse a client's JSON file, whose value must be an object. Raises BadInput with the line
+    number.
+    """
     try:
         root = json_text.read(text)
     except json.JSONDecodeError as error:
         text = f"{path}, line {error.lineno}: {error.msg}; it was left as it is."
         remedy = "Correct that line (comments are not JSON), and try again."
         raise BadInput(path, text, remedy=remedy) from error
-    except ValueError as error:  # a number beyond what Python reads
+    except ValueError as error:  # for example an integer with too many digits
         raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
     except RecursionError as error:
         raise BadInput(path, f"{path} is nested too deeply; it was left as it is.") from error
@@ -172,7 +175,10 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> IsOurs:
-    """Return a test for commands that start memory-fabric's hooks, of any copy or client."""
+    """Return a predicate that is True for commands that start memory-fabric's hooks.
+
+    It accepts the `known` commands and those of any installation and client.
+    """
     return lambda command: (
         _is_ours(command, known, LAUNCHER)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
@@ -180,18 +186,18 @@ def launcher_test(*known: str) -> IsOurs:
 
 
 def program_test(*known: str) -> IsOurs:
-    """Return a test for commands that start memory-fabric's server."""
+    """Return a predicate that is True for commands that start memory-fabric's MCP server."""
     return lambda command: _is_ours(command, known, PROGRAM)
 
 
 def _is_ours(command: str, known: tuple[str, ...], end: str) -> bool:
-    """Return True for a known command, a path of the program, or the launcher script."""
+    """Return True for a known command, a path of memory-fabric's program, or its launcher."""
     is_program = command.startswith("/") and command.endswith(end) and OUR_MARK in command
     return (bool(command) and command in known) or is_program or _is_launch_file(command)
 
 
 def _is_launch_file(command: str) -> bool:
-    """Return True for the path of the launcher without a shell, with either separator."""
+    """Return True if a command has the path of the launcher script for Windows."""
     path = command.replace("\\", "/")
     return OUR_MARK in path and LAUNCH_FILE in path
 
@@ -212,7 +218,7 @@ def _hooks(group: Part) -> tuple[Part, ...]:
 
 
 def _command(value: Any) -> str:
-    """Return the command of a hook or server; of one that a Python runs, its script."""
+    """Return the command of a hook or server, or the launcher script if Python runs that script."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")

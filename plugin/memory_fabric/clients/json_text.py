@@ -1,6 +1,6 @@
-"""Edits of a JSON text that keep every other byte, and so a person's layout.
+"""Edits of JSON text that keep all other bytes, and so the layout chosen by the user.
 
-A text is parsed into values with their positions; an edit replaces one span of it.
+The text is parsed into values with their offsets; an edit replaces one span of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEFAULT_INDENT = "  "
 
 
 class Part(NamedTuple):
-    """A value with its start (of its name, for a member of an object) and end offsets."""
+    """A parsed value with its start and end offsets; a member's start is that of its name."""
 
     start: int
     end: int
@@ -29,7 +29,8 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at this path; of duplicate names the last, as JSON readers do."""
+        """Return the member at this path; of duplicate names the last counts, as in JSON parsers.
+        """
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -37,32 +38,32 @@ class Part(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A replacement of `old` by `new` at offset `start`."""
+    """A replacement of the text `old` by `new` at offset `start`."""
 
     start: int
     old: str
     new: str
 
     def applied(self, text: str) -> str:
-        """Return the text after the edit."""
+        """Return the text with the edit applied."""
         return text[: self.start] + self.new + text[self.start + len(self.old) :]
 
     def undone(self, text: str) -> str:
-        """Return the text before the edit."""
+        """Return the text with the edit reverted."""
         return text[: self.start] + self.old + text[self.start + len(self.new) :]
 
 
 def read(text: str) -> Part:
-    """Parse a text into its value. Raises json.JSONDecodeError, RecursionError."""
+    """Parse a JSON text into a Part. Raises json.JSONDecodeError, RecursionError."""
     body = text.removeprefix(BOM)
-    json.loads(body)  # reports errors with their line; the scan below relies on a valid text
+    json.loads(body)  # reports syntax errors with their line; the scan below expects valid JSON
     return _scan(text, len(text) - len(body))
 
 
 def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
-    """Return the edit that adds a value at the end of a container, laid out like its siblings."""
+    """Return the edit that appends a value to a container, formatted like its siblings."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    # The indent of one level is that of the first member of the text.
+    # One level is indented like the first member of the text.
     first_line = re.match(rf"{BOM}?\s*\{{[ \t]*\r?\n([ \t]+)\S", text)
     unit = first_line.group(1) if first_line else DEFAULT_INDENT
     if container.parts:
@@ -74,7 +75,7 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
         return Edit(last.end, "", "," + (newline + indent if is_broken else " ") + layout)
     inner = text[container.opened : container.end - 1]
     body = text.strip(AROUND)
-    if "\n" not in body and body != "{}":  # all on one line
+    if "\n" not in body and body != "{}":  # The container is written on one line.
         return Edit(container.opened, inner, _shown(value, name, "", "", newline))
     line = text[text.rfind("\n", 0, container.start) + 1 : container.start].removeprefix(BOM)
     outer = line[: len(line) - len(line.lstrip(" \t"))]
@@ -83,9 +84,9 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
-    """Return the edit that removes a part, its comma, and containers that hold nothing else.
+    """Return the edit that removes a part and its comma, and containers that would become empty.
 
-    `chain` has pairs of a container and the part in it, the innermost first.
+    `chain` has pairs of a container and the part in it, from the innermost to the outermost.
     """
     container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
     at = container.parts.index(part)
@@ -99,7 +100,7 @@ def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
 
 
 def undo(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text before all of these edits."""
+    """Return the text as it was before all of these edits."""
     for edit in reversed(edits):
         text = edit.undone(text)
     return text
@@ -127,7 +128,7 @@ def _scan(text: str, at: int) -> Part:
         name, begin = "", at
         if is_object:
             name, at = scanstring(text, at + 1, True)
-            at = _after_space(text, at) + 1  # the colon
+            at = _after_space(text, at) + 1  # skip the colon
         part = _scan(text, at)
         parts.append(Part(begin, part.end, part.value, name, part.parts, part.opened))
         at = _after_space(text, part.end)

@@ -1,7 +1,7 @@
-"""The record of everything that setup changed outside home, for undoing it: `setup.json` in home.
+"""Manifest of everything that setup changed outside the home, used to undo it: `setup.json`.
 
-For an edited file it holds the edits and a checksum, but not the text, which may hold keys; for a
-link its path; for both the folders that were created.
+For an edited file, the manifest stores the edits and a checksum, but not the text, which may
+contain keys. For a link it stores the path, and for both the folders that setup created.
 """
 
 import os
@@ -16,7 +16,9 @@ HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 class Mark(NamedTuple):
-    """One thing that was set up: path, kind, and its former state."""
+    """An entry of the manifest: a file or link that was set up, with its path, kind and former
+    state.
+    """
 
     path: str
     kind: str
@@ -27,42 +29,42 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True for a mark of this file under any name, or of exactly this link."""
+        """Return True if the mark is of this file, by any path to it, or of exactly this link."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
 
 
 def marks(home: str) -> list[Mark]:
-    """Return all marks in order; unreadable marks are skipped."""
+    """Return all marks in order, skipping marks that cannot be parsed."""
     listed = files.read_json(os.path.join(home, NOTE)).get("marks")
     rows = [_mark(row) for row in listed] if isinstance(listed, list) else []
     return [mark for mark in rows if mark is not None]
 
 
 def marks_of(home: str, path: str) -> list[Mark]:
-    """Return all marks of a path: after an interrupted write there are two."""
+    """Return all marks of a path; an interrupted write leaves two of them."""
     return [mark for mark in marks(home) if mark.is_of(path)]
 
 
 def commands_of(home: str, path: str) -> list[str]:
-    """Return the commands that were set up in a file."""
+    """Return the commands that setup wrote into a file."""
     return [mark.command for mark in marks_of(home, path)]
 
 
 def folders_made_above(home: str, path: str) -> list[str]:
-    """Return the folders above a path that setup created for other files."""
+    """Return the parent folders of a path that setup created for other files."""
     folders = {folder for mark in marks(home) for folder in mark.folders}
     return sorted(folder for folder in folders if path.startswith(os.path.join(folder, "")))
 
 
 def expect(home: str, mark: Mark) -> None:
-    """Add a mark before its file is written. Raises OSError, TimeoutError."""
+    """Save a mark before its file is written. Raises OSError, TimeoutError."""
     _rewrite(home, lambda other: other != mark, mark)
 
 
 def remember(home: str, mark: Mark) -> None:
-    """Save a mark in place of the other marks of its path. Raises OSError, TimeoutError."""
+    """Save a mark and delete the other marks of its path. Raises OSError, TimeoutError."""
     _rewrite(home, lambda other: not other.is_of(mark.path), mark)
 
 
@@ -73,7 +75,7 @@ def forget(home: str, path: str) -> None:
 
 
 def make_folders(folder: str) -> list[str]:
-    """Create a folder and missing ones above it, only writable for the owner. Raises OSError."""
+    """Create a folder and its missing parents, writable only by the owner. Raises OSError."""
     missing = missing_folders(folder)
     for name in missing:
         os.mkdir(name, 0o755)
@@ -81,7 +83,7 @@ def make_folders(folder: str) -> list[str]:
 
 
 def missing_folders(folder: str) -> list[str]:
-    """Return the folders on this path that do not exist, the outermost first."""
+    """Return the folders of this path that do not exist, outermost first."""
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
         missing.insert(0, folder)
@@ -90,7 +92,7 @@ def missing_folders(folder: str) -> list[str]:
 
 
 def remove_empty(folders: tuple[str, ...]) -> None:
-    """Delete folders that setup created, the innermost first, as far as they are empty."""
+    """Delete those of the folders created by setup that are empty, innermost first."""
     for folder in reversed(folders):
         if os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)

@@ -1,4 +1,4 @@
-"""The symbolic link to the command in a folder of the user's PATH."""
+"""Symbolic link to the memory-fabric command in a folder of the user's PATH."""
 
 import os
 
@@ -11,9 +11,10 @@ PROGRAM = os.path.join("bin", NAME)
 
 
 def put(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Create the link to the command of `root` in `folder`; return its path and whether it is new.
+    """Create a link to the command of `root` in `folder`; return its path and True if it is new.
 
-    A link to another copy is replaced. Raises BadInput for another program's file, OSError.
+    A link to another installation is replaced. Raises OSError, and BadInput if the path is another
+    program's file.
     """
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
@@ -36,9 +37,9 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def take(home: str, path: str) -> None:
-    """Remove the link, and its folder if setup created the folder and it is empty.
+    """Remove the link, and its folder if setup created the folder and it is now empty.
 
-    Raises NotFound without a link, BadInput for another program's file, OSError.
+    Raises NotFound if there is no link, BadInput if it is another program's file, OSError.
     """
     marks = manifest.marks_of(home, path)
     if not os.path.lexists(path):
@@ -51,7 +52,7 @@ def take(home: str, path: str) -> None:
 
 
 def _expect_ours(home: str, path: str, remedy: str) -> None:
-    """Raise BadInput unless the path is a link to a memory-fabric command, even a broken one."""
+    """Raise BadInput unless the path is a link to a memory-fabric command; it may be broken."""
     if os.path.islink(path):
         target = os.readlink(path)
         if target in manifest.commands_of(home, path)[:1]:

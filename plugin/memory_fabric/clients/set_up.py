@@ -1,5 +1,5 @@
-"""Write memory-fabric's hooks and server into files of the client, and restore them byte
-for byte.
+"""Write memory-fabric's hooks and server into a client's files, and restore the files byte for
+byte.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from memory_fabric.store import files
 EMPTY = "{}\n"
 VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
-# A mark in every whole file that setup writes, by which the file is recognised.
+# Text in every whole file that setup writes, by which setup recognises its own files.
 OWN_FILE = b"Written by memory-fabric setup"
 
 
 class Change(NamedTuple):
-    """A planned change of a file: its bytes before and after, None where there is no file."""
+    """A planned change of a file: its bytes before and after; None if there is no file."""
 
     path: str
     before: bytes | None
@@ -35,15 +35,15 @@ class Change(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """True if nothing would change."""
+        """True if the change would leave the file as it is."""
         return self.before == self.after
 
 
-# --- the commands that are written
+# --- commands that are written into clients' files
 
 
 def launcher(root: str) -> str:
-    """Return the absolute path of the hooks' launcher. Raises BadInput if it cannot be started."""
+    """Return the absolute path of the hook launcher. Raises BadInput if it is not executable."""
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
         text = "The hooks are not installed next to this package."
@@ -52,7 +52,7 @@ def launcher(root: str) -> str:
 
 
 def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
-    """Return the hooks by event with the launcher's path, run by Python on Windows."""
+    """Return the hook groups by event, with the launcher's path; on Windows Python runs it."""
     launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
@@ -65,19 +65,22 @@ def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
 
 
 def without_shell(root: str) -> list[str]:
-    """Return the words that start the launcher where there is no shell: this Python, its script."""
+    """Return the arguments that start the launcher without a shell: this Python and its script."""
     return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
 
 
 def program_words(root: str, system: str = os.name) -> list[str]:
-    """Return the words that start the command memory-fabric; `system` is `os.name`."""
+    """Return the arguments that start the memory-fabric command; `system` is an `os.name`."""
     if system == "posix":
         return [os.path.join(root, "bin", "memory-fabric")]
     return [*without_shell(root), "--run"]
 
 
 def status_command(root: str, system: str = os.name) -> str:
-    """Return the shell command of the status line, on Windows for both shells. Raises BadInput."""
+    """Return the shell command of the status line. Raises BadInput.
+
+    On Windows, the command works in both shells.
+    """
     launcher(root)
     words = program_words(root, system)
     if system != "posix":
@@ -86,12 +89,12 @@ def status_command(root: str, system: str = os.name) -> str:
 
 
 def server_of(root: str) -> dict[str, Any]:
-    """Return the entry of the server in a client's file."""
+    """Return the entry of the MCP server for a client's configuration."""
     program, *arguments = program_words(root)
     return {"command": program, "args": [*arguments, "mcp"]}
 
 
-# --- hooks, with the server and the status line in the same file
+# --- hooks, and the server and status line in the same file
 
 
 def with_hooks(
@@ -103,10 +106,11 @@ def with_hooks(
     has_version: bool = False,
     has_server: bool = False,
 ) -> Change:
-    """Return the change that adds the hooks to a settings file, in place of another copy's.
+    """Return the change that adds the hooks to a settings file, replacing another installation's.
 
-    `groups` are another client's hooks; its file `has_version` of its format, and `has_server` if
-    the server belongs there, too. Raises BadInput for a file of another kind, OSError.
+    `groups` are another client's hooks. With `has_version`, the format version is added to its
+    file; with `has_server`, the server is added too. Raises OSError, and BadInput if it is no such
+    file.
     """
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -115,7 +119,7 @@ def with_hooks(
 
     def put(done: Edited) -> Edited:
         done = hooks_json.with_hooks(done, hooks, path)
-        if has_version:  # which Cursor's file needs
+        if has_version:  # Cursor's file needs a version.
             done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
         if has_server:
             done = hooks_json.with_server(done, server_of(root), path)
@@ -131,7 +135,11 @@ def with_hooks(
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """Return the change that removes hooks and status line. Raises BadInput, OSError."""
+    """Return the change that removes the hooks, the server and the status line from a settings
+    file.
+
+    Raises BadInput, OSError.
+    """
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
     program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
@@ -145,7 +153,7 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def with_status_line(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the status line. Raises BadInput for another one, OSError."""
+    """Return the change that adds the status line. Raises BadInput if there is another, OSError."""
     command = status_command(root)
     line = {"type": "command", "command": command, "padding": 0}
     before = _bytes_of(path)
@@ -159,7 +167,7 @@ def with_status_line(home: str, path: str, root: str) -> Change:
 
 
 def without_status_line(home: str, path: str) -> Change:
-    """Return the change that removes the status line only. Raises BadInput, OSError."""
+    """Return the change that removes only the status line. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None or _own_status_line(before, path) is None:
         return Change(path, before, before)
@@ -181,13 +189,15 @@ def _own_status_line(contents: bytes | None, path: str) -> Any:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file names a launcher or the status line, even without a record of it."""
+    """Return True if a file contains a launcher or status line command, even if not in the
+    manifest.
+    """
     contents = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
     signs = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
     return any(sign.encode() in contents for sign in signs)
 
 
-# --- the server, and whole files
+# --- MCP server, and files of memory-fabric's own
 
 
 def with_server(home: str, path: str, root: str) -> Change:
@@ -211,7 +221,10 @@ def without_server(home: str, path: str, root: str) -> Change:
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a file of our own. Raises BadInput for another's, OSError."""
+    """Return the change that writes a file of memory-fabric's own, such as OpenCode's plugin.
+
+    Raises OSError, and BadInput if the file is another program's.
+    """
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:
         return Change(path, before, before)
@@ -223,7 +236,7 @@ def with_file(path: str, content: str, root: str) -> Change:
 
 
 def without_file(home: str, path: str, root: str) -> Change:
-    """Return the change that deletes a file of `with_file`. Raises BadInput, OSError."""
+    """Return the change that deletes a file written by `with_file`. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None or OWN_FILE not in before:
         return Change(path, before, before)
@@ -231,13 +244,13 @@ def without_file(home: str, path: str, root: str) -> Change:
     return Change(path, before, None, mark, restores=mark is not None)
 
 
-# --- changes of any file: adding with a mark, restoring by it, writing
+# --- changes of any file: add with a mark, restore by the mark, write
 
 
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change that adds to `bare`; `empty` is the text of a file without content."""
+    """Return `bare` followed by the edits of `put`; an empty file starts with the text `empty`."""
     done = put(_filled(bare.after, bare.path, empty))
     folders = bare.mark.folders if bare.restores and bare.mark else ()
     mark = mark._replace(existed=bare.after is not None, folders=folders)
@@ -247,13 +260,17 @@ def added(
 def _changed_to(
     path: str, before: bytes | None, text: str, mark: Mark, edits: tuple[Edit, ...]
 ) -> Change:
-    """Return the change to a text; its mark leads back by these edits."""
+    """Return the change to a new text; its mark stores these edits so that they can be undone."""
     after = text.encode("utf-8")
     return Change(path, before, after, mark._replace(checksum=_checksum(after), edits=edits))
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that restores a file, or applies `take`. Raises BadInput, OSError."""
+    """Return the change that restores a file's former bytes, or applies `take` if it was edited
+    since.
+
+    Raises BadInput, OSError.
+    """
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
@@ -263,12 +280,14 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
         return Change(path, before, after, mark, restores=True)
     if not before.strip():
         return Change(path, before, before)
-    # The file was edited since: remove only the own entries.
+    # The file was edited since, so remove only memory-fabric's entries.
     return Change(path, before, take(Edited(text_of(before, path))).text.encode("utf-8"))
 
 
 def apply(home: str, change: Change) -> None:
-    """Write a change. Raises StoreUnavailable if the file has changed, OSError, TimeoutError."""
+    """Write a change to its file. Raises StoreUnavailable if the file changed since, OSError,
+    TimeoutError.
+    """
     path, mark = change.path, change.mark
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
@@ -276,7 +295,7 @@ def apply(home: str, change: Change) -> None:
         made = manifest.missing_folders(os.path.dirname(path))
         if mark:
             folders = {*mark.folders, *manifest.folders_made_above(home, mark.path), *made}
-            noted = mark._replace(folders=tuple(sorted(folders)))  # the outermost first
+            noted = mark._replace(folders=tuple(sorted(folders)))  # outermost first
         if change.after is None:
             os.unlink(path)
         else:
@@ -295,7 +314,7 @@ def apply(home: str, change: Change) -> None:
 
 
 def text_of(contents: bytes, path: str) -> str:
-    """Return the text of a file's bytes. Raises BadInput."""
+    """Decode the bytes of a file. Raises BadInput if they are not UTF-8."""
     try:
         return contents.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -311,9 +330,10 @@ def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
 
 
 def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
-    """Return the mark whose edits lead from these bytes to the former ones.
+    """Return the mark for exactly these bytes, whose edits can be undone; None if there is none.
 
-    A link to a file that setup created means that the user has moved the file: no mark fits then.
+    If setup created the file and its path is now a link, the user has moved the file, so None is
+    returned.
     """
     checksum = _checksum(contents)
     fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)

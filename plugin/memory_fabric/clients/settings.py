@@ -1,7 +1,8 @@
-"""Hooks, plugins, servers and permissions in Claude Code's settings and state files; read only.
+"""Readers of hooks, plugins, servers and permissions in Claude Code's settings and state files.
 
-Scopes, weakest first: user (`settings.json` of the client), project and local (the two files in the
-project's `.claude`). For a plugin or server the strongest scope that names it decides.
+The scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
+project and local (two files in the project's `.claude`). A plugin or server is configured by the
+highest scope that lists it. The files are never written.
 """
 
 import os
@@ -13,17 +14,17 @@ from memory_fabric.store import files
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
-# The end of the command that starts memory-fabric's hooks, however they were set up.
+# Text in every command that starts memory-fabric's hooks, however they were set up.
 LAUNCHER = "hooks/launch"
 RULE_KINDS = ("allow", "ask", "deny")
-# However memory-fabric's server is started, its command or an argument holds one of these names.
+# Names of which one occurs in the command or arguments of memory-fabric's server.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
-# The client's state file grows with its history; a larger one is not read.
+# Claude Code's state file grows with its history; files larger than this are not read.
 MAX_CONFIG_BYTES = 16 << 20
 
 
 class Layer(NamedTuple):
-    """A settings file: scope, path and values; `broken` if it exists and cannot be read."""
+    """A settings file: its scope, path and values; `broken` if it exists but cannot be parsed."""
 
     scope: str
     path: str
@@ -32,7 +33,7 @@ class Layer(NamedTuple):
 
 
 class ByHand(NamedTuple):
-    """A memory-fabric hook in a settings file: event, command, and path of the file."""
+    """A memory-fabric hook found in a settings file: event, command, and path of the file."""
 
     event: str
     command: str
@@ -40,7 +41,7 @@ class ByHand(NamedTuple):
 
 
 class Server(NamedTuple):
-    """An MCP server in the client's configuration; `ours` by its command."""
+    """An MCP server in the client's configuration; `ours` if its command is memory-fabric's."""
 
     name: str
     scope: str
@@ -50,7 +51,7 @@ class Server(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A permission rule: allow, ask or deny, its text, and the path of its file."""
+    """A permission rule: its kind (allow, ask or deny), its text, and the path of its file."""
 
     kind: str
     text: str
@@ -58,7 +59,8 @@ class Rule(NamedTuple):
 
 
 def layers(settings: Settings) -> list[Layer]:
-    """Return the client's settings files, weakest scope first; a missing file is empty."""
+    """Return Claude Code's settings files, lowest precedence first; missing files have no values.
+    """
     own = os.path.join(settings.project_dir, ".claude")
     paths = (
         (USER, os.path.join(settings.config_dir, "settings.json")),
@@ -68,14 +70,16 @@ def layers(settings: Settings) -> list[Layer]:
     listed: list[Layer] = []
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
-            continue  # for a session in the user's home both scopes are one file
+            continue  # In the user's home, both scopes are the same file.
         values = _state(path)
         listed.append(Layer(scope, path, values, not values and _is_broken(path)))
     return listed
 
 
 def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Return for each installed name of the plugin whether it is enabled, and the deciding file."""
+    """Return, for each installed name of the plugin, True if it is enabled, and the file that says
+    so.
+    """
     return {
         name: (on is not False, layer.path)
         for layer in layers
@@ -96,13 +100,13 @@ def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
 
 
 def events_of(hooks_file: str) -> dict[str, list[str]]:
-    """Return the commands of a hooks.json by event; empty if it cannot be read."""
+    """Return the hook commands in a hooks.json by event; {} if the file cannot be parsed."""
     table = _table(files.read_json(hooks_file), "hooks")
     return {event: list(_commands(groups)) for event, groups in table.items()}
 
 
 def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
-    """Return variables that settings files set for every session: value and file by name."""
+    """Return the environment variables that settings files set, as (value, file) by name."""
     return {
         name: (value, layer.path)
         for layer in layers
@@ -112,7 +116,7 @@ def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
 
 
 def rules(layers: list[Layer]) -> list[Rule]:
-    """Return the permission rules of all scopes."""
+    """Return the permission rules of all settings files."""
     return [
         Rule(kind, text, layer.path)
         for layer in layers
@@ -122,9 +126,9 @@ def rules(layers: list[Layer]) -> list[Rule]:
 
 
 def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
-    """Return the MCP servers configured for this project, except those of plugins."""
+    """Return the MCP servers that are configured for this project, except those of plugins."""
     shared, config_dir = os.path.join(settings.project_dir, ".mcp.json"), settings.config_dir
-    # The client's state file is in its config folder, or next to it.
+    # Claude Code's state file is in its config folder or in the parent folder.
     folders = (config_dir, os.path.dirname(config_dir))
     paths = [shared, *(os.path.join(folder, ".claude.json") for folder in folders)]
     paths.append(os.path.join(config_dir, "settings.json"))
@@ -148,12 +152,14 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True for the name, as in tool names, of a server with memory-fabric's command."""
+    """Return True if the server with this name, as used in tool names, runs memory-fabric's
+    command.
+    """
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the client's records of installing the plugin, by name@source."""
+    """Return Claude Code's records of the plugin's installations, by plugin@source."""
     notes = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
     return {
         name: [entry for entry in entries if isinstance(entry, dict)]
@@ -163,14 +169,14 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def installed_at(config_dir: str) -> str:
-    """Return the time at which the client installed the plugin, ISO 8601; empty if not noted."""
+    """Return when Claude Code first installed the plugin (ISO 8601); '' if that is not recorded."""
     entries = [entry for notes in installed(config_dir).values() for entry in notes]
     times = [str(entry.get("installedAt") or "") for entry in entries]
     return min((at for at in times if at), default="")
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Return missing folders from which an installed plugin (`plugin@source`) should run."""
+    """Return missing folders that an installed plugin (`plugin@source`) needs in order to run."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))
@@ -200,7 +206,7 @@ def _state(path: str) -> dict[str, Any]:
 
 
 def _is_broken(path: str) -> bool:
-    """Return True if a file without an object has any content."""
+    """Return True if a file has content that is not a JSON object, or cannot be read."""
     try:
         text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""The clients whose hooks this package answers, each with its traits (`memory_fabric.client`).
+"""Table of the clients whose hooks are supported, each with its traits (`memory_fabric.client`).
 
-Measured with Codex CLI 0.169.0 and Qwen Code 0.24.4; the others as their documentation says. Only
-Claude Code has a memory file of records that this package writes.
+Measured with Codex CLI 0.169.0 and Qwen Code 0.24.4; the other rows follow the clients'
+documentation. Only Claude Code has a memory file into which this package writes records.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
 
-# Gemini CLI's names of tools, which Qwen Code has, too. `replace` is the older name of `edit`.
+# Gemini CLI's tool names, also used by Qwen Code. `replace` is the older name of `edit`.
 GEMINI_TOOLS = {
     "run_shell_command": "Bash",
     "write_file": "Write",
@@ -23,7 +23,7 @@ GEMINI_TOOLS = {
 
 
 def _client(key: str, name: str) -> Client:
-    """Return the row of a client with Claude Code's events, but without its memory files."""
+    """Return the traits of a client with Claude Code's events, but without its memory files."""
     return Client(
         *(key, name, "The assistant"),
         memory_file="",
@@ -38,8 +38,9 @@ CLIENTS: Mapping[str, Client] = {
     client.key: client
     for client in (
         CLAUDE_CODE,
-        # Its schemas allow no further keys, no question before a call and no text for the
-        # summariser. `apply_patch` is an edit of the files in the patch (`clients.adapter`).
+        # Codex's schemas do not allow additional keys, a question before a tool call, or text for
+        # the summariser. `apply_patch` counts as an edit of the files in the patch
+        # (`clients.adapter`).
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},
@@ -111,7 +112,7 @@ CLIENTS: Mapping[str, Client] = {
             project_variable="CODEBUDDY_PROJECT_DIR",
             instructions=("CODEBUDDY.md", "AGENTS.md"),
         ),
-        # Its shim (`clients/opencode_plugin.js`) speaks Claude Code's form.
+        # The plugin `clients/opencode_plugin.js` translates to Claude Code's form.
         _client("opencode", "OpenCode")._replace(
             tools={"bash": "Bash", "edit": "Edit", "write": "Write", "task": "Task"},
             asks=False,
@@ -120,16 +121,16 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
-# The files of instructions of all clients, in the order of the table.
+# Names of all clients' instruction files, in the order of the table.
 INSTRUCTION_FILES = tuple(dict.fromkeys(n for c in CLIENTS.values() for n in c.instructions))
 
 
 def name_in(evidence: Mapping[str, object]) -> str:
-    """Return the client's name in a record's evidence or a session's notes; '' for Claude Code."""
+    """Return the client in a record's evidence or a session's notes; '' for Claude Code."""
     key = evidence.get(CLIENT)
     return client_of(key).name if isinstance(key, str) and key else ""
 
 
 def client_of(key: str) -> Client:
-    """Return the row of a client; for an unknown key a row with Claude Code's form."""
+    """Return the traits of a client; an unknown client is assumed to use Claude Code's form."""
     return CLIENTS.get(key) or _client(key, key)

@@ -1,7 +1,7 @@
-"""Transcripts of sessions: their turns, read on from the end of the last reading.
+"""Reader of session transcripts: returns their turns, continuing where the last reading ended.
 
-One JSON object per line; the client appends while the file is read. The form is Claude Code's
-unless another parser is given (`clients.transcripts`).
+A transcript has one JSON object per line, and the client appends to it while it is read. Its format
+is Claude Code's, unless another parser is passed (`clients.transcripts`).
 """
 
 import os
@@ -16,24 +16,25 @@ from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text
 from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
-# The limits of one reading and of a line; longer lines are skipped as bad.
+# Limits of one reading and of one line; longer lines are skipped and counted as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
-# The first lines hold the client's own state, which may be long.
+# Limits for finding a session's head; the first lines may have much of the client's own state.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
-# Bytes read at a time from the end of a file.
+# Size of the chunks in which a file is read from its end.
 TAIL_BYTES = 128 << 10
-# Bytes of an endless line skipped at a time, and by one event.
+# When an overlong line is skipped: bytes read at a time, and bytes skipped per event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
-# Bytes before the offset whose checksum shows that the file is still the same.
+# Number of bytes before the offset whose checksum shows that the file was not replaced.
 MARK_BYTES = 64
-# Problems with a transcript as a whole.
+# Values of Reading.trouble.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Flags of entries that are not part of the conversation, or repeat it.
+# Flags of entries that are not part of the conversation or that repeat it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-# The marks of a prompt's author on its entry (measured in release 2.1.329), with their values for
-# a person or the program in a person's place; a new value counts as a machine's. Without marks,
-# releases up to the newest one measured (scripts/contract) are believed.
+# Fields of an entry that show who wrote its prompt (measured in release 2.1.329), with their values
+# for a person or for a program acting for a person; any other value counts as a machine. If an
+# entry has none of these fields, it is trusted only up to the newest measured release
+# (scripts/contract).
 MEASURED = (2, 1, 332)
 MARKS = {
     "promptSource": ("typed", "queued", "sdk", "suggestion_accepted"),
@@ -41,18 +42,18 @@ MARKS = {
     "wakeupSource": (),
 }
 MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
-# The mark of a prompt that the model suggested and the user accepted.
+# The value for a prompt that the model suggested and the user accepted.
 ACCEPTED = "suggestion_accepted"
-# The bytes at a transcript's end that show how a prompt came about.
+# Number of bytes at a transcript's end that are read to find out how a prompt was sent.
 BEFORE_PROMPT_BYTES = 128 << 10
-# The most subagents of a session whose transcripts are read.
+# Limit of a session's subagents whose transcripts are read.
 MAX_AGENTS = 20
-# The beginning of a prompt that identifies a fired schedule.
+# Number of leading characters by which a scheduled prompt is recognised.
 FIRED_CHARS = 100
 
 
 class ToolUse(NamedTuple):
-    """A call of a tool by the assistant."""
+    """A tool call by the assistant."""
 
     id: str
     name: str
@@ -60,7 +61,7 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """A tool's answer as text, joined to its call by `tool_use_id`."""
+    """The result of a tool call as text; `tool_use_id` is the id of the call."""
 
     tool_use_id: str
     text: str = ""
@@ -68,13 +69,13 @@ class ToolResult(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One entry of a conversation; a message of the assistant may span several, with a block in
-    each.
+    """One entry of a conversation; a message of the assistant may consist of several entries, one
+    for each block.
 
-    `session` is the session of origin: a fork's transcript begins with copies of its parent's
-    entries, of which only the assistant's still name the parent. `origin` is that of a user's turn:
-    TYPED, CHOSEN or BY_MACHINE (store.conversations.prompts). `answers` are what the user typed
-    when the client asked a question for the assistant.
+    `session` is the session in which the entry was made: a fork's transcript begins with copies of
+    the parent's entries, of which only the assistant's still have the parent's id. `origin` is the
+    origin of a user's turn: TYPED, CHOSEN or BY_MACHINE (store.conversations.prompts). `answers`
+    are texts that the user typed in reply to questions of the assistant.
     """
 
     uuid: str
@@ -90,17 +91,18 @@ class Turn(NamedTuple):
     answers: tuple[str, ...] = ()
 
 
-# Returns the turn in an entry and the offset of its line.
+# A function that returns the turn in an entry, given the entry and its line's offset.
 Parse = Callable[[Mapping[str, Any], int], Turn | None]
 
 
 class Reading(NamedTuple):
-    """The result of one reading: turns, the offset for the next one, and the number of bad lines.
+    """The result of one reading: turns, the offset for the next reading, and the number of bad
+    lines.
 
-    `mark` identifies the bytes before the new offset. `more` says that a limit was reached before
-    the end. `trouble` is MISSING or UNREADABLE (both: the offset stays), REPLACED (another or a
-    shorter file: it was read from its start), or ''. `prompts` are the user's messages, and those
-    of machines, which are no turns.
+    `mark` identifies the bytes before the new offset. `more` means that a limit was reached before
+    the end. `trouble` is '', MISSING or UNREADABLE (the offset is unchanged), or REPLACED (the file
+    was replaced or truncated, so it was read from its start). `prompts` are all messages of the
+    role user, including those of machines, which are not in `turns`.
     """
 
     turns: list[Turn]
@@ -113,7 +115,9 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, first folder, start (ISO 8601), agent type; attended by a person?"""
+    """A session's id, first folder, start (ISO 8601) and agent type, and True if a person attends
+    it.
+    """
 
     session: str
     folder: str
@@ -123,19 +127,19 @@ class Head(NamedTuple):
 
 
 def text_in(table: Any, key: str) -> str:
-    """Return a text field of an object; '' if it is missing or of another type."""
+    """Return the text field `key` of a dict; '' if it is missing or not a text."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def table_in(table: Any, key: str) -> dict[str, Any]:
-    """Return an object in a field of an object; {} if it is missing or of another type."""
+    """Return the dict in the field `key` of a dict; {} if it is missing or not a dict."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def is_clients_own(settings: Settings, path: str) -> bool:
-    """Return True for a path in Claude Code's transcript folder, or any of another client."""
+    """Return True if a path is in Claude Code's transcript folder, or the client is another one."""
     if settings.client != CLAUDE_CODE:
         return True
     root = os.path.join(settings.config_dir, "projects")
@@ -145,7 +149,7 @@ def is_clients_own(settings: Settings, path: str) -> bool:
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the first lines of a file; bad lines are skipped. Raises OSError."""
+    """Yield the JSON objects in a file's first lines, skipping bad lines. Raises OSError."""
     with files.open_regular(path) as file:
         left = MAX_HEAD_BYTES
         for _ in range(MAX_HEAD_LINES):
@@ -169,13 +173,14 @@ def read_on(
     sidechain: bool = False,
     parse: Parse | None = None,
 ) -> Reading:
-    """Read the transcript from byte `offset` on, if it still is the file with that `mark`.
+    """Read the transcript from byte `offset`, or from the start if `mark` does not match the file.
 
-    Reads about `max_bytes` of the file and `max_said` characters of text, less when the event's
-    deadline has passed; before one of these limits it ends with an answer of the assistant, not
-    within it, if it has a whole one. An incomplete last line is left for the next reading. A line
-    longer than MAX_LINE_BYTES is skipped as bad, a part at a time. Side chains are kept only with
-    `sidechain`, for transcripts of subagents. `parse` is for other clients' transcripts.
+    Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
+    deadline passes. If a limit is reached, the reading ends before the last prompt, so that its
+    answer is not split, unless that would leave no turns. An incomplete last line is left for the
+    next reading. A line longer than MAX_LINE_BYTES is skipped in parts and counted as bad. Side
+    chains are included only with `sidechain`, for subagents. `parse` is the parser of another
+    client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -192,15 +197,15 @@ def read_on(
             return Reading(turns, end, bad, _mark(file, end), trouble, more, tuple(prompts))
     except FileNotFoundError:
         return Reading([], offset, mark=mark, trouble=MISSING)
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except (OSError, ValueError):  # ValueError: the path contains NUL
         return Reading([], offset, mark=mark, trouble=UNREADABLE)
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
-    """Return a checksum of the bytes before the offset; '' at the start."""
+    """Return a checksum of the bytes before the offset; '' at the start of the file."""
     if offset <= 0:
         return ""
-    from zlib import crc32  # not needed for prompts
+    from zlib import crc32  # imported late: not needed for prompts
 
     start = max(0, offset - MARK_BYTES)
     file.seek(start)
@@ -210,10 +215,10 @@ def _mark(file: BinaryIO, offset: int) -> str:
 def _read(
     file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
 ) -> tuple[list[Turn], int, int, bool]:
-    """Return turns, the new offset, the number of bad lines, and True if a limit was reached."""
+    """Return turns, the new offset, the number of bad lines, and True if there may be more."""
     turns: list[Turn] = []
     bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    # The turns before the last prompt, its offset, and the bad lines before it.
+    # Before the last prompt: the number of turns, the offset, and the number of bad lines.
     whole = 0, 0, 0
     while not (limit.is_limited and limit.is_over()):
         if (offset >= end or chars >= max_said) and file.read(1):
@@ -240,7 +245,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Return the bytes to the next line end, at most one skip; 0 if the file ends before."""
+    """Return the number of bytes to the next line end, up to one skip; 0 if the file ends first."""
     length, limit = 0, deadline.current()
     while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
@@ -251,9 +256,9 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return (uuid, text) of the assistant's last messages, oldest first; none if unreadable.
+    """Return the assistant's last messages as (uuid, text), oldest first; [] if unreadable.
 
-    At most `max_bytes` are read, from the end; side chains and messages without text are skipped.
+    At most `max_bytes` are read from the end; side chains and messages without text are skipped.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -262,22 +267,22 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if messages and messages[-1][0] == message:  # an entry for each block of a message
+            if messages and messages[-1][0] == message:  # A message has one entry per block.
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break
             else:
                 messages.append((message, turn.uuid, turn.text))
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except (OSError, ValueError):  # ValueError: the path contains NUL
         return []
     return [(uuid, text) for _, uuid, text in reversed(messages)]
 
 
 def before_prompt(path: str, prompt: str) -> str:
-    """Return the state of the conversation at a prompt: SCHEDULED, RUNNING, or ''.
+    """Return the state of the conversation just before a prompt: SCHEDULED, RUNNING, or ''.
 
-    It is RUNNING while a tool call has no result, since that command may have sent the event, and
-    if the end of the transcript shows no message.
+    RUNNING means that a tool call has no result yet, so its command may have sent the prompt. It is
+    also returned if the end of the transcript has no messages.
     """
     answered: set[str] = set()
     is_shown = False
@@ -285,7 +290,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # It holds the beginning of the prompt; several that fire at once are joined.
+                # The entry has the beginning of the prompt; prompts that fire at once are joined.
                 if text_in(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
                     return SCHEDULED
                 continue
@@ -299,12 +304,14 @@ def before_prompt(path: str, prompt: str) -> str:
             if turn.role == "user" and turn.text:
                 break
         return "" if is_shown or os.path.getsize(path) < BEFORE_PROMPT_BYTES else RUNNING
-    except (OSError, ValueError):  # before the first prompt there is none; ValueError: a NUL
+    except (OSError, ValueError):  # no file before the first prompt, or NUL in the path
         return ""
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield objects of whole lines with one of these signs, last first. Raises OSError."""
+    """Yield JSON objects of complete lines that contain one of the `signs`, last first. Raises
+    OSError.
+    """
     for line in _lines_from_end(path, max_bytes):
         if any(sign in line for sign in signs):
             try:
@@ -328,18 +335,18 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
 
 
 def paths_of_agents(path: str) -> list[str]:
-    """Return the transcripts of a session's subagents, at most MAX_AGENTS, those written last."""
+    """Return the transcripts of a session's subagents: the MAX_AGENTS that were written last."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         with os.scandir(folder) as found:
             agents = [(e.stat().st_mtime, e.path) for e in found if e.name.endswith(".jsonl")]
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except (OSError, ValueError):  # ValueError: the path contains NUL
         return []
     return [path for _, path in sorted(agents)[-MAX_AGENTS:]]
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """Return the id of the tool call that started a subagent; empty until the client notes it."""
+    """Return the id of the tool call that started a subagent; '' before the client writes it."""
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
@@ -351,13 +358,13 @@ def task_of_agent(path: str, agent: str) -> str:
 
 
 def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in an entry of a transcript; None if it has none, or a machine's."""
+    """Return the turn in a transcript entry; None if it has none or a machine wrote it."""
     turn = any_turn_of(entry, sidechain)
     return turn if turn is not None and turn.origin != BY_MACHINE else None
 
 
 def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in an entry of a transcript, also a machine's; None if it has none."""
+    """Return the turn in a transcript entry, even if a machine wrote it; None if it has none."""
     role, message = entry.get("type"), entry.get("message")
     if role == "attachment":
         role, message, entry = "user", *_sent_meanwhile(entry)
@@ -398,7 +405,7 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return the message that was sent while the assistant worked, and its entry with its marks."""
+    """Return a message that was sent while the assistant worked, and the entry with its fields."""
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
         return None, entry
@@ -409,7 +416,7 @@ def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]
 
 
 def _origin(entry: Mapping[str, Any], text: str) -> str:
-    """Return the origin of a user's message by the marks on its entry, and by its text."""
+    """Return the origin of a user's message, according to the entry's fields and the text."""
     author = entry.get("origin")
     kind = author.get("kind") if isinstance(author, dict) else author
     flags = entry.get("isMeta"), entry.get("textNotTyped")
@@ -421,18 +428,18 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return the mark of a prompt that no measured release writes, as `promptSource=voice`."""
+    """Return a prompt's origin field that no measured release writes, e.g. `promptSource=voice`."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
-    if _lacks_marks(entry) and not turn.text.startswith("["):  # [Request interrupted by user]
+    if _lacks_marks(entry) and not turn.text.startswith("["):  # not [Request interrupted by user]
         return f"no {', '.join(MARKS)}"
     known = {key: (None, *values, *MACHINE_MARKS) for key, values in MARKS.items()}
     return next((f"{k}={entry[k]}" for k, v in known.items() if entry.get(k) not in v), "")
 
 
 def _lacks_marks(entry: Mapping[str, Any]) -> bool:
-    """Return True for a prompt's entry without any mark by a release newer than those measured."""
+    """Return True if a prompt by a release newer than MEASURED has no field about its origin."""
     if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
         return False
     parts = text_in(entry, "version").split("-")[0].split(".")

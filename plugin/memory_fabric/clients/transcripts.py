@@ -1,13 +1,13 @@
-"""The transcripts that clients keep on this machine: where they are, and how each is read.
+"""Transcripts that clients keep on this machine: their locations and their formats.
 
-`CLIENTS` has a row for each form; turns have Claude Code's names of tools.
+`CLIENTS` has a row for each format; turns have Claude Code's tool names.
 
-- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder. Those of subagents
-  (`<session>/subagents/`) are left out, as live: a subagent's report stands in its session's own
-  transcript as the result of a tool, and what it was told is no person's word.
-- Qwen Code: `projects/<folder>/chats/<session>.jsonl`. Measured with release 0.24: Claude Code's
-  fields around a message of Gemini's form (`parts`).
-- Codex: `clients.codex`.
+- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder. Subagents' transcripts
+  (`<session>/subagents/`) are left out, as in live sessions: the session's own transcript has a
+  subagent's report as the result of a tool call, and a subagent's prompts are not a person's text.
+- Qwen Code: `projects/<folder>/chats/<session>.jsonl`. As measured with release 0.24, entries have
+  Claude Code's fields around a message in Gemini's form (`parts`).
+- Codex: see `clients.codex`.
 """
 
 import os
@@ -36,25 +36,27 @@ from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 DAY_S = 24 * 3600
-# Claude Code: the prefix of subagents' transcripts of older releases.
+# Claude Code: the prefix of subagents' transcripts in older releases.
 SUBAGENT = "agent-"
-# The start of an entry that names the session's type of agent.
+# Text in an entry that specifies the session's agent type, within the first bytes of its line.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
-# Qwen Code: opens the part of a user's message that holds what hooks added.
+# Qwen Code: the beginning of the part of a user message that hooks added.
 _OF_HOOKS = "<qwen:user-prompt-submit-context>"
-# Gemini CLI and Qwen Code report a command's output between these two texts.
+# Gemini CLI and Qwen Code put a command's output between these two texts in their reports.
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
 
 
 def printed_by(report: str) -> str:
-    """Return the output in Gemini CLI's report of a command; the whole of any other text."""
+    """Return the output part of Gemini CLI's report on a command, or all of any other text."""
     _, mark, behind = report.partition(_OUTPUT)
     return behind.partition(_AFTER_OUTPUT)[0] if mark else report
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in each folder of a root, or in the folder `inside` of each."""
+    """Yield the transcripts in each subfolder of `root`, or in the folder `inside` of each
+    subfolder.
+    """
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -62,7 +64,7 @@ def _files_in(root: str, inside: str = "") -> Iterator[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the head of a transcript of Claude Code or Qwen Code, which have the same fields."""
+    """Return the head of a transcript of Claude Code or Qwen Code, which use the same fields."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -74,7 +76,7 @@ def _head(path: str) -> Head | None:
 
 
 def _claude_agent(path: str) -> str:
-    """Return a session's type of agent, '' without one, from any line. Raises OSError."""
+    """Return the agent type from the first line that specifies one, or ''. Raises OSError."""
     with files.open_regular(path) as file:
         for line in file:
             if AGENT_SETTING in line[:MAX_SETTING_BYTES]:
@@ -96,7 +98,7 @@ def _claude_kept_days(root: str) -> int:
 
 
 def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
-    """Return the turn in an entry of Qwen Code's transcript; None if it has none."""
+    """Return the turn in an entry of a Qwen Code transcript; None if it has none."""
     kind, message = entry.get("type"), entry.get("message")
     if kind not in ("user", "assistant", "tool_result") or not isinstance(message, dict):
         return None
@@ -145,12 +147,12 @@ def _qwen_result(answer: object, status: str) -> ToolResult:
 
 
 class Form(NamedTuple):
-    """A form of transcripts: its client's name, and the functions that find and read them.
+    """A transcript format: its client's name, and functions to find and read transcripts.
 
-    `paths` yields those of all sessions below the client's folder. `head` returns None if no entry
-    names a folder, and raises OSError. `parser` makes a function that makes turns of a session's
-    entries. `kept_days` are the days for which the client keeps a transcript after its last
-    change, 0 for ever. `agent` returns the type of agent that a session runs as.
+    `paths` yields the paths of all sessions below the client's folder. `head` returns None if no
+    entry specifies a working folder, and raises OSError. `parser` returns a function that converts
+    a session's entries into turns. `kept_days` returns the number of days after its last change for
+    which the client keeps a transcript (0: for ever). `agent` returns a session's agent type.
     """
 
     name: str
@@ -181,8 +183,8 @@ CLIENTS: Mapping[str, Form] = {
 
 
 class Transcript(NamedTuple):
-    """A transcript: the client's key in CLIENTS, path, head, size in bytes, time of its last change
-    (seconds), and the time at which the client deletes it (0: never).
+    """A transcript: its client's key in CLIENTS, path, head, size in bytes, and times in seconds of
+    its last change and of its deletion by the client (0: never).
     """
 
     client: str
@@ -196,9 +198,9 @@ class Transcript(NamedTuple):
 def find(
     roots: Mapping[str, str], *, agents: bool = False, failed: list[str] | None = None
 ) -> Iterator[Transcript]:
-    """Yield the transcripts with a conversation in the clients' folders, each file once.
+    """Yield the transcripts of all conversations in the clients' folders, each file only once.
 
-    With `agents` each is searched for the type of agent that it runs as. Messages about unreadable
+    With `agents`, each transcript is also searched for its agent type. Messages about unreadable
     files are appended to `failed`.
     """
     seen: set[tuple[int, int]] = set()
@@ -208,7 +210,7 @@ def find(
         for path in form.paths(root):
             try:
                 if os.path.islink(path):
-                    path = os.path.realpath(path)  # a file's name is the session's id
+                    path = os.path.realpath(path)  # The target's file name is the session id.
                 status = os.stat(path)
                 if (status.st_dev, status.st_ino) in seen:
                     continue
@@ -217,7 +219,7 @@ def find(
                 if head is not None and agents:
                     head = head._replace(agent=form.agent(path))
             except FileNotFoundError:
-                continue  # removed meanwhile
+                continue  # deleted meanwhile
             except OSError as error:
                 if failed is not None:
                     failed.append(f"{path}: {error.strerror or error}")
@@ -228,7 +230,7 @@ def find(
 
 
 def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
-    """Return the number of other sessions by the client's name, without opening any."""
+    """Return the number of sessions not in `without`, by client name; no file is opened."""
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
@@ -238,7 +240,7 @@ def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]
 
 
 class Reader:
-    """Reads one transcript on, like `read_on`, and counts its bad lines in `bad`."""
+    """A reader that continues one transcript, like `read_on`, and counts bad lines in `bad`."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript, self.bad, self.trouble = transcript, 0, ""
@@ -250,24 +252,26 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # Problems are reported with the run, not by the notices of a session.
+        # Problems are reported at the end of the run, not as notices of a session.
         return reading._replace(bad=0, trouble="")
 
 
 def head_of(form: str, path: str) -> Head | None:
-    """Return the head of a transcript; None if there is none yet, or its form is unknown."""
+    """Return the head of a transcript; None if it has none yet or the format is unknown."""
     if form not in CLIENTS or not path:
         return None
     try:
         return CLIENTS[form].head(path)
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except (OSError, ValueError):  # ValueError: the path contains NUL
         return None
 
 
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Read on a running session's transcript, like `read_on`; nothing of an unknown form."""
+    """Continue reading a running session's transcript, like `read_on`; no turns if the format is
+    unknown.
+    """
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

@@ -1,7 +1,8 @@
-"""Find and remove what memory-fabric keeps outside the plugin: home, MEMORY.md blocks, local
-folders.
+"""Find and remove memory-fabric's files outside the plugin: its home, its blocks in MEMORY.md
+files, and its folders in projects.
 
-In a project's folder only own files are removed; files tracked by git belong to all who share it.
+In a project's folder only memory-fabric's own files are removed; files tracked by git are kept,
+because they belong to everyone who shares the repository.
 """
 
 import os
@@ -19,10 +20,10 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import file_locations, memory_md
 
-# A home is deleted as a whole, so it must hold one of these. Other folders may have a folder
-# `projects`, too.
+# The home is deleted as a whole, so it must contain one of these files. A folder `projects` proves
+# nothing, because other programs' folders may have one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Own files in a project's folder except those of git, each with its lock and temporary files.
+# Own files in a project's folder, except git's; each may have a lock file and temporary files.
 OUR_NAMES = (
     journal.DECISIONS,
     own_lines.NAME,
@@ -32,7 +33,7 @@ OUR_NAMES = (
     journal.REFUSED,
 )
 BESIDE = (".lock", ".tmp")
-# Files for git that count as memory-fabric's only with one of these contents.
+# Files for git are removed only if their content is exactly one of these texts.
 OUR_TEXTS = {
     location.IGNORE: (location.HIDDEN, location.VISIBLE),
     location.ATTRIBUTES: (location.UNION_MERGE,),
@@ -40,7 +41,9 @@ OUR_TEXTS = {
 
 
 class Belongings(NamedTuple):
-    """Everything that exists: the home, MEMORY.md files with a block, folders in projects."""
+    """Files to remove: the home, MEMORY.md files with memory-fabric's block, and folders in
+    projects.
+    """
 
     home: str
     notes: tuple[memory_md.MemoryFile, ...]
@@ -48,7 +51,7 @@ class Belongings(NamedTuple):
 
 
 def belongings(settings: Settings) -> Belongings:
-    """Return everything that memory-fabric has written; `home` is empty if it does not exist."""
+    """Return all files that memory-fabric has written; `home` is '' if it does not exist."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
     notes = [memory_md.locate(settings.config_dir, root) for root in roots]
     unique = {note.path: note for note in notes}.values()
@@ -61,7 +64,7 @@ def belongings(settings: Settings) -> Belongings:
 
 
 def check_home(path: str, within: str = "") -> None:
-    """Raise BadInput for a folder that is not a home, or that contains `within`."""
+    """Raise BadInput if a folder is not memory-fabric's home, or if it contains `within`."""
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
         text = f"{path} holds {within}, not only memory; nothing was changed."
@@ -73,14 +76,17 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove the block from a MEMORY.md. Raises OSError, TimeoutError, StoreUnavailable."""
+    """Remove memory-fabric's block from a MEMORY.md; delete the file if it becomes empty.
+
+    Raises OSError, TimeoutError, StoreUnavailable.
+    """
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):
         os.unlink(note.path)
 
 
 def remove_folder(folder: str) -> list[str]:
-    """Remove own files from a project's folder; return what stays, and why. Raises OSError."""
+    """Remove own files from a project's folder; return why others remain. Raises OSError."""
     root = os.path.dirname(os.path.dirname(folder))
     is_tracked = location.is_tracked(Project("", os.path.basename(root), root, folder, ()))
     stays: list[str] = []
@@ -101,7 +107,7 @@ def remove_folder(folder: str) -> list[str]:
 
 
 def remove_home(path: str) -> None:
-    """Delete the home. Raises BadInput if the folder is not one, OSError."""
+    """Delete the home. Raises OSError, and BadInput if the folder is not memory-fabric's home."""
     check_home(path)
     shutil.rmtree(os.path.realpath(path))
     if os.path.islink(path):
