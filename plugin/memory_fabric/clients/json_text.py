@@ -29,8 +29,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at this path; of duplicate names the last counts, as in JSON parsers.
-        """
+        """Return the member at this path; of duplicate names the last counts, as in json.loads."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)

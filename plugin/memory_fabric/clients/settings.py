@@ -59,8 +59,7 @@ class Rule(NamedTuple):
 
 
 def layers(settings: Settings) -> list[Layer]:
-    """Return Claude Code's settings files, lowest precedence first; missing files have no values.
-    """
+    """Return Claude Code's settings files, lowest precedence first; {} for a missing file."""
     own = os.path.join(settings.project_dir, ".claude")
     paths = (
         (USER, os.path.join(settings.config_dir, "settings.json")),

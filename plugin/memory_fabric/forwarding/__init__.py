@@ -1,1 +1,1 @@
-"""Forwarding: send sessions to another machine."""
+"""Forwarding: sessions are sent to another machine, the receiver."""

@@ -1,12 +1,12 @@
-"""The sender: posts spooled items to the receiver, in a process that no hook waits for.
+"""The sender: posts spooled items to the receiver, in a process for which no hook waits.
 
-A lock allows one sender at a time. An item's file is deleted only after the receiver accepted it
-(2xx), so that nothing is lost whenever the process is killed; an item that is sent twice has the
-same idempotency key. An item that the receiver rejects for good is set aside with the answer; after
-any other failure it is tried again: soon by this process, later by the next hook or by
+A lock allows one sender at a time. An item's file is deleted only after the receiver accepted the
+item (2xx), so nothing is lost if the process is killed. An item that is sent twice has the same
+idempotency key. An item that the receiver rejects permanently is set aside with the receiver's
+answer. After any other failure the item is retried, soon by this process, later by a hook or by
 `memory-fabric sync`.
 
-Standard library only: hooks run without the installed packages.
+Imports only the standard library, because hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ from memory_fabric.store.queues.spool import Item
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"
-# The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
+# The delay doubles from the first to the last value; a random part of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# A process pauses at most this long, and lives at most this long; a later hook starts the next.
+# Limits of one pause and of the process's lifetime; afterwards, a later hook starts the sender
+# again.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# A single item may make the receiver fail; after this many in a row the round ends.
+# One item alone may make the receiver fail; after this number of failures in a row the round ends.
 TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The numbers of accepted and rejected items of a run, and the failure that ended it."""
+    """The numbers of items accepted and rejected in a run, and the failure that ended the run, if
+    any.
+    """
 
     arrived: int = 0
     refused: int = 0
@@ -54,7 +57,7 @@ class Sent(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """Seconds since 1970, waiting for seconds, and a random number from 0 to 1."""
+    """The current time (seconds since 1970), a sleep function, and random numbers from 0 to 1."""
 
     now: Callable[[], float] = time.time
     wait: Callable[[float], None] = time.sleep
@@ -62,7 +65,7 @@ class Clock(NamedTuple):
 
 
 def main() -> int:
-    """Run the detached process: send what waits, log failures."""
+    """Run the detached sender: post all waiting items, and log failures."""
     settings = read_settings(os.environ, {})
     try:
         settings = settings_of(os.environ)
@@ -75,16 +78,16 @@ def main() -> int:
 
 
 def may_send(settings: Settings) -> bool:
-    """True if a receiver is configured and memory is not switched off."""
+    """Return True if a receiver is configured and memory is not switched off."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     may_write = settings.writes and not settings.ci and everywhere["write"]
     return bool(settings.forward_url and may_write)
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send until nothing is due, or the next attempt is too far away to wait for.
+    """Send items until none is due, or until the next attempt is too late for this process.
 
-    Items that were added while the lock was held are sent, too. Raises OSError, TimeoutError.
+    Items that are added while this process has the lock are sent too. Raises OSError, TimeoutError.
     """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
@@ -93,7 +96,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
         try:
             lock.__enter__()
         except TimeoutError:
-            return  # another sender runs, and checks again before it ends
+            return  # Another sender runs, and checks for new items before it ends.
         try:
             while _has_work(settings, held_ids, clock.now()):
                 delay_s = _note(settings, _round(settings, post, clock, held_ids), clock)
@@ -106,7 +109,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """Try once to send everything. Raises TimeoutError if another sender runs, OSError."""
+    """Send all items once, without retries. Raises TimeoutError if another sender runs, OSError."""
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         round_done = _round(settings, post, clock, set())
         _note(settings, round_done, clock)
@@ -120,7 +123,7 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
 
 
 def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
-    """Send each item once, oldest first, until the receiver itself fails."""
+    """Send each item once, oldest first; stop if the receiver itself seems to fail."""
     arrived = refused = tries = 0
     failure: Answer | None = None
     for item in spool.waiting(settings.home):
@@ -149,7 +152,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
     if not content:
-        if os.path.exists(item.path):  # else the item was purged meanwhile
+        if os.path.exists(item.path):  # if missing, the item was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
@@ -157,10 +160,10 @@ def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> b
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Save the result of a round; return seconds until the next attempt, 0 after a success."""
+    """Save a round's result; return seconds until the next attempt, or 0 without a failure."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
-        return 0.0  # uninstalled meanwhile: create no files
+        return 0.0  # uninstalled meanwhile, so create no files
     if done.failure is None:
         if done.arrived or done.refused:
             spool.update_state(home, to=settings.forward_url, failures=0, next_at=0)
@@ -182,21 +185,21 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
 
 
 def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
-    """Return seconds to the next attempt after failures in a row, or more as the receiver asks."""
+    """Return seconds until the next attempt, given the failures in a row and Retry-After."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 
 
-# Timeouts of a connection and of each part of an answer, and of a whole request.
+# Timeout of connecting and of each read, and timeout of a whole request.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# The replacement of the key in an answer; statuses of texts that are never sent again.
+# Replaces the key in the receiver's answers; and statuses after which an item is not retried.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
 class Answer(NamedTuple):
-    """The result of a request: its status, 0 without an answer, a message and a remedy."""
+    """The result of a request: its status (0 if there was no response), a message and a remedy."""
 
     status: int
     message: str = ""
@@ -205,12 +208,12 @@ class Answer(NamedTuple):
     text: str = ""
 
 
-# A function that sends a body with its idempotency key.
+# A function that posts a body with its idempotency key and returns the answer.
 Post = Callable[[bytes, str], Answer]
 
 
 def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Post:
-    """Return the function that posts to the receiver of these settings; `now` is the clock."""
+    """Return a function that posts to the configured receiver; `now` is the clock."""
     opener = _opener(settings.forward_url)
     host = host_of(settings.forward_url)
 
@@ -235,7 +238,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
         secret = settings.forward_key
         if not secret:
             return answer
-        # A receiver may repeat the key.
+        # Redact the key, which the receiver may have repeated in its answer.
         message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
         return answer._replace(message=message, text=text)
 
@@ -243,7 +246,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Treats a redirect as an answer."""
+    """A handler that does not follow redirects, so that a redirect is treated as the response."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -289,7 +292,7 @@ MEANINGS = {
 
 
 def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
-    """Return the answer of a receiver that did not take a text."""
+    """Return the Answer for an HTTP error, with its Retry-After and, if rejected, its text."""
     text, after_s = "", 0.0
     if error.code in REFUSED:
         try:
@@ -297,9 +300,9 @@ def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
                 data = error.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
             text = cut(without_secrets(without_controls(data)), MAX_ANSWER_CHARS)
         except (OSError, http.client.HTTPException, ValueError):
-            pass  # its status says enough
+            pass  # The status alone is sufficient.
     stated = (error.headers.get("Retry-After", "") if error.headers else "").strip()
-    try:  # a number of seconds, or a date
+    try:  # Retry-After is a number of seconds or a date
         is_number = stated.isascii() and stated.isdigit()
         date_s = 0.0 if is_number else parsedate_to_datetime(stated).timestamp()
         after_s = float(stated[:9]) if is_number else max(0.0, date_s - now_s)

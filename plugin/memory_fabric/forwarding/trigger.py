@@ -1,8 +1,8 @@
-"""The part of forwarding that hooks run: check whether the sender has work, and start it.
+"""Part of forwarding that runs in hooks: check whether anything is due, and start the sender.
 
     hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
 
-This module never uses the network; `sender` does, in a detached process.
+This module never uses the network; the detached `sender` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
-    """Return actions for after the hook's reply: start the sender if something is due."""
+    """Return actions to run after the hook's reply: start the sender if an item is due."""
     if not settings.forward_url or not captures(settings):
         return ()
 
@@ -31,7 +31,7 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
 
 
 def start(settings: Settings) -> int:
-    """Start the sender detached, so that it outlives the session; return its process id."""
+    """Start the sender, detached so that it outlives the session; return its process id."""
     return processes.start(
         "forwarding.sender",
         {
@@ -44,10 +44,10 @@ def start(settings: Settings) -> int:
 
 
 def news(settings: Settings) -> str:
-    """Return the notice about a new receiver, once for each; empty later."""
+    """Return the notice about a receiver the first time that it is used; '' afterwards."""
     url = settings.forward_url
     if not settings.attended or not captures(settings):
-        return ""  # no user reads it, or nothing is forwarded
+        return ""  # no user to inform, or nothing is forwarded
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
@@ -57,12 +57,12 @@ def news(settings: Settings) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of an address, with its port if it has one."""
+    """Return the host of a URL, including the port if there is one."""
     return url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
 def is_loopback(url: str) -> bool:
-    """True if an address is this machine itself."""
+    """Return True if a URL's host is this machine."""
     host = host_of(url)
     if not host.endswith("]"):
         name, sign, port = host.rpartition(":")
@@ -72,5 +72,5 @@ def is_loopback(url: str) -> bool:
 
 
 def is_plain(url: str) -> bool:
-    """True if data sent there can be read in transit: http to another machine."""
+    """Return True if data sent to a URL is unencrypted: http to another machine."""
     return url.startswith("http:") and not is_loopback(url)

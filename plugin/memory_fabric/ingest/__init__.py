@@ -1,1 +1,1 @@
-"""Ingest: texts from other programs, processed into memories."""
+"""Ingest: conversion of texts received from other programs into memories."""

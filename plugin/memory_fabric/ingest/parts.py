@@ -1,7 +1,7 @@
-"""The content of an ingested text: its turns, and the records that can be made of it.
+"""Conversion of an ingested text into turns and records, without side effects.
 
-Pure. Other programs do not speak for the user: their records have the trust of a tool and the
-confidence that the sender states.
+Other programs do not speak for the user, so their records have the trust of a tool and the
+confidence that the sender specifies.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,23 +22,23 @@ from memory_fabric.text import one_line, same_form, without_injected, words
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
-# At most this many notes are taken from one text; stated decisions are not limited.
+# Limit of notes that are read from one text; stated decisions are not limited.
 MAX_NOTES = 60
-# A shorter text is a greeting or a sign of life.
+# Least number of words of a turn; a shorter text is a greeting or a status message.
 LEAST_WORDS = 3
-# Characters of a message that are searched for words.
+# Number of characters of a message in which words are counted.
 MAX_LOOKED_AT = 2000
 
 
 class Turn(NamedTuple):
-    """A message of the text, or a part of a long one, with its id."""
+    """A message of an ingested text, or a part of a long message, with its id."""
 
     id: str
     text: str
 
 
 def provenance(claimed: Claimed) -> models.Provenance:
-    """Return the sender of a text as provenance, at the stated time unless that is to come."""
+    """Return the provenance of an ingested text: its sender, and the time from `said_at`."""
     ingest = claimed.ingest
     at = said_at(ingest.created_at, claimed.accepted_at)
     by = models.Provenance(models.INGEST, TRUST, ingest.session_id, ingest.source_model, at=at)
@@ -46,7 +46,7 @@ def provenance(claimed: Claimed) -> models.Provenance:
 
 
 def said_at(stated: str, accepted_at: str) -> str:
-    """Return the time of a text in UTC: the stated one if it is valid and not after acceptance."""
+    """Return a text's time in UTC: the stated one, or `accepted_at` if that is invalid or later."""
     try:
         time = datetime.fromisoformat(stated)
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -57,12 +57,12 @@ def said_at(stated: str, accepted_at: str) -> str:
 
 
 def session_of(claimed: Claimed) -> str:
-    """Return the session of a text's turns: the stated session, else a session of its own."""
+    """Return the session of a text's turns: the stated session, or else one made from its id."""
     return claimed.ingest.session_id or f"ingest:{claimed.id}"
 
 
 def turns(claimed: Claimed) -> list[Turn]:
-    """Return the turns of a text; a repeat has the same ids, made of session and words."""
+    """Return the turns of a text; ids depend on session and text, so a repeat has the same ids."""
     session = session_of(claimed)
     text = summary_text(claimed.ingest.session_summary)
     split_turns = [
@@ -75,7 +75,7 @@ def turns(claimed: Claimed) -> list[Turn]:
 
 
 def messages(summary: str) -> list[str]:
-    """Return the messages of a text, which lines of three hyphens separate."""
+    """Split a summary into its messages, which are separated by lines of three hyphens."""
     grouped: list[list[str]] = [[]]
     for line in summary.splitlines():
         if line.strip() == BETWEEN:
@@ -86,7 +86,7 @@ def messages(summary: str) -> list[str]:
 
 
 def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
-    """Return the turns in the form of the store."""
+    """Return the turns as rows for the store's table of episodes."""
     by = provenance(claimed)
     about = {
         "session": session_of(claimed),
@@ -102,18 +102,19 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return the records of a text, each with an id of its own: its stated decisions, and notes.
+    """Return the records of a text: its stated decisions and the notes in its summary, with fixed
+    ids.
 
-    `known` maps the `name_key`s of existing entities to their names. Apart from lines of notes the
-    summary is kept as turns only. Unreadable texts are stored with their words alone, and counted
-    in `unread`.
+    `known` maps the `name_key`s of existing entities to their names. Except for note lines, the
+    summary is stored only as turns. If a text cannot be parsed, its record has only the text, and
+    `unread` counts it.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
     decision = partial(statement, type="decision", known=known)
     decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
     stated = [
-        # With the reason and the alternatives in its text.
+        # Reason and alternatives are parsed from the decision's text.
         unread.attempt(models.Record("decision", text), decision, text)
         for text in decisions
         if text
@@ -138,7 +139,7 @@ def records(
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
-    """Return the record of a note. It replaces nothing, and its quotation is not checked."""
+    """Return the record of a note. It supersedes nothing, and its quotation is not checked."""
     parse_note = partial(
         statement,
         type=note.kind,
@@ -153,7 +154,7 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Recor
 
 
 def _parts(message: str) -> list[str]:
-    """Split a message into parts that fit a turn, at the end of a line or word if possible."""
+    """Split a message into parts that fit into turns, at a line end or space if possible."""
     parts = []
     while len(message) > MAX_TURN_CHARS:
         half = MAX_TURN_CHARS // 2

@@ -1,9 +1,9 @@
-"""The process that works through the ingest queue: `memory-fabric queue work`.
+"""Worker process for the ingest queue: `memory-fabric queue work`.
 
-Several may run at once; a text belongs to one worker until its lease runs out. A text that the
-store cannot take now is tried again, and the failure is logged. The plan for a text is made first
-and saved with it; each step has fixed ids and is saved when it is done, so that another worker can
-continue and nothing is stored twice.
+Several workers may run at once; a worker owns a text until its lease expires. If the store cannot
+accept a text now, the failure is logged and the text is retried. The worker first saves a plan for
+the text; each step of the plan has fixed ids and is saved when it is done, so that another worker
+can continue the plan and nothing is stored twice.
 """
 
 import os
@@ -30,33 +30,35 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
-# Processing a text takes at most this long; a worker that hangs longer loses the lease of the text.
+# Time limit of processing a text, and the lease after which another worker may take over a text.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# The pause between two checks for due texts, which take microseconds.
+# Interval of checks for due texts; each check takes microseconds.
 POLL_S = 0.1
-# The other tiers are updated when the queue is empty, and at the latest after this time.
+# The other tiers are updated when the queue is empty, or after this time at the latest.
 LATEST_S = 5.0
-# Pause after a failure of the store.
+# Pause after an error of the store.
 RETRY_S = 2.0
-# Delay of a timeout that would interrupt a transaction.
+# A timeout inside a transaction is checked again after this time.
 GRACE_S = 0.02
 FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 class TooLong(BaseException):
-    """A text took longer than the limit; no code that goes on after an Exception stops it."""
+    """Raised if a text exceeds the time limit; not an Exception, so that no handler swallows it."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Numbers of texts processed in one run, and of failed attempts."""
+    """The numbers of texts that a run processed and of attempts that failed."""
 
     done: int = 0
     failed: int = 0
 
 
 class Worker:
-    """Processes texts until it is stopped; `run` may be called once. `now` is the clock."""
+    """A worker that processes texts until it is stopped. `run` may be called once; `now` is its
+    clock.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Worker:
         limit_s: float = LIMIT_S,
         lease_s: float = LEASE_S,
     ) -> None:
-        # Each text names its own session.
+        # The sessions are those of the texts.
         self._settings = settings._replace(session="")
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
         self.tally = Tally()
@@ -78,11 +80,11 @@ class Worker:
         self._last_error = ""
 
     def stop(self, *_: object) -> None:
-        """Stop after the current text; also a signal handler."""
+        """Stop after the current text; usable as a signal handler."""
         self._stopping.set()
 
     def run(self, *, once: bool = False, parent: int = 0) -> Tally:
-        """Process texts until stopped, process `parent` ends, or `once` nothing is due."""
+        """Process texts until stopped or process `parent` ends; with `once`, until none is due."""
         is_child = os.name == "posix" and os.getppid() == parent
 
         def alive() -> bool:
@@ -137,7 +139,7 @@ class Worker:
         except TooLong:
             self._failed(memory, claimed, f"it took longer than {self._limit_s:g} s")
         except Exception as error:  # noqa: BLE001 - one text must not stop the others
-            import traceback  # only for an unexpected error
+            import traceback  # imported late: only for unexpected errors
 
             trace = "".join(traceback.format_exception(error))
             log.keep_traceback(self._settings.home, trace)
@@ -147,12 +149,13 @@ class Worker:
 
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
         if not ingest_queue.fail(memory, claimed.id, self.name, why, self._now()):
-            return  # the text was done, or another worker has it
+            return  # The text is done, or another worker owns it.
         self.tally.failed += 1
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Update journals and MEMORY.md when the queue is empty or after the longest delay."""
+        """Update journals and MEMORY.md when the queue is empty, or after LATEST_S at the latest.
+        """
         since = self._changed_at
         if self._memory is None or since is None:
             return
@@ -165,7 +168,7 @@ class Worker:
         self._memory.messages.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
-        """Wait until a text is due, the folder has another memory, or the worker must end."""
+        """Wait until a text is due, the project's memory has moved, or the worker must end."""
         while not self._stopping.wait(POLL_S) and alive():
             try:
                 memory = self._opened()
@@ -174,7 +177,7 @@ class Worker:
                     return
                 due_s = ingest_queue.next_due_s(memory, self._now())
             except FAILURES:
-                return  # the next attempt reports the error
+                return  # The next attempt reports the error.
             if memory.settings.writes and due_s == 0.0:
                 return
 
@@ -199,7 +202,7 @@ class Worker:
 
 
 def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Tally:
-    """Run a worker until SIGTERM or SIGINT, which end it after the current text."""
+    """Run a worker until SIGTERM or SIGINT; it completes the current text before it ends."""
     worker = Worker(settings, name)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, worker.stop)
@@ -207,7 +210,7 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 
 
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
-    """Return a block that raises TooLong after this time, but never inside a transaction."""
+    """Return a context manager that raises TooLong after `limit_s`, never inside a transaction."""
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
@@ -221,11 +224,11 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return the ids of its `records` and its number of `turns`, or None.
+    """Process a text; return the ids of its `records` and the number of its `turns`, or None.
 
-    `note` saves the progress, and returns False if another worker has the text now (then None).
-    Only the last step must be durable: after a power failure the last steps are repeated. Raises
-    StoreUnavailable.
+    `note` saves the progress, and returns False if another worker owns the text by now; the result
+    is then None. Only the last step must be durable, because the last steps are repeated after a
+    power failure. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()
@@ -244,7 +247,7 @@ def process_text(
         for number in range(int(progress["step"]), len(progress["plan"])):
             record = records.from_object(progress["plan"][number])
             stored, _ = state(memory, record, parts.provenance(claimed))
-            # None was stored if it was forgotten or is too uncertain.
+            # A forgotten or too uncertain record is not stored.
             progress["records"] += [stored.id] if stored is not None and stored.id else []
             progress["step"] = number + 1
             if not note(progress):
@@ -267,7 +270,7 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
 def try_once(
     memory: Memory, claimed: Claimed, worker: str, now: Callable[[], float], lease_s: float
 ) -> bool:
-    """Process a claimed text; return False if another worker took it. Raises what stopped it."""
+    """Process a claimed text; return False if another worker owns it now. Errors are not caught."""
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)

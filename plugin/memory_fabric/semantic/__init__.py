@@ -1,10 +1,10 @@
-"""Nearness of meaning for the warm path (server, command line), where the extra is installed.
+"""Similarity of meaning, for the server and the command line, if the extra `semantic` is installed.
 
-Nothing here is imported by hooks. Without the extra, recall is unchanged.
+Hooks import nothing from this package. Without the extra, recall works as if it did not exist.
 """
 
 import os
 
-# Products of small matrices are slower in several threads, a hundred times so on a machine that is
-# busy. numpy's library reads the variable when it is loaded, which only modules of this package do.
+# Products of small matrices are slower with several threads, up to a hundred times on a busy
+# machine. numpy's library reads this variable when it is loaded, and only this package loads it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

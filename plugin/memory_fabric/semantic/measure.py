@@ -1,6 +1,6 @@
-"""Meaning for recall, if the extra is installed; the entry point of this package.
+"""Similarity of meaning for recall, if the extra is installed; the entry point of this package.
 
-`measure_for` costs a few stats; numpy and the model are loaded by the first question.
+`measure_for` costs only a few stats; numpy and the model are loaded for the first question.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# The least cosine similarity of a text that may be meant without sharing a word; most unrelated
-# texts are below it.
+# Least cosine similarity of a text without a common word to count as found; most unrelated texts
+# are less similar.
 FLOOR = 0.25
-# Texts without a stored vector that one question embeds: 5 to 10 ms each.
+# Limit of texts that are embedded per question, which takes 5 to 10 ms each.
 MAX_FRESH = 24
 MAX_KEPT = 2000
-# One for each model in this process: the server answers many questions.
+# One Measure per model, shared by all questions in this process.
 _measures: dict[str, Measure] = {}
 
 
 class Measure:
-    """Texts near to a question in meaning; none at all once the model turns out unusable."""
+    """Finds stored texts that are similar to a question; finds none if the model is unusable."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         self._files = (weights, tokenizer)
         self._model: Model | None = None
         self._matrices: dict[str, Matrix] = {}
-        # Vectors of texts and questions that no database holds.
+        # Cached vectors of texts and questions that are not in a database.
         self._fresh: dict[str, Any] = {}
         self.broken = ""
 
@@ -57,14 +57,15 @@ class Measure:
         return self._model
 
     def ready(self) -> bool:
-        """Load the model if needed; return False if that fails, with the reason in `broken`."""
+        """Load the model if needed; on failure, store the reason in `broken` and return False."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # A package for another machine, or half of one, must not cost the answer: ImportError,
-            # OSError, ValueError, and any error of compiled modules that do not fit.
+            # Recall must work even if the package is incomplete or for another machine, which
+            # causes ImportError, OSError, ValueError, or any error of incompatible compiled
+            # modules.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -72,13 +73,13 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row number) of stored rows near to the question, nearest first.
+        """Return the stored rows most similar to a question as (table, row), most similar first.
 
-        At most `most` of each table; empty if the model cannot be used.
+        Returns at most `most[table]` rows of each table, and [] if the model cannot be used.
         """
         if not self.ready():
             return []
-        from memory_fabric.semantic.vectors import Matrix  # with numpy
+        from memory_fabric.semantic.vectors import Matrix  # imported late: loads numpy
 
         matrix = self._matrices.setdefault(database.path, Matrix())
         matrix.refresh(database)
@@ -87,13 +88,14 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return the similarities of hits to a question by id, from −1 to 1, where known.
+        """Return how similar hits are to a question, from −1 to 1, by the hits' ids.
 
-        Stored vectors are read; of the hits without one, the first MAX_FRESH are embedded.
+        Vectors are read from the databases; of the hits without a vector, only the first MAX_FRESH
+        are embedded, and the others have no similarity.
         """
         if not self.ready():
             return {}
-        from memory_fabric.semantic import vectors  # with numpy
+        from memory_fabric.semantic import vectors  # imported late: loads numpy
 
         by_id = vectors.stored(databases, hits)
         unmeasured = [hit for hit in hits if hit.id not in by_id and hit.source != "episodes"]
@@ -103,7 +105,7 @@ class Measure:
         return vectors.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return the vectors of texts; the vectors of recent texts are kept in memory."""
+        """Return the vectors of texts by text; vectors of recent texts are cached."""
         if len(self._fresh) > MAX_KEPT:
             self._fresh.clear()
         new = [text for text in dict.fromkeys(texts) if text not in self._fresh]
@@ -113,7 +115,7 @@ class Measure:
 
 
 def measure_for(settings: Settings) -> Measure | None:
-    """Return the `similarity` for recall; None if the extra is missing or turned off."""
+    """Return the Measure for recall; None if the extra is not installed or is switched off."""
     if not settings.semantic:
         return None
     extras.reach(extras.folder_of(extras.SEMANTIC, settings.data_dir, settings.plugin_root))
@@ -129,7 +131,7 @@ def measure_for(settings: Settings) -> Measure | None:
 
 
 def state(settings: Settings) -> tuple[str, str]:
-    """Return ON, OFF, ABSENT or BROKEN, and the reason; loads the model to be sure."""
+    """Return ON, OFF, ABSENT or BROKEN with the reason; the model is loaded to find out."""
     if not settings.semantic:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
@@ -146,9 +148,9 @@ TOKENIZER = os.path.join("model", "tokenizer.json")
 
 
 def model_files() -> tuple[str, str]:
-    """Return the paths of the weights and of the tokenizer. Raises FileNotFoundError.
+    """Return the paths of the weights and the tokenizer. Raises FileNotFoundError.
 
-    The package that contains them is located, not imported: importing it would load torch.
+    Their package is located without importing it, because the import would load torch.
     """
     spec = find_spec(MODEL_PACKAGE)
     for folder in (spec.submodule_search_locations if spec else None) or ():
@@ -158,13 +160,13 @@ def model_files() -> tuple[str, str]:
     raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
 
 
-# The lifetime of the process; a later process continues.
+# Lifetime of the embedding process; a later process continues its work.
 LIFE_S = 900.0
 NICENESS = 10
 
 
 def main() -> int:
-    """Embed rows that have no vector; failures are logged. Return 1 after a failure."""
+    """Embed rows that have no vector; log failures. Return 1 after a failure, otherwise 0."""
     settings = read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
@@ -173,7 +175,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # with numpy, which is reached now
+        from memory_fabric.semantic.vectors import embed_all  # numpy can be imported only now
 
         memory = Memory.open(settings)
         try:
@@ -181,7 +183,7 @@ def main() -> int:
         finally:
             memory.close()
     except TimeoutError:
-        return 0  # another process embeds already
+        return 0  # Another process is embedding.
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"semantic: {error}")
         return 1

@@ -1,7 +1,7 @@
-"""The model: all-MiniLM-L6-v2, a BERT encoder of six layers, computed with numpy.
+"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented with numpy.
 
-It is read from two files with numpy and the tokenizer alone: nothing is downloaded or written, and
-no variable is read.
+It is loaded from two files using only numpy and the tokenizer: nothing is downloaded or written,
+and no environment variable is read.
 """
 
 import json
@@ -14,20 +14,20 @@ from tokenizers import Tokenizer
 
 MAX_HEADER_BYTES = 1 << 20
 
-# Vectors of other models or of another computation are not comparable.
+# Name under which vectors are stored; vectors with different names are not comparable.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
-# A vector of a longer text describes all of it poorly; and long texts would take seconds.
+# Longer texts are truncated: one vector describes them poorly, and embedding them takes seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
-# Texts embedded in one computation; all are padded to the length of the longest.
+# Number of texts embedded in one computation, padded to the length of the longest.
 BATCH = 32
 EPSILON = 1e-12
-# Of the approximation of the activation function by a hyperbolic tangent.
+# Coefficients of the tanh approximation of the GELU activation function.
 GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
 
 
 class Layer:
-    """The matrices of one layer; the projections of query, key and value are one."""
+    """The matrices of one layer; `inner` combines the projections of query, key and value."""
 
     def __init__(self, weights: dict[str, Any], number: int) -> None:
         def part(name: str) -> Any:
@@ -47,10 +47,10 @@ class Layer:
 
 
 class Model:
-    """Sentence embeddings of texts."""
+    """The model, which computes sentence embeddings of texts."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
-        """Open both files. Raises OSError, and ValueError for files of another form."""
+        """Load both files. Raises OSError, and ValueError if they are not this model's."""
         weights_by_name = tensors(weights)
         try:
             self._tokenizer: Any = Tokenizer.from_file(tokenizer)
@@ -74,8 +74,8 @@ class Model:
             raise ValueError(f"{tokenizer} does not belong to {weights}")
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Return one vector of length 1 for each text, as rows of 32-bit floats."""
-        # Lone surrogates come from broken input and cannot be handed over.
+        """Return a vector of length 1 for each text, as the rows of an array of 32-bit floats."""
+        # Remove lone surrogates from broken input, which the tokenizer cannot accept.
         sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(sound)]
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
@@ -100,7 +100,7 @@ class Model:
 
 
 def _applied(layer: Layer, state: Any, ignored: Any) -> Any:
-    """Return the state (texts × pieces × dimensions) after a layer."""
+    """Apply a layer to the state (texts × tokens × dimensions), ignoring padded tokens."""
     count, length, _ = state.shape
     flat = state.reshape(-1, DIMENSIONS)
     inner = (flat @ layer.inner + layer.inner_bias).reshape(count, length, 3, HEADS, -1)
@@ -127,7 +127,7 @@ def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
 
 
 def tensors(path: str) -> dict[str, Any]:
-    """Return all tensors of 32-bit floats of a file by name. Raises OSError, ValueError."""
+    """Return the 32-bit float tensors of a safetensors file by name. Raises OSError, ValueError."""
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
         if not 0 < length <= MAX_HEADER_BYTES:

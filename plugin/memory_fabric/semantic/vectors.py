@@ -1,7 +1,7 @@
-"""Stored vectors: the table `vectors` of a database, and its copy in the memory of this process.
+"""Stored vectors: the table `vectors` of a database, and its copy in this process's memory.
 
-A vector is kept as 8-bit integers, scaled so that the largest number is 127; its length carries no
-meaning. Rows are deleted with the text they belong to, by triggers.
+A vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; its length
+has no meaning. Triggers delete a vector together with its text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from memory_fabric.store.memory import Memory
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
-# The number of rows that are converted to floats at a time: they fit into the processor's cache.
+# Number of rows converted to floats at a time, so that they fit into the processor's cache.
 CHUNK = 2048
-# Hits are named by the public ids of their rows. CROSS keeps the order: few ids, many vectors.
+# Joins that look up vectors by the public ids of rows. CROSS fixes the join order, because there
+# are few ids and many vectors.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -38,20 +39,20 @@ _OF_IDS = {
 
 
 def packed(vectors: Any) -> list[bytes]:
-    """Return rows of floats as they are stored."""
+    """Convert rows of floats into the stored form: bytes of 8-bit integers."""
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     return [row.tobytes() for row in np.rint(vectors / largest * LARGEST).astype(np.int8)]
 
 
 def unpacked(stored: Sequence[bytes]) -> Any:
-    """Return stored vectors as rows of floats of length 1."""
+    """Convert stored vectors into an array of floats whose rows have length 1."""
     rows = np.frombuffer(b"".join(stored), dtype=np.int8).reshape(-1, DIMENSIONS)
     floats = rows.astype(np.float32)
     return floats / np.maximum(np.linalg.norm(floats, axis=1, keepdims=True), 1e-9)
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Return stored vectors by the ids of records or turns, or the numbers of observations."""
+    """Return stored vectors by the id of a record or turn, or an observation's row number."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -61,10 +62,10 @@ def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, byte
 
 
 class Matrix:
-    """All vectors of one database in memory, for an exact search; new rows are read when needed."""
+    """All vectors of a database in memory, for exact search; new rows are read by `refresh`."""
 
     def __init__(self) -> None:
-        # The last number that was read, and the number of rows that the table then had.
+        # The highest `seq` read so far, and the number of rows in the table at that time.
         self._last = self._count = 0
         self._kinds = np.zeros(0, dtype=np.int8)
         self._rows = np.zeros(0, dtype=np.int64)
@@ -72,7 +73,7 @@ class Matrix:
         self._lengths = np.zeros(0, dtype=np.float32)
 
     def refresh(self, database: Database) -> None:
-        """Read the rows added since the last call, or all rows if some were deleted."""
+        """Read rows that were added since the last call, or all rows if some were deleted."""
         last, count = database.rows("SELECT coalesce(max(seq), 0), count(*) FROM vectors")[0]
         if last > self._last:
             self._count += self._append(database)
@@ -83,9 +84,10 @@ class Matrix:
             self._last, self._count = last, count
 
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
-        """Return (kind, row) of the rows nearest to a question's vector, nearest first.
+        """Return the rows most similar to a question's vector as (kind, row), most similar first.
 
-        At most `most` of each kind, and none whose cosine similarity is below the floor.
+        Returns at most `most[kind]` rows of each kind, with a cosine similarity of at least
+        `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -102,7 +104,7 @@ class Matrix:
         return [(kind, row) for _, kind, row in sorted(nearest_rows)]
 
     def _append(self, database: Database) -> int:
-        """Append the rows after the last number that was read; return their number."""
+        """Append the rows that were added since the last call; return how many they are."""
         new_rows = database.rows(
             "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq",
             (self._last, NAME),
@@ -124,23 +126,23 @@ class Matrix:
         return len(new_rows)
 
 
-# The last digits depend on the machine; the order of an answer must not.
+# Similarities are rounded, because their last digits, and so the order, depend on the machine.
 DIGITS = 4
-# The mean of few texts is too near to each of them, so this many imaginary texts without anything
-# in common are counted with them.
+# The mean of a few texts is too similar to each of them, so this number of imaginary texts with
+# zero vectors is included in the mean.
 UNHEARD_TEXTS = 10
 
 
 def text_of(hit: Hit) -> str:
-    """Return the text of a hit that is embedded, with the reason of a record."""
+    """Return the text of a hit as it is embedded, including the reason if it is a record."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
 def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]:
-    """Return the stored vectors of hits by their ids."""
+    """Return the stored vectors of hits, by the hits' ids."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        # For each table the ids of hits by the keys of their rows.
+        # By table: ids of hits by the keys of their rows.
         by_kind: dict[str, dict[Any, str]] = {}
         for hit in hits:
             source, _, key = hit.id.partition(":")
@@ -160,7 +162,7 @@ def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]
 
 
 def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
-    """Return the nearness of each vector to a question's, −1 to 1, by the same keys."""
+    """Return how similar each vector is to a question's, from −1 to 1, by the same keys."""
     if not found:
         return {}
     rows = np.stack(list(found.values()))
@@ -176,11 +178,12 @@ def _unit(rows: Any) -> Any:
 
 BATCH_ROWS = 64
 LAST = (1 << 63) - 1
-# Of the user's turns, the newest.
+# Only this number of the user's newest turns is embedded.
 MAX_TURNS = 20_000
 
 
-# The text of a row `t`. Observations of a record are not embedded: its row has the same text.
+# SQL for the text of a row `t`. A record's observations are not embedded, because they repeat the
+# record's text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -192,9 +195,9 @@ WHERE = {
 def embed_all(
     memory: Memory, model: Model, *, give_up_s: float, progress: Progress | None = None
 ) -> int:
-    """Embed the rows of this memory's databases that have no vector; return their number.
+    """Embed all rows of this memory's databases that have no vector; return how many were embedded.
 
-    Ends early at the time `give_up_s` (monotonic). Raises TimeoutError if another process does it,
+    Stops at the monotonic time `give_up_s`. Raises TimeoutError if another process is embedding,
     StoreUnavailable, OSError.
     """
     embedded = 0
@@ -216,7 +219,7 @@ def embed_all(
 
 
 def lock(settings: Settings) -> files.Locked:
-    """Return the lock of the one process that embeds; its file has the time of the last start."""
+    """Return the lock that allows one embedding process; its file's time is set to now."""
     path = os.path.join(settings.home, LOCK)
     file_lock = files.Locked(path, 0)
     if os.path.exists(path):
@@ -225,7 +228,7 @@ def lock(settings: Settings) -> files.Locked:
 
 
 def missing(database: Database, kind: str) -> int:
-    """Return the number of rows of a kind that have no vector of this model."""
+    """Return how many rows of a kind have no vector of this model."""
     rows = database.rows(f"SELECT count(*) {_lacking(kind)}", (kind, NAME))
     return int(rows[0][0])
 
@@ -248,7 +251,10 @@ def _lacking(kind: str) -> str:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows below a number without a vector; return their count and the last."""
+    """Embed the newest rows that have no vector and a key below `below`.
+
+    Return how many were embedded, and the lowest of their keys.
+    """
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} {_lacking(kind)} AND t.{key} < ? "

@@ -1,1 +1,1 @@
-"""Installing the packages that the plugin needs, and finding them."""
+"""Installation and discovery of the packages that the plugin needs."""

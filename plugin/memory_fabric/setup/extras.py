@@ -1,12 +1,12 @@
-"""Optional packages, each kind in a folder of its own next to the plugin's environment, and the
-start of the process that embeds new memories, where the extra `semantic` is installed.
+"""Optional packages ("extras"), each kind installed in its own folder next to the plugin's
+environment, and the start of the process that embeds new memories if `semantic` is installed.
 
     hook or server ── start_embedding_when_due() ──▶ semantic.measure, detached ──▶ table `vectors`
 
-`serve` installs its kind when it is first used, `semantic on` on request. A folder is filled under
-another name and published by a rename, so that other processes see it complete or not at all. The
-environments of the command line and of the hooks are not changed. This module imports nothing of
-the extras: hooks use it after their reply.
+`serve` installs its extra on first use, `semantic on` when the user runs it. A folder is filled
+under a temporary name and then renamed, so that other processes never see it incomplete. The
+environments of the command line and the hooks are not changed. This module does not import any
+extras, because hooks use it after their reply.
 """
 
 from __future__ import annotations
@@ -24,60 +24,61 @@ from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked, names_in
 
-# Longer than another process needs to download the same packages.
+# Timeout while another process installs the same packages; longer than a download takes.
 WAIT_S = 900.0
-# An unfinished folder that is older belongs to a killed attempt.
+# An unfinished folder older than this was left by a killed process.
 LEFTOVER_AFTER_S = 3600
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
-# The lock of the embedding process in home; its time is that of the last start.
+# Lock file of the embedding process in the home; its modification time is that of the last start.
 LOCK = "embedding.lock"
-# Loading the model costs half a second of CPU time, so turns in a row share one process.
+# Least time between two starts, because loading the model costs half a second of CPU time.
 EVERY_S = 30.0
-# The rows `t` of each table that get a vector; their keys grow with time.
+# Conditions for the rows `t` of each table that get a vector; KEYS has their ascending keys.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",
     "episodes": "t.role = 'user'",
 }
 KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
-# Only this many of the newest keys are checked, which takes 5 ms; the embedding process finds older
-# rows without a vector when it is next started.
+# Only this many of the newest keys are checked, which takes 5 ms. When the embedding process is
+# next started, it also finds older rows without a vector.
 MAX_KEYS_READ = 5000
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
-    """Return the file with the pinned packages of this kind."""
+    """Return the path of the lock file with the pinned packages of this kind of extra."""
     return os.path.join(plugin_root, "plugin", f"{kind}.lock")
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return this kind's folder for the interpreter and the pins; empty without pins."""
+    """Return the folder for this extra, this interpreter and these pins; '' without pins."""
     if not data_dir or not plugin_root:
         return ""
     return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
 
 
 def reach(folder: str) -> None:
-    """Make a complete folder importable in this process, after everything else on the path."""
+    """Append an extra's folder to sys.path if it is complete, to make its packages importable."""
     if folder and folder not in sys.path and os.path.exists(os.path.join(folder, MARKER)):
         sys.path.append(folder)
         installation.hold(folder)
 
 
 def missing(packages: Sequence[str]) -> list[str]:
-    """Return the packages that cannot be found."""
-    from importlib.util import find_spec  # late: no hook needs it
+    """Return those of the packages that cannot be imported."""
+    from importlib.util import find_spec  # imported late: no hook needs it
 
     return [name for name in packages if find_spec(name) is None]
 
 
 def install(folder: str, lock: str) -> None:
-    """Install the packages of a lock into the folder, once for all processes that ask.
+    """Install a lock file's packages into the folder; concurrent processes install only once.
 
-    Raises FabricError with cause and remedy, OSError, TimeoutError if another takes too long.
+    Raises FabricError with cause and remedy, OSError, and TimeoutError if another process takes too
+    long.
     """
-    import shutil  # not needed to look for an extra
+    import shutil  # imported late: not needed to look for an extra
 
     with Locked(f"{folder}.lock", WAIT_S):
         if not os.path.exists(os.path.join(folder, MARKER)):
@@ -89,14 +90,14 @@ def install(folder: str, lock: str) -> None:
 
 
 def installed(kind: str, data_dir: str) -> list[str]:
-    """Return every folder of this kind, of any release and interpreter."""
+    """Return the folders of this kind of extra, for all releases and interpreters."""
     names = names_in(data_dir) if data_dir else []
     paths = [os.path.join(data_dir, name) for name in names if name.startswith(f"{kind}-")]
     return [path for path in paths if os.path.isdir(path)]
 
 
 def remove(kind: str, data_dir: str) -> bool:
-    """Delete every folder of this kind; return True if there was one. Raises OSError."""
+    """Delete the folders of this kind of extra; return True if there were any. Raises OSError."""
     import shutil
 
     folders = installed(kind, data_dir)
@@ -130,7 +131,7 @@ def _fill(folder: str, lock: str) -> None:
             install_packages.fetch(lock, tools, prepare, scratch, target=target)
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
-        shutil.rmtree(folder, ignore_errors=True)  # without its marker it is not in use
+        shutil.rmtree(folder, ignore_errors=True)  # not in use, because it has no marker
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
         reason, remedy = install_packages.explained(str(error))
@@ -149,7 +150,7 @@ def _remove_leftovers(data_dir: str) -> None:
 
 
 def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
-    """Start embedding if the extra is installed and a memory lacks a vector; return its id or 0."""
+    """Start embedding if `semantic` is installed and vectors are missing; return its id or 0."""
     if not settings.semantic or not settings.writes:
         return 0
     try:
@@ -157,14 +158,14 @@ def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) 
         if 0 <= time.time() - started_s < EVERY_S:
             return 0
     except OSError:
-        pass  # the embedding process never ran
+        pass  # The embedding process has never run.
     folder = folder_of(SEMANTIC, settings.data_dir, settings.plugin_root)
     is_installed = bool(folder) and os.path.exists(os.path.join(folder, MARKER))
     return start_embedding(settings) if is_installed and any(map(is_due, databases)) else 0
 
 
 def is_due(database: Database) -> bool:
-    """Return True if one of the newest memories has no vector."""
+    """Return True if one of the newest memories of a database has no vector yet."""
     for table, condition in EMBEDDED.items():
         key = KEYS[table]
         row = database.row(
@@ -179,7 +180,7 @@ def is_due(database: Database) -> bool:
 
 
 def start_embedding(settings: Settings) -> int:
-    """Start the process detached and return its id; it outlives the session."""
+    """Start the embedding process, detached so that it outlives the session; return its id."""
     return processes.start(
         "semantic.measure",
         {

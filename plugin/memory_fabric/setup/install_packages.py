@@ -1,13 +1,13 @@
-"""The process that installs packages, and the only code that downloads them.
+"""The process that installs packages; no other code downloads anything from a package index.
 
     packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
     extras.install ─▶ fetch()
 
-Only wheels that a lock names are installed, each verified by its hash, without resolving
-dependencies: no code of a package runs during installation, and no build requests further packages.
-A package index can refuse, but nothing else. pip and uv use the configuration of the user; of the
-environment they keep only the variables that say how to reach an index, except those that the
-project's own client settings state.
+Only wheels listed in a lock file are installed, each verified by its hash, and dependencies are not
+resolved. So no code of a package runs during installation, and no build step requests further
+packages: a package index can refuse a download, but do nothing else. pip and uv read the user's
+configuration files. Of the environment variables they get only those about access to an index, and
+not those that the project's own client settings set.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from memory_fabric.setup import packages
 from memory_fabric.setup.packages import MARKER
 
 TOOL_TIMEOUT_S = 900
-# Variables that would select another Python.
+# Variables that would make the tools use another Python.
 FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
-# The variables of pip and uv that say how to reach an index. Others could add requirements, name a
-# file to write or a folder to install into.
+# Variables of pip and uv about access to an index. Their other variables could add requirements, or
+# make the tools write to other files and folders.
 REACHING_VARIABLES = frozenset(
     """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
     PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
@@ -37,17 +37,17 @@ REACHING_VARIABLES = frozenset(
     UV_INSECURE_HOST UV_NATIVE_TLS UV_NO_CACHE UV_NO_INDEX UV_OFFLINE UV_SYSTEM_CERTS""".split()
 )
 PREFIXES = ("PIP_", "UV_")
-# Variables of uv for an index by its number or name, and for its credentials.
+# Prefix of uv's variables for indexes by number or name, and for their credentials.
 REACHING_PREFIX = "UV_INDEX"
-# Files of a project that set variables of the client's sessions.
+# Files in which a project can set environment variables for the client's sessions.
 PROJECT_SETTINGS = ("settings.json", "settings.local.json")
 MAX_SETTINGS_BYTES = 1 << 20
 MAX_PRINTED_BYTES = 1 << 20
 WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "--require-hashes")
-# The first pip that can install into another interpreter's environment (--python).
+# The first version of pip that can install into another interpreter's environment (--python).
 PIP_FOR_OTHERS = (22, 3)
 PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
-# Output of the tools, cause and remedy; the first match is reported.
+# Texts in the tools' output, the cause and the remedy; the first match is reported.
 CAUSES = (
     (
         ("ensurepip is not", "'ensurepip'", "No module named venv"),
@@ -76,11 +76,11 @@ CAUSES = (
 
 
 class InstallationFailed(Exception):
-    """A tool failed; the message is its last output."""
+    """Error raised if pip, uv or venv fails; its message is the tool's output."""
 
 
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
-    """Install the packages for this interpreter and publish them, or record why that failed."""
+    """Install and publish the packages for this interpreter, or record why that failed."""
     os.ftruncate(lock, 0)
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, f"{os.getpid()}\n".encode())
@@ -88,7 +88,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if environment is None:
         return
     for path in packages.half_installed(data_dir):
-        _remove(path)  # of killed attempts: the lock is held, so no other process installs
+        _remove(path)  # left by killed attempts, since this process has the lock
     base = packages.base_interpreter()
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
@@ -103,20 +103,21 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             python = packages.python_in(environment)
             fetch(requirements, tools, prepare, scratch, python=python)
         if hasattr(os, "sync"):
-            os.sync()  # after a power failure the marker must not exist without the packages
+            os.sync()  # The marker must not reach the disk before the packages.
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         _remove(environment)
         _record_error(data_dir, environment, str(error))
     else:
         packages.unlink(packages.error_file(data_dir))
-        for name in os.listdir(data_dir):  # of other releases and interpreters
+        for name in os.listdir(data_dir):  # those of other releases and interpreters
             path = os.path.join(data_dir, name)
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
                 _remove(path)
-    # Compile the package where hooks look for `.pyc` files, so that no hook has to.
-    import compileall  # imports asyncio and more, and extras compile nothing
+    # Compile the package into the `.pyc` files that hooks look up, so that hooks need not compile
+    # it.
+    import compileall  # imports asyncio and more, and extras need no compilation
 
     package = os.path.join(plugin_root, "plugin", "memory_fabric")
     if not os.access(package, os.W_OK):
@@ -125,23 +126,24 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """Runs pip and uv in a folder of their own, and logs their output there."""
+    """A runner of pip and uv, which works in the folder of its log and logs their output."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
-        # On Windows children inherit no file: there the lock ends with the installer.
+        # On Windows, children do not inherit the lock, so it is released when the installer ends.
         self._log, self._locks = log, locks if os.name == "posix" else ()
         self._environ = tool_environment(os.environ)
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
 
     def run(self, command: Sequence[str]) -> None:
-        """Run a command to its end. Raises InstallationFailed with its output, and OSError."""
+        """Run a command and wait for it. Raises InstallationFailed with its output, and OSError."""
         self._log.write(f"$ {' '.join(command)}\n".encode("utf-8", "replace"))
         self._log.flush()
         before = os.fstat(self._log.fileno()).st_size
         try:
             code = subprocess.run(
                 command,
-                # A pyproject.toml or uv.toml of the project must not steer what is installed.
+                # Run outside of the project, whose pyproject.toml or uv.toml must not have any
+                # influence.
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -159,7 +161,7 @@ class Tools:
                 raise InstallationFailed(printed.read(MAX_PRINTED_BYTES).decode("utf-8", "replace"))
 
     def pip_of(self, python: str) -> tuple[int, ...]:
-        """Return the version of this interpreter's pip; empty if it has none."""
+        """Return the version of an interpreter's pip as a tuple; () if it has no pip."""
         command = [python, "-I", "-m", "pip", "--version"]
         result = subprocess.run(
             command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -177,11 +179,11 @@ def fetch(
     python: str = "",
     target: str = "",
 ) -> None:
-    """Install the packages of a lock into the environment of `python`, or into the folder `target`.
+    """Install a lock file's packages into the environment of `python`, or into the folder `target`.
 
-    Uses uv if it is there and works, else pip: the interpreter's own, or, if that is missing or too
-    old, that of a temporary virtual environment at `scratch`. `prepare` creates the empty target.
-    Raises InstallationFailed and OSError.
+    Uses uv if it is installed and succeeds, otherwise pip. If the interpreter's own pip is missing
+    or too old, pip runs in a temporary virtual environment at `scratch`. `prepare` creates the
+    empty target. Raises InstallationFailed and OSError.
     """
     into = ("--target", target) if target else ()
     options = (*WHEELS_ONLY, *into, "-r", requirements)
@@ -191,7 +193,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # its output is in the log; pip is tried next
+            pass  # The output is in the log; try pip next.
         else:
             return
     prepare()
@@ -207,7 +209,7 @@ def fetch(
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without variables that could steer pip and uv."""
+    """Return the process's environment without variables that could change what is installed."""
     kept = (n for n in environ if n not in FOREIGN_VARIABLES and not n.startswith(PREFIXES))
     variables = {name: environ[name] for name in kept}
     stated = _stated(_project(environ), environ)
@@ -215,14 +217,14 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
         reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
         if reaches and name not in stated:
             variables[name] = value
-    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # it turns pip's configuration off
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # disables pip's configuration files
         variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
     return {**variables, **own, "PIP_NO_COLOR": "1"}
 
 
 def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
-    """Return names of the variables that the project's settings set; all if they cannot be read."""
+    """Return the variables that the project's settings set; all variables if unreadable."""
     names: set[str] = set()
     for file in PROJECT_SETTINGS if project else ():
         path = os.path.join(project, ".claude", file)
@@ -243,7 +245,7 @@ def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
 
 
 def _project(environ: Mapping[str, str]) -> str:
-    """Return the project's folder, which is not trusted; empty if it is the user's home."""
+    """Return the folder of the project, which is not trusted; '' if the user's home is in it."""
     try:
         project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:
@@ -252,7 +254,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return absolute folders of PATH outside of the project, to search for programs."""
+    """Return PATH's absolute folders outside of the project, where programs are looked up."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -267,7 +269,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def explained(printed: str) -> tuple[str, str]:
-    """Return cause and remedy of a failure from the tool's output."""
+    """Return the cause of a failure and its remedy, recognised by the tool's output."""
     for needles, words, help_words in CAUSES:
         if any(needle in printed for needle in needles):
             return words, help_words
@@ -275,7 +277,7 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str, *, beside: str) -> None:
-    """Replace a private file with a file written beside it. Raises OSError."""
+    """Replace a private file atomically, by a temporary file named `beside`. Raises OSError."""
     beside = os.path.join(os.path.dirname(path), beside)
     try:
         with open(beside, "w", encoding="utf-8", opener=_private) as file:
@@ -300,7 +302,7 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
     try:
         _write(path, json.dumps(error), beside=f"{os.path.basename(path)}.{os.getpid()}")
     except OSError:
-        return  # a full disk: the next session tries again without the back-off
+        return  # for example a full disk: the next session retries without a pause
 
 
 def _remove(path: str) -> None:
@@ -312,16 +314,16 @@ def _private(path: str, flags: int) -> int:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach from the session and install; without an inherited `lock`, take it here."""
+    """Detach from the session and install. If `lock` is not an inherited lock, acquire the lock."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
         handle = packages.take_lock(data_dir)
         if handle == packages.TAKES_IT:
-            return  # another process installs
+            return  # Another process is installing.
     else:
         if os.fork():
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(handle, False)  # only the tools inherit it, by pass_fds
+    os.set_inheritable(handle, False)  # Only the tools inherit the lock, through pass_fds.
     install(data_dir, plugin_root, handle)

@@ -1,20 +1,20 @@
-"""The packages of the command line, installed once in the background; the MCP server needs none.
+"""Packages of the command line, installed once in the background; the MCP server needs none.
 
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
 
-The folder is built under its final name and published by a marker, not by a rename: a virtual
-environment writes absolute paths into its scripts, so a renamed one is partly broken. `.complete`
-is moved in by `os.replace` after everything else reached the disk; a folder without it is left over
-from a failed attempt, and the next process with the lock removes it.
+The environment is created under its final name and published by a marker file instead of a rename,
+because a virtual environment has absolute paths in its scripts. The marker `.complete` is moved in
+by `os.replace` after everything else has reached the disk. A folder without the marker is left over
+from a failed attempt, and the next process that acquires the lock deletes it.
 
-The lock (`install.lock`) is taken by the starting process without waiting and inherited by the
-child and its tools, so it is released exactly when the last of them has ended. Windows hands no
-lock on: there the child takes it itself (TAKES_IT), and one that comes too late ends.
+The starting process acquires the lock (`install.lock`) without waiting. The child and its tools
+inherit the lock, so it is released exactly when the last of them ends. On Windows a lock cannot be
+inherited: the child acquires it itself (TAKES_IT), and exits if another process has it.
 
-The child runs install_packages.py. This file is also a script, the bootstrap of bin/memory-fabric,
-run by the bare interpreter (`python -I -S packages.py --run`): it imports modules other than `os`
-and `sys`, of this package file_lock and processes, only where they are needed.
+The child runs install_packages.py. This file is also a script, which bin/memory-fabric runs with
+the bare interpreter (`python -I -S packages.py --run`). Therefore modules other than `os` and `sys`
+are imported only where they are needed; of this package, only file_lock and processes are imported.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# The pause after a failure: not many attempts without a network, and soon one when it is back.
+# Pause after a failure: long enough to retry rarely while offline, but soon when online again.
 BACK_OFF_S = 600
-# The user sees the message and may press Ctrl-C.
+# Timeout of a command, whose user sees a message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
-# Measured by tests/launchers/test_installation.py; shown to users who wait.
+# Download size, displayed to users who wait; tests/launchers/test_installation.py measures it.
 SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
-# Replaces the number of an inherited lock.
+# Replaces the descriptor of an inherited lock if the installer must acquire the lock itself.
 TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
@@ -44,11 +44,11 @@ INSTALLER = (
 )
 
 
-# --- for hooks: cheap questions and a quick start
+# --- for hooks: cheap checks and a quick start
 
 
 def environment_python(data_dir: str, plugin_root: str) -> str | None:
-    """Return the Python that has the packages, or None; costs two stats and a checksum."""
+    """Return the Python that has the packages, or None. This costs two stats and a checksum."""
     environment = environment_folder(data_dir, plugin_root)
     if environment is None or not os.path.exists(os.path.join(environment, MARKER)):
         return None
@@ -57,26 +57,28 @@ def environment_python(data_dir: str, plugin_root: str) -> str | None:
 
 
 def python_in(environment: str, system: str = os.name) -> str:
-    """Return the Python of a virtual environment; `system` is `os.name`."""
+    """Return the path of a virtual environment's Python; `system` is an `os.name`."""
     parts = ("bin", "python") if system == "posix" else ("Scripts", "python.exe")
     return os.path.join(environment, *parts)
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Start a detached installation unless one runs or failed recently; True if started."""
+    """Start a detached installation, unless one is running or failed recently; True if started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
-    """Start an installation even after a recent failure; return True if it was started."""
+    """Start an installation even if one failed recently; return True if it was started."""
     child = _start(data_dir, plugin_root, insist=True)
     _reap(child)
     return child > 0
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python with the packages, or install them; None after a failure or timeout."""
-    import time  # hooks never wait
+    """Return the Python that has the packages, installing them if needed; None if that fails or
+    times out. With `insist`, a recent failure does not prevent the first attempt.
+    """
+    import time  # imported late: hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
     while True:
@@ -94,13 +96,13 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 
 
 def _reap(child: int) -> None:
-    """Wait for the process that forks the installer at once; Windows has none in between."""
+    """Wait for the intermediate process, which ends after forking the installer (POSIX only)."""
     if child > 0 and os.name == "posix":
         os.waitpid(child, 0)
 
 
 def last_error(data_dir: str) -> str:
-    """Return cause, remedy and time of the last failure; empty if the last attempt succeeded."""
+    """Return the last failure's cause, remedy and time; '' if the last attempt succeeded."""
     error = _read_error(data_dir)
     if not error:
         return ""
@@ -108,7 +110,7 @@ def last_error(data_dir: str) -> str:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Return unfinished environments, including that of a running installation."""
+    """Return environments without a marker, including that of a running installation."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -118,14 +120,14 @@ def half_installed(data_dir: str) -> list[str]:
 
 
 def remembered_file(data_dir: str) -> str:
-    """Return the file in which hooks/launch saves its interpreter; empty without a data folder."""
+    """Return the file where hooks/launch saves its interpreter; '' if there is no data folder."""
     return os.path.join(data_dir, "interpreter") if data_dir else ""
 
 
 def environment_folder(data_dir: str, plugin_root: str) -> str | None:
-    """Return the environment of this release and interpreter; None without a lock file."""
-    # Without a root the path would be relative, and a project's own files could choose what to
-    # install.
+    """Return the environment folder for this release and interpreter; None without a lock file."""
+    # Without a root the path would be relative, so a project's files could choose what is
+    # installed.
     if not data_dir or not plugin_root:
         return None
     interpreter = f"{base_interpreter()} {_python()}".encode("utf-8", "surrogateescape")
@@ -133,8 +135,8 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
 
 
 def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
-    """Return the folder for the packages of a lock, named by its pins; empty without one."""
-    import zlib  # hashlib is slow to import, and this only distinguishes versions
+    """Return the folder for a lock file's packages, named after its pins; '' if it is missing."""
+    import zlib  # hashlib is slower to import, and this key need not be secure
 
     try:
         with open(lock, "rb") as file:
@@ -149,17 +151,17 @@ def _python() -> str:
 
 
 def base_interpreter() -> str:
-    """Return the real interpreter of this process, inside or outside of an environment."""
+    """Return the path of the real interpreter, even if this process runs in an environment."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def lock_file(plugin_root: str) -> str:
-    """Return the file with the pinned packages of the command line."""
+    """Return the path of the lock file with the command line's pinned packages."""
     return os.path.join(os.path.abspath(plugin_root), "plugin", "requirements.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer; return its parent's process id, or NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer; return a process id, NOT_STARTED, or ANOTHER_RUNS."""
 
     def is_due() -> bool:
         folder = environment_folder(data_dir, plugin_root)
@@ -176,9 +178,9 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        if not is_due():  # another process finished or failed before the lock was taken
+        if not is_due():  # Another process finished or failed before this one got the lock.
             return NOT_STARTED
-        unlink(error_file(data_dir))  # of an earlier attempt
+        unlink(error_file(data_dir))  # the error of an earlier attempt
         return _spawn(lock, os.path.abspath(data_dir), os.path.abspath(plugin_root))
     except OSError:
         return NOT_STARTED
@@ -187,8 +189,8 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 
 def _acquire(data_dir: str) -> int:
-    """Take the lock; return its descriptor. Raises BlockingIOError if another has it."""
-    from memory_fabric import file_lock  # only when an installation may start
+    """Acquire the lock and return its descriptor. Raises BlockingIOError if it is held."""
+    from memory_fabric import file_lock  # imported late: only if an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
@@ -206,7 +208,7 @@ def _install_lock(data_dir: str) -> str:
 
 
 def is_running(data_dir: str) -> bool:
-    """True if an installation is running."""
+    """Return True if an installation is running."""
     try:
         if os.path.exists(_install_lock(data_dir)):
             os.close(_acquire(data_dir))
@@ -216,7 +218,7 @@ def is_running(data_dir: str) -> bool:
 
 
 def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
-    """Start a process that forks the installer, or on Windows is it; return its id."""
+    """Start a process that forks the installer (on Windows: the installer); return its id."""
     python, source = base_interpreter(), _source()
     command = [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root]
     if os.name != "posix":
@@ -230,9 +232,10 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
 
 def take_lock(data_dir: str) -> int:
-    """Take the lock for an installer that inherited none; return its descriptor, or TAKES_IT.
+    """Acquire the lock for an installer that did not inherit it; return its descriptor, or
+    TAKES_IT.
 
-    The process that started it may still hold the lock for a moment. Raises OSError.
+    Retries for a moment, because the starting process may not have released it yet. Raises OSError.
     """
     import time
 
@@ -249,22 +252,22 @@ def _source() -> str:
 
 
 def error_file(data_dir: str) -> str:
-    """Return the file that records the last failure."""
+    """Return the path of the file that records the last failure."""
     return os.path.join(data_dir, "install-error")
 
 
 def unlink(path: str) -> None:
-    """Remove a file, if possible."""
+    """Delete a file; errors are ignored."""
     try:
         os.unlink(path)
     except OSError:
-        return  # gone already, or not removable: the next attempt tries again
+        return  # already deleted, or not deletable: the next attempt retries
 
 
 def _read_error(data_dir: str) -> dict[str, str]:
     try:
         with open(error_file(data_dir), encoding="utf-8") as file:
-            import json  # only where an installation failed
+            import json  # imported late: only if an installation failed
 
             error = json.load(file)
         return {name: str(error[name]) for name in ("time", "environment", "reason", "remedy")}
@@ -273,22 +276,22 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 
 def _failed_lately(data_dir: str, environment: str) -> bool:
-    import time  # only when an installation is missing
+    import time  # imported late: only if an installation is missing
 
     try:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
         return False
-    # Another release or interpreter has another folder, and its own first attempt.
+    # A failure counts only for its own release and interpreter, which have their own folder.
     same = _read_error(data_dir).get("environment") == os.path.basename(environment)
     return same and 0 <= age_s < BACK_OFF_S
 
 
-# --- the bootstrap of bin/memory-fabric
+# --- start of bin/memory-fabric
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process by the program under a Python with the packages; 1 if that fails."""
+    """Replace this process by the program, run by a Python with the packages; 1 on failure."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -303,10 +306,10 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     options = ["-I"]
     if not os.access(os.path.join(source, "memory_fabric"), os.W_OK):
         options += ["-X", f"pycache_prefix={os.path.join(data_dir, 'pycache')}"]
-    # Python finds the environment from argv[0], an absolute path.
+    # Python finds its environment by argv[0], an absolute path.
     command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        if os.name != "posix":  # exec there starts another process and does not wait for it
+        if os.name != "posix":  # On Windows, exec starts another process without waiting for it.
             return run_and_wait(command)
         os.execv(python, command)
     except OSError as error:
@@ -314,7 +317,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def run_and_wait(command: Sequence[str]) -> int:
-    """Run a command on this process's terminal and return its exit code. Raises OSError."""
+    """Run a command on this process's terminal; return its exit code. Raises OSError."""
     import subprocess
 
     return subprocess.run(list(command), check=False).returncode
@@ -324,7 +327,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
     import time
 
     try:
-        # The installer writes its id there.
+        # The lock file's modification time is the start: the installer then writes its id there.
         began_s = os.stat(_install_lock(data_dir)).st_mtime if is_running(data_dir) else 0.0
         with open(lock_file(plugin_root), encoding="utf-8") as file:
             number = sum("==" in line for line in file)
@@ -356,7 +359,7 @@ def _say(text: str) -> int:
 
 
 def hold(environment: str) -> None:
-    """Keep an environment from deletion while this process, or the program it becomes, runs."""
+    """Protect an environment from deletion until this process, or a program that it execs, ends."""
     from memory_fabric import file_lock
 
     try:
@@ -364,11 +367,11 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # the environment is being deleted; the program itself will report that
+        return  # The environment is being deleted; the program itself will report this.
 
 
 def held(environment: str) -> bool:
-    """True if a process holds this environment."""
+    """Return True if a process protects this environment by `hold`."""
     from memory_fabric import file_lock
 
     try:
@@ -384,7 +387,7 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run this file as a script."""
+    """Run this file as a script, with `--run` and the program's arguments."""
     sys.path.append(_source())
     if arguments[:1] == ["--run"]:
         try:

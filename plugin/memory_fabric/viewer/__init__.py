@@ -1,1 +1,1 @@
-"""The page on which people look at their memory, and drawings of the graph."""
+"""The web page on which the user can browse memory, and drawings of the graph."""

@@ -1,6 +1,8 @@
-"""A picture as text: an HTML page that holds its library and data, or a Mermaid flowchart.
+"""Output of the graph: a self-contained HTML page with its library and data, or a Mermaid
+flowchart.
 
-The page fetches nothing. A flowchart shows the whole graph or the surroundings of an entity.
+The page loads nothing from elsewhere. A flowchart shows the whole graph or the neighbourhood of one
+entity.
 """
 
 import base64
@@ -21,7 +23,7 @@ from memory_fabric.text import cut, name_key
 ASSETS = files("memory_fabric.viewer") / "assets"
 NONE, SELF = "'none'", "'self'"
 LIBRARY = "vendor/force-graph.min.js"
-# The order matters: functions that run while the page loads come before their callers.
+# In load order: functions that run while the page loads must be defined before they are called.
 SCRIPTS = (
     "dom.js markdown.js looks.js model.js projects.js route.js filters.js filter_panel.js "
     "local_search.js theme.js graph/groups.js graph/scene.js graph/paint.js graph/names.js "
@@ -29,40 +31,41 @@ SCRIPTS = (
     "timeline.js knowledge.js search_view.js server_search.js entity.js status.js search_box.js "
     "commands.js dialog.js actions.js change_dialogs.js review_view.js keys.js app.js"
 ).split()
-# Later styles win: those of narrow windows come last.
+# In order of precedence: later styles override earlier ones, so those of narrow windows come last.
 STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# When the library starts, it adds two styles to the page, each empty at first; they are strings in
-# its source.
+# Two styles that the library adds to the page when it starts, each initially empty. They are string
+# literals in its source, from which their hashes are computed.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
-# Characters that are escaped in the JSON of a page: those that could end its element, line ends of
-# old parsers, and halves of surrogate pairs, which UTF-8 cannot encode.
+# Characters to escape in the page's JSON: those that could close the script element, those that old
+# parsers treat as line ends, and unpaired surrogates, which UTF-8 cannot encode.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
-# Replacements of characters by their Unicode category: invisible ones, and unassigned ones.
+# Replacements for invisible and unassigned characters, by Unicode category.
 _SHOWN_AS = {
     **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
     **dict.fromkeys(("Cn", "Co"), "\ufffd"),
     "Cf": "",
 }
 MAX_NODES = 60
-# Mermaid draws no text with more than 50,000 characters or 500 edges unless it is configured so.
+# By default, Mermaid refuses texts with more than 50,000 characters or 500 edges.
 MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 _JOINING = "-_"
 MAX_NEAR = 5
-# Two names that are less alike have little in common.
+# Least similarity of a name that is suggested, from 0 to 1.
 MIN_LIKENESS = 0.6
-# Shorter parts of names occur in too many names.
+# A shorter name is not searched for inside other names, because too many contain it.
 MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
-    """Return the whole page as HTML. A `live` page has no data and requests it from its server.
+    """Return the complete HTML page. A `live` page has no data and requests it from its server.
 
-    `picture` is the result of viewer.picture; `focus`, the name of an entity, opens the page on it.
+    `picture` is the result of viewer.picture; if it has `focus`, the name of an entity, the page
+    opens with that entity.
     """
     slots = {
         "policy": content_security_policy(live),
@@ -75,9 +78,11 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the policy of the page: its own scripts and styles, by hash; its server only if live.
+    """Return the page's Content Security Policy, which allows only its own scripts and styles, by
+    hash, and connections to its own server only if it is live.
 
-    The server sends it as a header, and adds frame-ancestors there, which a page cannot say.
+    The server also sends the policy as a header with frame-ancestors, which a page cannot set
+    itself.
     """
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
@@ -96,7 +101,7 @@ def content_security_policy(live: bool) -> str:
 
 
 def embedded(value: Mapping[str, Any]) -> str:
-    """Return JSON that a script element can contain and UTF-8 can encode, whatever its texts."""
+    """Return JSON that is safe inside a script element and valid in UTF-8, whatever it contains."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -108,7 +113,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """The page's own scripts as one, with names of their own."""
+    """Return the page's own scripts, joined in one function scope."""
     parts = "\n".join(_asset(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
@@ -124,8 +129,10 @@ def _hash(text: str) -> str:
 
 
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
-    """Return a Mermaid flowchart of the most connected entities and their relations. With a `focus`
-    (the number of an entity), show entities at most `depth` steps away from it, nearest first.
+    """Return a Mermaid flowchart of the most connected entities and their relations.
+
+    With a `focus` (the number of an entity), it shows only entities at most `depth` relations away
+    from the focus, nearest first.
     """
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
@@ -157,9 +164,9 @@ def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int 
 
 
 def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
-    """Return the flowchart with as many edges as fit, and a note about what is missing."""
+    """Return a flowchart with all edges that fit, and a note about omitted nodes and edges."""
     notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
-    # Room is left for the first line and for the note about missing relations.
+    # Reserve space for the first line and for the note about omitted relations.
     room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
     sizes = accumulate(len(edge) + 1 for edge in edges)
     drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
@@ -170,8 +177,9 @@ def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
 
 
 def _label(text: str, max_chars: int) -> str:
-    """Return the text on one line and escaped, without invisible characters. If all characters are
-    invisible, return their code points.
+    """Return a text for a label: on one line, escaped, and without invisible characters.
+
+    If all its characters are invisible, return their code points instead.
     """
     visible = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
     text_shown = " ".join(visible.split())
@@ -187,7 +195,7 @@ def _label(text: str, max_chars: int) -> str:
 
 
 def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
-    """Return the entities (numbers) that can be reached, each with its distance."""
+    """Return the entities within `depth` relations of `start`, each number with its distance."""
     steps, edge = {start: 0}, {start}
     for distance in range(1, depth + 1):
         edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()
@@ -196,9 +204,9 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """Return the number of the entity of this name or alias, in any spelling.
+    """Return the number of the entity with this name or alias, even if spelled differently.
 
-    Raises NotFound with similar names.
+    Raises NotFound, which suggests similar names.
     """
     entities = picture["entities"]
     for spelled in (str, name_key):

@@ -1,7 +1,7 @@
-"""The data of the page as one JSON object: the graph, the records, the changes, and the tiers.
+"""The page's data as one JSON object: the graph, records, changes, and tiers of memory.
 
-Lists refer to entities by their number in `entities`. Every text passes today's rules of redaction
-on its way out: a row may be older than a rule.
+Lists refer to an entity by its index in `entities`. All texts are redacted by today's rules when
+they are output, because a stored row may be older than a rule.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from memory_fabric.store.projects import file_states
 from memory_fabric.store.queries import counts
 from memory_fabric.text import each_text, neutralised
 
-# A browser can still draw and search at most this many at once.
+# Limits of what a browser can draw and search at once.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
-# Items shown of one change, which may be the import of a whole graph.
+# Limit of entities and records listed for one change, which may be the import of a whole graph.
 MAX_TOUCHED = 100
-# A drawing around an entity shows neighbours at most this many relations away.
+# A drawing around an entity shows entities at most this many relations away.
 MAX_STEPS = 3
-# The number of listed items of each kind; the totals count all.
+# Limit of listed items of each kind; the totals count all items.
 MAX_DUE = 200
-# The number of newest records that are compared for near duplicates: comparing takes time, and the
-# page is read again after each change.
+# Number of newest records that are compared for near duplicates. The comparison takes time, and the
+# page requests its data again after each change.
 MAX_COMPARED = 500
 
-# Seconds of the weeks whose results the page shows, including this week.
+# The page shows results of this number of seconds, including the current week.
 WORTH_S = 8 * counts.WEEK_S
-# The scope of rows without a record, by the kind of their database.
+# The scope of rows that have no record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
 OBSERVATION_FIELDS = "text at trust source session agent domain scope record".split()
@@ -79,16 +79,15 @@ COUNTED = (
     "(SELECT count(*) FROM operations)"
 )
 
-# The database of an entity, and its number there.
+# The kind of an entity's database, and the entity's row id there.
 Key = tuple[str, int]
 
 
 def picture(memory: Memory, now: str, name: str = "") -> Json:
-    """Return all memories of this project and the user at `now` (ISO 8601) as JSON. The entity
-    `name` and its neighbours are always included.
+    """Return all memories of this project and the user as JSON; `now` is the time in ISO 8601.
 
-    Databases that cannot be read are named in the memory's `failures`. Raises StoreUnavailable and
-    DeadlinePassed.
+    The entity `name` and its neighbours are always included. Databases that cannot be read are
+    listed in the memory's `failures`. Raises StoreUnavailable and DeadlinePassed.
     """
     project, moment = memory.project, parsed(now)
     now_s = moment.timestamp() if moment else 0.0
@@ -113,21 +112,21 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
 
 
 def graph(memory: Memory, now: str, name: str = "") -> Json:
-    """Return only the entities and relations of a picture, for a drawing. Raises as `picture`."""
+    """Return only the entities and relations, for a drawing. Raises the same as `picture`."""
     return presentable(overview(memory, now, name, only_graph=True))
 
 
 def presentable(parts: Payload) -> Json:
-    """Return the parts without secrets, and with harmless texts (`text.neutralised`)."""
+    """Return the parts with secrets redacted and every text neutralised (`text.neutralised`)."""
     cleaned: Json = each_text(redact.all_without_secrets(parts, {}), neutralised)
     return cleaned
 
 
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
-    """Return entities in order of creation, relations, and records and changes, newest first.
+    """Return entities in order of creation, relations, and the records and changes, newest first.
 
-    `left_out` counts what is missing. `only_graph` omits observations, records and changes. The
-    texts are not `presentable` yet. Raises as `picture`.
+    `left_out` counts what was omitted because of limits. With `only_graph`, observations, records
+    and changes are omitted. The texts are not `presentable` yet. Raises the same as `picture`.
     """
     databases = memory.databases()
     counted = [db.rows(COUNTED)[0] for db in databases]
@@ -137,7 +136,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
     for entity in entities:
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
-    # Entities by their names, and by other names that no entity bears itself.
+    # Map names, and aliases that are not names of other entities, to entity numbers.
     named = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
     named |= {entity["name"]: number for number, entity in enumerate(entities)}
     records = [] if only_graph else _records(memory, databases, named, numbers, now)
@@ -153,7 +152,9 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return these fields of a record in order, some `computed`, and what a change must name."""
+    """Return the fields `names` of a record, some of them `computed`, with its `when` and
+    `version`.
+    """
     values = {
         **record._asdict(),
         "short_id": short_id(record.id),
@@ -166,13 +167,16 @@ def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Jso
 
 
 def age_of(kind: str, at: str, now: str) -> Json:
-    """Return how many `days` old a memory of this type is, and if that makes it `stale`."""
+    """Return the age of a memory in `days`, and `stale`: True if that is too old for its type."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
 
 def review(memory: Memory, now: str) -> Json:
-    """Return what is due, ordered as `memory-fabric review`, and totals. Raises as `picture`."""
+    """Return what is due for review, in the order of `memory-fabric review`, and the totals.
+
+    Raises the same as `picture`.
+    """
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
@@ -195,7 +199,7 @@ def review(memory: Memory, now: str) -> Json:
 
 
 def candidate(record: Record) -> Json:
-    """Return a candidate with the texts around it and the fields that a change of it must name."""
+    """Return a candidate with the prompt and answer around it, and the version for changing it."""
     computed = {
         "again": candidates.said_again(record),
         "prompt": str(record.evidence.get(PROMPT) or ""),
@@ -205,7 +209,7 @@ def candidate(record: Record) -> Json:
 
 
 class _Row(NamedTuple):
-    """An entity of one or more databases; `keys` are its numbers there."""
+    """An entity, which may be in several databases; `keys` are its database kinds and row ids."""
 
     name: str
     type: str
@@ -216,7 +220,7 @@ class _Row(NamedTuple):
 
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
-    """Return the entity that a name means, and the entities within MAX_STEPS of it."""
+    """Return the keys of the entity with this name and of entities within MAX_STEPS of it."""
     entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
@@ -240,9 +244,9 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, in order of creation, and the number of those in two databases.
+    """Return the entities to show, in order of creation, and how many of them are in two databases.
 
-    Entities that are `near` precede more connected ones.
+    If there are too many, those in `near` are kept first, then the most connected.
     """
     by_name: dict[str, _Row] = {}
     for db in databases:
@@ -299,7 +303,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Return the newest observations in order of entry, by the number of their entity."""
+    """Return the newest observations by their entity's number, in the order of their creation."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
@@ -321,7 +325,7 @@ def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int
 
 
 def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
-    """Return the newest relations between these entities, oldest first; count those in both."""
+    """Return the newest relations of these entities, oldest first, and the number of duplicates."""
     by_key: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:
@@ -345,7 +349,7 @@ def _records(
     numbers: Mapping[Key, int],
     now: str,
 ) -> list[Json]:
-    """Return the records with their entities: named in them, or with an observation of them."""
+    """Return the records, each with the entities that it names or has an observation about."""
     records = memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
     about = {record.id: _known(named, (e.name for e in record.entities)) for record in records}
     for db in databases:
@@ -377,7 +381,7 @@ def _known(named: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
 
 
 def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> list[Json]:
-    """Return the changes as phrases, with the entities and records that they affect."""
+    """Return the newest changes as phrases, with the entities and records that they affect."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
 
