@@ -1,1 +1,1 @@
-"""The local replica of a team's log: operations of members as rows of the database."""
+"""The local replica of a team's log: members' operations as rows of the database."""

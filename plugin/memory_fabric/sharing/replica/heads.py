@@ -1,8 +1,8 @@
-"""Heads: the operations on a key that no other replaces, as rows of `team_heads`.
+"""Heads: the operations on a key that no other operation replaces, as rows of `team_heads`.
 
-This user's own operations form one register per key, whatever machine they come from, if they are
+This user's own operations on a key form one register, whichever machine made them, if they are
 proved; those of each other member form a register of their own. An unproved operation under this
-user's name is another's.
+user's name counts as another's.
 """
 
 import json
@@ -13,31 +13,32 @@ from typing import Any, NamedTuple
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 
-# Own operations: not acknowledged yet, acknowledged, made on another machine of this user.
+# States of own operations: not acknowledged yet, acknowledged, made on another machine of this
+# user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# An acknowledged own operation that was replaced before it came back from the log; an own one that
-# the server refuses.
+# States of own operations: acknowledged, but replaced before it came back from the log; refused by
+# the server.
 PAST, UNSENT = "past", "unsent"
-# Operations of other members: in use, kept for a later release or a key, unusable.
+# States of other members' operations: in use, kept for a later release or a key, unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# Demands to erase a key: own ones that the server has, and those of another for an own key, which
-# the user is asked about.
+# States of demands to erase a key: own demands that the server has, and demands of another member
+# for an own key, about which the user is asked.
 DEMANDED, ASKED = "demanded", "asked"
 
 # The payload of a waiting operation that the server had and lost: other machines may have it.
 AGAIN = "again"
-# A member whose name has no character that a rendered line may hold.
+# Shown for a member whose name has no character that a rendered line may contain.
 NAMELESS = "a member"
-# Any of several values in a query, given as one JSON list.
+# Matches any of several values in a query, given as one JSON list.
 ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, empty if the author withdrew what the key held.
+    """A row of `team_heads`. `value` is JSON, '' if the author withdrew what the key had.
 
-    `payload` is the operation as it came if it cannot be read, the reason why it was refused, or
-    AGAIN; `seen`: it came from the log, not only from here.
+    `payload` is the original operation if it is unreadable, the reason if it was refused, or AGAIN.
+    With `seen`, the operation came from the log and is not only local.
     """
 
     op_id: str
@@ -56,31 +57,31 @@ class Head(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """True for a head of this user's own register."""
+        """Return True if the head belongs to this user's own register."""
         return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
 
     @property
     def is_theirs(self) -> bool:
-        """Return True if another member states the value."""
+        """Return True if the head is another member's statement of a value."""
         return self.state == THEIRS and self.value != ""
 
     @property
     def stated(self) -> Any:
-        """The value, parsed; None if the author withdrew it."""
+        """Return the parsed value; None if the author withdrew the value."""
         return json.loads(self.value) if self.value else None
 
     @property
     def shown_author(self) -> str:
-        """The author's name as it may stand in a rendered line; never empty, as for own rows."""
+        """Return the author's name, safe for a rendered line; never '', which marks own rows."""
         return claims_read.name_in(self.author) or NAMELESS
 
     @property
     def order(self) -> tuple[str, str]:
-        """The order among concurrent heads: the greatest is the current one."""
+        """Return the sort key among concurrent heads; the greatest head is the current one."""
         return (self.clock, self.op_id)
 
 
-# The fields that a row has in common with its operation.
+# The fields that a row shares with its operation.
 _SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
 _COLUMNS = ", ".join(Head._fields)
 _INSERT = (
@@ -97,7 +98,7 @@ def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]
 
 
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
-    """Return the rows that meet an SQL condition."""
+    """Return the rows that match an SQL condition."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM team_heads WHERE {condition}", values)
     heads = map(Head._make, rows)
     return [
@@ -121,7 +122,7 @@ def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
 
 
 def current(heads: Iterable[Head]) -> Head | None:
-    """Return the head that is shown; None if there is none."""
+    """Return the head that is shown: the greatest one; None if there are no heads."""
     return max(heads, key=lambda head: head.order, default=None)
 
 
@@ -132,12 +133,12 @@ def of_operation(operation: TeamOperation, state: str, value: str, payload: str 
 
 
 def as_operation(head: Head) -> TeamOperation:
-    """Return the operation of a row; one that waits here has no author yet."""
+    """Return the operation of a row; an operation not yet sent has no author."""
     same = {name: getattr(head, name) for name in _SAME}
     operation = TeamOperation(**same, value=head.stated)
     return operation._replace(author="") if head.state in (WAITING, UNSENT) else operation
 
 
 def text_of(value: object) -> str:
-    """Return a value as the text by which two are compared; empty for None."""
+    """Return a value as canonical text, by which two values are compared; '' for None."""
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)

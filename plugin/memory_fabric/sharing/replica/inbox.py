@@ -1,7 +1,7 @@
-"""Operations that were read from a shared log, merged into a database in one transaction.
+"""Merging of operations that were read from a shared log into a database, in one transaction.
 
-Which operations of a register are its heads follows from the set of those that were read, whatever
-their order. What is shown follows from the heads.
+The set of operations read, in whatever order, determines the heads of a register. The heads
+determine what is shown.
 """
 
 import json
@@ -20,16 +20,17 @@ from memory_fabric.store.database import Database
 Verified = Callable[[TeamOperation], TeamOperation | None]
 Fields = Callable[[str, str, statements.Fields], statements.Fields | None]
 
-# Operations whose rows are looked up together.
+# How many operations are looked up together.
 SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The result of a merge, in operations.
+    """The result of a merge, as counts.
 
-    `applied` changed what is stored; `conflicts` are keys of this user on which machines differ
-    now, `asked` own keys that another demands to erase, `unread` are kept for later, `refused` are
-    unusable. `erased` are the keys of what others had erased.
+    `applied` operations changed stored rows; `conflicts` are keys of this user on which machines
+    now differ, `asked` are own keys that another member demands to erase, `unread` operations are
+    kept for later, `refused` ones are unusable. `erased` lists the keys of others' erased
+    statements.
     """
 
     applied: int = 0
@@ -41,7 +42,7 @@ class Merged(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """An operation as it came, and as proved to be this user's own, or None."""
+    """An operation as it came, and its form if proved to be this user's own, else None."""
 
     came: TeamOperation
     own: TeamOperation | None
@@ -57,13 +58,13 @@ def merge(
     owner: str = "",
     erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
-    """Merge operations in the order of the log, and note how far it was read, all or nothing.
+    """Merge operations in log order and store the new log position, all or nothing.
 
-    `verified` returns an operation, unsealed, if its proof shows that it is this user's own, else
-    None. `owner` is the member who may have others' operations erased. Without a `position` none
-    is noted. `erase` is called before with heads of others that were erased in the log, to remove
-    their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, and what
-    `erase` raises.
+    `verified` returns the decrypted operation if its proof shows that it is this user's own, else
+    None. `owner` is the member who may have others' operations erased. If `position` is None, none
+    is stored. `erase` is called first with the heads of others that were erased in the log, to
+    remove their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed,
+    and any error of `erase`.
     """
     memory = memory.whole
     parts = [_Read(operation, _own(operation, verified)) for operation in operations]
@@ -75,7 +76,7 @@ def merge(
         return Merged()
     mine = any(part.own or part.came.author == tie.member for part in parts)
     if mine:
-        outbox.settle(memory, database)  # in short transactions, for which hooks need not wait
+        outbox.settle(memory, database)  # in short transactions, so that hooks need not wait
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
@@ -98,9 +99,10 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge the stored operations that can be read only now.
+    """Merge the stored operations that have become readable.
 
-    After an update, or when this user's key was given. Raises StoreUnavailable, DeadlinePassed.
+    Call this function after an update or after this user's key was entered. Raises
+    StoreUnavailable, DeadlinePassed.
     """
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
     operations = [statements.from_text(head.payload) for head in unread]
@@ -114,8 +116,8 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return the stored statements of others that the demands among these operations erase, and
-    those that this user purged on another machine.
+    """Return the stored statements of others that demands among these operations erase, and own
+    statements that this user purged on another machine.
     """
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
@@ -130,18 +132,18 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
     for demand in demands:
         register = rows.get(demand.key, [])
         if any(head.op_id == demand.op_id for head in register):
-            continue  # it was met before
+            continue  # the demand was merged before
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
-        # A row of the graph stays if another member states it, too. Of a record, whose id another
-        # may have copied, `erase` takes what is shown as this member's.
+        # A row of the graph is kept if another member states it too. A record's id may have been
+        # copied by another member, so `erase` removes only what is shown as this member's record.
         if demand.key.startswith(wire.key_of_record("")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
 
 
 class _Batch:
-    """The merge of one batch: registers in memory, and what they change in the database."""
+    """Merge of one batch: its registers in memory, and the resulting changes of the database."""
 
     def __init__(
         self, memory: Memory, kind: str, c: sqlite3.Connection, tie: space.Tie, owner: str
@@ -154,7 +156,7 @@ class _Batch:
         self.erased: dict[str, None] = {}
 
     def take(self, parts: Sequence[_Read]) -> None:
-        """Merge some operations and show what they say."""
+        """Merge some operations, and update the records and the graph accordingly."""
         self._load(parts)
         for part in parts:
             self._take(part)
@@ -175,14 +177,14 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Keys whose shown state may have changed: of others, with values that were replaced, and of
-        # this user with the head before.
+        # Keys whose shown state may have changed: keys of others, with the replaced heads, and keys
+        # of this user, with the previous head.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
 
     def _replace_unread(self, parts: Sequence[_Read]) -> None:
-        """Remove operations that could not be read and that their author replaced since."""
+        """Remove unreadable operations that their author has replaced since."""
         stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
         unread = {head.op_id: head for head in (*stored, *self._put.values())}
         unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
@@ -198,13 +200,13 @@ class _Batch:
         operation = part.own or part.came
         is_hidden = part.came.kind == wire.SEALED and part.own is None
         if is_hidden and self._kind == "project" and part.came.author != self._tie.member:
-            return  # for another member's machines
+            return  # meant for another member's machines
         if not _is_known(part.came) or is_hidden:
             self._keep_unread(part.came)
             return
         stored = self._ids.get(operation.op_id)
         if stored is not None and not _is_same(stored, part.came):
-            return  # an id that was copied, after the server was set back
+            return  # a copied id, after the server was reset to an earlier state
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -228,7 +230,7 @@ class _Batch:
         if value is None:
             return
         if operation.author == self._tie.member:
-            # An own operation whose answer was lost may be replaced here since.
+            # An own operation whose acknowledgement was lost may have been replaced here since.
             if any(operation.op_id in own_head.base for own_head in self._own_at(operation.key)):
                 return
             if self._repeats_own(operation):
@@ -252,7 +254,7 @@ class _Batch:
             space.note(self._c, space.CLOCK, head.clock)
         before = heads.current(self._own_at(head.key))
         for sibling in self._at(head.key):
-            # The same, made here before the log was read.
+            # An equal statement that was made here before the log was read.
             repeats = sibling.is_own and _is_unknown(sibling) and sibling.value == value
             unproved = sibling.state == heads.THEIRS and sibling.author == operation.author
             if (repeats and head.op_id not in sibling.base) or (
@@ -263,7 +265,7 @@ class _Batch:
             self._mine.setdefault(head.key, before)
 
     def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
-        """Return the value to be stored; None if the operation is refused because of its value."""
+        """Return the value to store; None if the operation is refused because of its value."""
         if operation.value is None:
             return ""
         value = read(operation.kind, operation.key, dict(operation.value))
@@ -276,9 +278,9 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Take an unproved operation under this user's name as own if it says what is said here.
+        """Accept an unproved operation under this user's name as own if a local statement is equal.
 
-        As after a database was lost and built again from its journal.
+        This occurs after a database was lost and rebuilt from its journal.
         """
         if operation.value is None:
             return False
@@ -294,9 +296,9 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head to its register unless it is replaced already; return True if that changes it.
+        """Add a head to its register unless already replaced; return True if the register changes.
 
-        What it replaces is removed in either case.
+        The heads that it replaces are removed in either case.
         """
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
@@ -308,7 +310,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Take an operation that is stored already; this acknowledges an own operation."""
+        """Handle an operation that is stored already; an own operation is thereby acknowledged."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
@@ -318,7 +320,7 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Take the demand to erase a key: of its author, or of the owner for all but this user."""
+        """Apply a demand to erase a key: of its author, or of the owner for all but this user."""
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)
@@ -368,7 +370,7 @@ class _Batch:
         self._gone[head.op_id] = None
 
     def _show(self) -> None:
-        """Bring records and graph to what the heads of the changed keys say."""
+        """Update records and graph to match the heads of the changed keys."""
         project = self._memory.project.name if self._memory.project else ""
         if self._theirs:
             changed = {key: self._at(key) for key in self._theirs}
@@ -376,7 +378,7 @@ class _Batch:
         again: dict[str, None] = {}
         registers = {key: self._own_at(key) for key in self._mine}
         now = {key: heads.current(register) for key, register in registers.items()}
-        # What was withdrawn first: the name of a merged entity is then free for an alias.
+        # Withdrawals first: the name of a merged entity is then free to become an alias.
         for key in sorted(now, key=lambda key: bool((head := now[key]) and head.value)):
             own.show(self._c, self._mine[key], now[key], self._by.at)
         for key, register in registers.items():
@@ -398,12 +400,14 @@ def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:
 
 
 def _is_unknown(head: Head) -> bool:
-    """True for an own operation that no sibling machine can have met, as far as is known here."""
+    """Return True for an own operation that no other machine of this user can have read yet."""
     return head.state == heads.WAITING and head.payload != heads.AGAIN
 
 
 def _is_same(stored: Head, operation: TeamOperation) -> bool:
-    """True if an operation of a stored id is the stored one; a sealed key differs here."""
+    """Return True if an operation is the stored one of its id; a sealed key is stored in plain
+    form.
+    """
     if operation.kind in (wire.SEALED, wire.PURGE):
         return stored.author == operation.author
     return (stored.author, stored.key) == (operation.author, operation.key)

@@ -1,9 +1,9 @@
-"""Statements of other members, shown in the database as records of others (docs/decisions/0046) and
-as rows of the graph that name them.
+"""Statements of other members, stored as records of others (docs/decisions/0046) and as rows of the
+graph with their author's name.
 
-An observation or relation is there once, whoever states it: a row of this user's own is left alone,
-one of others has the member's name and the trust `foreign`. Aliases of others are not used: they
-would lead what this user says to another entity.
+An observation or relation is stored once, whoever states it: this user's own row is left unchanged,
+and a row of others has the member's name and the trust `foreign`. Others' aliases are not used,
+because they would redirect this user's statements to another entity.
 """
 
 import json
@@ -31,12 +31,12 @@ from memory_fabric.text import name_key
 Said = dict[str, Any]
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
-# The row of `meta` with the members who own the space, as JSON, and the heads with their rules.
+# The key in `meta` of the space's owners, as JSON, and a query for the heads with their rules.
 OWNERS = "team owners"
 _RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
-# How the keys of records begin.
+# The prefix of the keys of records.
 _OF_RECORDS = wire.key_of_record("")
-# The index is named, as the planner would read every row of the state.
+# The query names its index, because the planner would read every row of the state.
 _CLOSED = (
     "SELECT key FROM team_heads INDEXED BY team_heads_closed WHERE state = 'theirs' "
     "AND kind = 'record' AND value <> '' AND json_extract(value, '$.superseded_by')"
@@ -50,9 +50,9 @@ def show(
     project: str,
     by: Provenance,
 ) -> None:
-    """Store the statements of these keys' heads, and drop statements that no member makes any more.
+    """Store the statements of these keys' heads, and delete those that no member makes any more.
 
-    `was` are heads of these keys, with their values, that were replaced.
+    `was` are replaced heads of these keys, with their values.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, project, by)
@@ -65,20 +65,20 @@ def show(
             graph.show(head)
             is_any = True
         elif named := was.get(key) or next((said for said in register if said.value), None):
-            # Also if nothing was replaced: a withdrawal may know nothing of what it withdraws.
+            # Also if nothing was replaced: a withdrawal may not know which operation it withdraws.
             graph.drop(named)
     if is_any:
         others_effects.note_any(c)
 
 
 def show_rules(c: sqlite3.Connection, project: str, at: str) -> None:
-    """Show again the records by which owners of the space ask, or asked, everybody."""
+    """Update the records of owners' rules, whose effect depends on who owns the space."""
     keys = {head.key for head in heads.where(c, _RULES)}
     show(c, heads.of_keys(c, keys), {}, project, Provenance(SOURCE, trust=TRUST, at=at))
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Have no rule of an owner ask any more; it stays on record."""
+    """Stop owners' rules from asking at tool calls; the records are kept."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -86,7 +86,7 @@ def silence(c: sqlite3.Connection) -> None:
 
 
 def remove_all(c: sqlite3.Connection) -> None:
-    """Remove what members said, except for what a shared journal holds, too."""
+    """Remove members' statements, except those that a shared journal also has."""
     theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"
     _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
@@ -97,12 +97,12 @@ def remove_all(c: sqlite3.Connection) -> None:
         "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = entities.id) "
         "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = entities.id)"
     )
-    # This user's own statements are about the others.
+    # This user's own statements refer to the remaining entities.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
 def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provenance) -> None:
-    """Remove what members said in domains that are isolated now."""
+    """Remove members' statements in domains that have been isolated since."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
         if head.stated.get("domain") in isolated:
@@ -116,7 +116,7 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
 def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> bool:
-    """Store or drop the records of these keys; return True if any record was stored."""
+    """Store or delete the records of these keys; return True if any record was stored."""
     stored = _stored(c, changed)
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     row = c.execute("SELECT value FROM meta WHERE key = ?", (OWNERS,)).fetchone()
@@ -126,7 +126,7 @@ def _show_records(
     for key, register in changed.items():
         id_ = key.removeprefix(_OF_RECORDS)
         old = stored.get(id_)
-        # Whoever copies the id of an owner's rule does not stand before it.
+        # An owner's rule has priority over another member's copy of its id.
         rules = [head for head in register if head.author in owners and _is_rule(head)]
         author = old.author if old is not None else ""
         head = _shown(rules, author) or _shown(register, author)
@@ -154,9 +154,9 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the words that the author released, and what an owner's rule asks about.
+    """Return the evidence of a record: words that the author released, and an owner's rule.
 
-    That this user confirmed it holds until it is changed.
+    The user's confirmation is kept until the record changes.
     """
     said: Said = head.stated
     evidence = {QUOTATION: said["words"]} if said.get("words") else {}
@@ -168,7 +168,7 @@ def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
-    """Return records that arrived before the records that close them, each with that closing id."""
+    """Return records that arrived before their successors, each with the id of its successor."""
     keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
     stored = _stored(c, keys)
     closed = []
@@ -187,9 +187,9 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show for a key, which several members may state.
+    """Return the head to show for a key on which several members may have stated a value.
 
-    The member who is shown stays, so that no other displaces a record by its id.
+    The member shown so far keeps priority, so that no other member displaces a record by its id.
     """
     current: dict[str, Head] = {}
     for head in sorted(register, key=lambda head: head.order):
@@ -218,7 +218,7 @@ class _Graph:
         self._entities: dict[str, int | None] = {}
 
     def show(self, head: Head) -> None:
-        """Store the row that a head states, unless the row was forgotten here."""
+        """Store the row that a head states, unless the user has forgotten the row here."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
@@ -226,16 +226,16 @@ class _Graph:
             show_row(self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
-        """Remove a row that no member states any more; this user's own row stays."""
+        """Remove a row that no member states any more, but keep this user's own row."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             _, drop_row = _ACTIONS[head.kind]
             drop_row(self, value)
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """True if a member states just this row, which another stated by a longer text.
+        """Return True if a member states this exact row, which the head states in a longer text.
 
-        What was cut or cleaned, so that it became the same, has another key.
+        A text that only became equal when it was shortened or sanitised has another key.
         """
         exact = wire.key_of(head.kind, value)
         return exact != head.key and self._is_stated(exact)
@@ -284,7 +284,7 @@ class _Graph:
 
     def _drop_entity(self, value: Said) -> None:
         self._remove_orphan(value["name"])
-        # This user's own statements may be about it still.
+        # This user's own statements may still refer to the entity.
         self._c.execute(
             "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
             "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id "
@@ -294,7 +294,7 @@ class _Graph:
         )
 
     def _drop_observation(self, value: Said) -> None:
-        # By this name or, after entities were merged, as an alias.
+        # Find the entity by this name or, after entities were merged, by an alias.
         entity = rows.variant_id(self._c, value["entity"])
         if entity is None:
             return
@@ -316,9 +316,9 @@ class _Graph:
     def _entity(
         self, name: str, value: Said, author: str, kind: str = rows.UNKNOWN_TYPE
     ) -> int | None:
-        """Return the entity's row, added under the member's name if needed; None if forgotten."""
+        """Return the entity's row id, adding the row under the member's name; None if forgotten."""
         if name not in self._entities:
-            # After entities were merged here, by their names as aliases of this user's.
+            # After entities were merged here, their names are aliases.
             by_alias = "SELECT entity FROM aliases WHERE key = ?"
             row = self._c.execute(by_alias, (name_key(name),)).fetchone()
             self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)
@@ -334,7 +334,7 @@ class _Graph:
             self._remove_orphan(name)
 
     def _remove_orphan(self, name: str) -> None:
-        """Remove an entity of others without statements."""
+        """Remove an entity of others that has no observations or relations."""
         if self._c.execute(
             "SELECT 1 FROM entities WHERE name = ? AND said_by <> ''", (name,)
         ).fetchone():
@@ -342,7 +342,7 @@ class _Graph:
             self._entities.pop(name, None)
 
 
-# How a row of each kind is shown, and dropped.
+# The methods that store and delete a row of each kind.
 _ACTIONS: dict[str, tuple[Callable[[_Graph, Said, str], None], Callable[[_Graph, Said], None]]] = {
     wire.ENTITY: (_Graph._show_entity, _Graph._drop_entity),
     wire.OBSERVATION: (_Graph._show_observation, _Graph._drop_observation),

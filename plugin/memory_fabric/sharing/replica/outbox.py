@@ -1,4 +1,4 @@
-"""Operations of this user on their way to a shared log: made, listed, acknowledged, refused."""
+"""Operations of this user on their way to a shared log: created, listed, acknowledged, refused."""
 
 import itertools
 import json
@@ -16,33 +16,34 @@ from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 
-# Statements of others that were forgotten here (a tombstone is set), as (their key, the tombstone's
-# key and time).
+# Selects statements of others that were forgotten here (a tombstone exists), as (their key, the
+# tombstone's key and time).
 _FORGOTTEN = (
     "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
     "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "
     "THEN 'e' || substr(t.id, 7) WHEN t.id LIKE 'observation:%' THEN 'o' || substr(t.id, 12) "
     "ELSE 'r:' || t.id END AND h.state = ? GROUP BY h.key"
 )
-# The value of a head that no row has.
+# A head's value that equals no row's value.
 _OUTDATED = "{}"
-# Rows in one transaction: a hook that writes at the same time waits for no more.
+# Rows per transaction: a hook that writes at the same time waits for at most one transaction.
 BATCH = 200
-# An operation names at most this many earlier states of its key; a machine that knows none of
-# them treats the change as concurrent.
+# The most earlier states of its key that an operation lists; a machine that knows none of them
+# treats the change as concurrent.
 MAX_BASE = 100
-# The key of a demand that means no key, only what was replaced.
+# The key of a demand that erases only replaced operations, not a key.
 REPLACED = "p:replaced"
-# Parts of a payload besides its value, in bytes, except for the ids in its base.
+# Bytes of a payload besides its value and the ids in its base.
 _FRAME_BYTES = 1024
 _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Make waiting operations of rows that changed; return how many. No network is used.
+    """Create waiting operations for changed rows; return how many. Uses no network.
 
-    A row whose value is what the log has of this user makes none. At most `limit` rows are looked
-    at. Raises StoreUnavailable, DeadlinePassed; what was done before stays done.
+    A row whose value equals this user's statement in the log needs no operation. At most `limit`
+    rows are checked. Raises StoreUnavailable, DeadlinePassed; earlier transactions remain
+    committed.
     """
     total = 0
     while limit > 0 and space.tie(database) is not None:
@@ -57,15 +58,15 @@ def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int
 def settle_within(
     memory: Memory, kind: str, c: sqlite3.Connection, limit: int = -1
 ) -> tuple[int, int]:
-    """Make operations within the caller's transaction; return how many, and the rows looked at.
+    """Create operations within the caller's transaction; return how many, and rows checked.
 
-    `kind` is that of the database: "project" or "user".
+    `kind` is the database's: "project" or "user".
     """
     tie = space.tie_of(c)
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
-    # Who gives another's entity a name says that there is one.
+    # Giving another's entity an alias counts as stating the entity.
     named = "SELECT entity FROM aliases"
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
@@ -82,7 +83,7 @@ def settle_within(
         if not value and any(head.is_theirs for head in register):
             unstated[key] = register
         current = heads.current(head for head in register if head.is_own)
-        # Only a change settles a conflict of several heads.
+        # Only a change resolves a conflict of several heads.
         says_already = (
             current.value == value and current.state != heads.UNSENT if current else not value
         )
@@ -90,14 +91,14 @@ def settle_within(
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # this user says nothing there any more
+    if unstated:  # this user states nothing under these keys any more
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project, _by_others())
     return len(batch.made), len(due)
 
 
 def settle_dismissals(database: Database) -> None:
-    """Tell this user's other machines what was forgotten here of others, and what is no longer.
+    """Tell this user's other machines which statements of others were forgotten or readmitted here.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -129,9 +130,9 @@ def settle_dismissals(database: Database) -> None:
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
     """Return operations that the server has not acknowledged, oldest first.
 
-    One of kind `purge` demands that the server erases its key: it is not appended, but given to the
-    server's function for that, and then acknowledged like the others. Such demands come alone:
-    what follows them must not be erased, too.
+    An operation of kind `purge` demands that the server erases its key: it is not appended to the
+    log but passed to the server's erase function, and then acknowledged like the others. Demands
+    are returned separately from other operations, because later operations must not be erased too.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -139,8 +140,8 @@ def waiting(database: Database, limit: int) -> list[TeamOperation]:
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
-    """Note that the server has these operations. Raises StoreUnavailable, DeadlinePassed."""
-    # One by one: of several, the planner would read every row that waits.
+    """Mark these operations as stored by the server. Raises StoreUnavailable, DeadlinePassed."""
+    # One update per id: with several ids, the planner would read every waiting row.
     with database.transaction() as c:
         for op_id in op_ids:
             c.execute(
@@ -151,7 +152,7 @@ def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
-    """Note that the server refuses an operation for good; a change of its row makes another.
+    """Mark an operation as refused by the server; a change of its row creates another.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -163,12 +164,13 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Have the server erase everything under these own keys; return the number of keys.
+    """Make the server erase everything under these own keys; return the number of keys.
 
-    They are withdrawn, too, for the other machines of this user, which purge what was purged
-    `here`. A row that is still there, as without some words, is said again by `settle`. The demand
-    comes first: other members erase by it what they hold. With any demand the server erases what
-    this user replaced earlier; for that one is made in any case.
+    The keys are also withdrawn for this user's other machines; with `here`, these purge the same. A
+    row that still exists, for example without some words, is stated again by `settle`. The demand
+    precedes the withdrawal, because other members use it to erase their copies. With any demand,
+    the server also erases operations that this user replaced earlier, so a demand for these is
+    always added.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -179,7 +181,8 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # First, so that these machines need not be asked about the demand.
+                # The dismissal comes first, so that these machines do not ask the user about the
+                # demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)
@@ -189,9 +192,9 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Have the log erase what this user said before, as soon as it has what is said now.
+    """Make the log erase this user's earlier statements, once it has the current ones.
 
-    With `look_again` all rows are compared with what was sent. Raises StoreUnavailable,
+    With `look_again`, all rows are compared with what was sent. Raises StoreUnavailable,
     DeadlinePassed.
     """
     if look_again:
@@ -203,7 +206,7 @@ def erase_replaced(memory: Memory, database: Database, *, look_again: bool = Fal
 
 
 class _Batch:
-    """Operations that are made in one transaction, each with the next reading of the clock."""
+    """Operations created in one transaction, each with the next reading of the clock."""
 
     def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
         self._c, self._tie = c, tie
@@ -211,24 +214,24 @@ class _Batch:
         self.made: list[Head] = []
 
     def demand(self, key: str) -> None:
-        """Demand that the server erases a key."""
+        """Create a demand that the server erases a key."""
         self.made.append(self._head(PURGE, key))
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
-        """Tell this user's other machines to forget, or purge, what is said under a key."""
+        """Make this user's other machines forget, or purge, the statements under a key."""
         whole = {"of": key, **value}
         name = wire.key_of(wire.DISMISSAL, whole)
         register = heads.of_keys(self._c, [name]).get(name, ())
         self.state(wire.DISMISSAL, name, heads.text_of(whole), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[Head]) -> None:
-        """State a value, which replaces the heads that this user's machines made of a key."""
+        """State a value by an operation that replaces this user's own heads of a key."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
             if head.is_own or unproved:
-                # Of an operation that is replaced before a machine reads it, that machine sees only
-                # its successor, which therefore names what it replaced, too.
+                # If an operation is replaced before a machine reads it, that machine sees only the
+                # successor, which therefore also lists what the replaced operation had replaced.
                 base |= dict.fromkeys((*head.base, head.op_id))
         made = self._head(kind, key)._replace(base=tuple(base)[-MAX_BASE:], value=value)
         size = len(value.encode("utf-8", "replace")) + _FRAME_BYTES + _ID_BYTES * len(base)
@@ -236,14 +239,14 @@ class _Batch:
             reason = f"It has {size} bytes, and the log takes {wire.MAX_PAYLOAD_BYTES}."
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
-        # Of replaced heads that the log has still to return, the ids are kept.
+        # Replaced heads that have not come back from the log yet are kept as PAST, for their ids.
         own = [head for head in register if head.is_own]
         coming = [head for head in own if head.state == heads.SENT and not head.seen]
         heads.remove(self._c, [head.op_id for head in own if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
 
     def store(self) -> None:
-        """Store what was made, and how far the clock went."""
+        """Store the created operations and the clock's last reading."""
         heads.put(self._c, self.made)
         if self.made:
             space.note(self._c, space.CLOCK, self._reading)
@@ -264,13 +267,13 @@ class _Batch:
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return rows that changed, as (kind, key); all of them for a negative limit.
+    """Return changed rows as (kind, key); all of them for a negative limit.
 
-    Newer records come first: what closes another is then known before the other is closed. Entities
-    come before what is said of them.
+    Newer records come first: a record's successor is then known before the record is closed.
+    Entities come before the statements about them.
     """
     due: list[tuple[str, str]] = []
-    # One by one in the order of the table's own key: no batch sorts all that is left.
+    # One query per kind, in the order of the table's primary key, so that no batch needs sorting.
     for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
         room = limit - len(due) if limit >= 0 else -1
         due += c.execute(
@@ -284,10 +287,10 @@ def _by_others() -> Provenance:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """Look at every row again if other domains are isolated than before.
+    """Check every row again if the isolated domains have changed.
 
-    What other members said in a domain that is isolated now is removed; what this user said there
-    is withdrawn, and its words are erased on the server.
+    Other members' statements in newly isolated domains are removed; this user's statements there
+    are withdrawn and erased on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -304,10 +307,10 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Have `settle` make new operations of everything that was sent; they replace the old ones.
+    """Make `settle` create new operations, which replace everything that was sent before.
 
-    Operations that were sent before this user had a key bear no proof, so other machines of the
-    user take them for another's. Raises StoreUnavailable, DeadlinePassed.
+    Operations sent before this user had a key have no proof, so the user's other machines treat
+    them as another member's. Raises StoreUnavailable, DeadlinePassed.
     """
     with database.transaction() as c:
         c.execute(

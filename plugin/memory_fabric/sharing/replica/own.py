@@ -1,5 +1,5 @@
-"""This user's own rows: their values as they leave this machine, redacted and without absolute
-paths, and operations from another machine, applied as if they were said here.
+"""This user's own rows: their outgoing values, redacted and without absolute paths, and operations
+from another machine, applied as if stated here.
 """
 
 import json
@@ -39,27 +39,27 @@ from memory_fabric.text import name_key
 
 Value = dict[str, Any]
 
-# The scope of the records that travel from each kind of database.
+# The scope of the records that each kind of database exchanges.
 SCOPES = {"project": "team", "user": "user"}
-# Fields of a line in decisions.jsonl that others read (sharing.git.claims_read).
+# Fields of a line in decisions.jsonl that other users read (sharing.git.claims_read).
 CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category domain "
     "confidence created_at valid_from valid_to superseded_by status scope"
 ).split()
-# Fields that count only where it is proved that the operation is one's own.
+# Fields that are used only if the operation is proved to be this user's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (
     WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted", RELEASED,
     FOR_TEAM,
 )  # fmt: skip
-# What may stand before an absolute path: no part of a longer path or word, except for the
-# beginning of a URL or an option of one letter (-I/usr/include).
+# What may precede an absolute path: not a part of a longer path or word, except for the beginning
+# of a URL or a one-letter option (-I/usr/include).
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
-# Ids and times, in which nothing is replaced.
+# Ids and times, in which no path is replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
-# Where each kind of row of the graph is found by what names it, and the fields that are sent.
+# For each kind of graph row: the query by its identifying names, and the further fields to send.
 _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = {
-    # One that a record brought, with another name, is stated for that.
+    # An entity that a record brought is stated separately only if it has another name.
     wire.ENTITY: (
         rows.entities,
         "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN (SELECT entity FROM aliases))",
@@ -77,7 +77,7 @@ _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = 
     ),
 }
 
-# The other entities that have a name as their alias.
+# Finds the other entities that have a name as their alias.
 _HOLDERS = (
     "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE a.key = ? AND e.name <> ?"
@@ -85,17 +85,17 @@ _HOLDERS = (
 
 
 class Outgoing:
-    """The values of rows of one database, as they may be sent."""
+    """The values of one database's rows in the form in which they may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words` the user's own words travel: nobody else reads them, or all are released."""
+        """With `words`, send the user's own words: they are released, or no one else reads them."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return the key of a row in `team_due` on the wire, and its value; None if it has none."""
+        """Return the wire key of a row in `team_due`, and its value to send or None."""
         if kind == wire.RECORD:
             stored = records.find(c, "id = ?", (key,))
             values = [
@@ -104,7 +104,7 @@ class Outgoing:
             return wire.key_of_record(key), self._cleaned(values[0]) if values else None
         names = json.loads(key)
         find, condition, fields = _ROWS[kind]
-        # A key is the digest of what its readers see.
+        # A key is a digest of the names as its readers see them.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
         wire_key = wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], plain, strict=True)))
         for row in find(c, condition, tuple(names)):
@@ -138,9 +138,9 @@ class Outgoing:
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
-    """Return the value of a record on the wire, with the user's own `words` if they travel.
+    """Return the value of a record on the wire; with `words`, including the user's own words.
 
-    What is released of it, and what a rule asks everybody about, stands beside the other fields.
+    Released words, and the condition of a rule for everybody, are added beside the other fields.
     """
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
@@ -156,7 +156,7 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return expressions for the folders of this machine, the deepest first, with replacements.
+    """Return patterns for the folders of this machine, deepest first, with their replacements.
 
     The project's folder becomes `.`, and a path below it relative; the user's home becomes `~`.
     """
@@ -171,7 +171,7 @@ def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
 
 
 def _without_places(value: Any, places: list[tuple[re.Pattern[str], str]]) -> Any:
-    """Return a value in which no text has an absolute path below these folders."""
+    """Return a value whose texts have no absolute paths below these folders."""
     if isinstance(value, str):
         if "/" not in value and "\\" not in value:
             return value
@@ -188,7 +188,7 @@ def _without_places(value: Any, places: list[tuple[re.Pattern[str], str]]) -> An
 def _shortened(instead: str, match: re.Match[str]) -> str:
     after = match.string[match.end() : match.end() + 1]
     if not match["sep"]:
-        # Another folder whose name begins alike is no part of this one.
+        # A longer name with the same beginning belongs to another folder.
         return match.group() if after and (after.isalnum() or after in "_-") else instead
     if instead == "." and (after.isalnum() or after in "._-"):
         return ""
@@ -196,21 +196,21 @@ def _shortened(instead: str, match: re.Match[str]) -> str:
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return the folder as written, and with its links resolved; never a root folder."""
+    """Return the folder as written and with links resolved; root folders are left out."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
 
 def tombstone_of(key: str) -> str:
-    """Return the id of the tombstone of what is said under a key."""
+    """Return the id of the tombstone for statements under a key."""
     prefix, _, name = key.partition(":")
     return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
-    """Change the row of an own key to what its current head says, as an operation that is logged.
+    """Change the row of an own key to the value of its current head, as a logged operation.
 
-    Raises what effects raise.
+    Raises any error of the effects.
     """
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
@@ -224,8 +224,8 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return the key on the wire of a row of the graph in `team_due` that is not there any more;
-    empty for one that is there, and for one whose names may not be sent as they are.
+    """Return the wire key of a graph row in `team_due` that no longer exists; '' if the row exists,
+    or if its names cannot be sent unchanged.
     """
     names = json.loads(key)
     find, condition, _ = _ROWS[kind]
@@ -236,10 +236,10 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement of this user from another machine, made or withdrawn here."""
+    """A statement that this user made or withdrew on another machine, to be applied here."""
 
     def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
-        """Use the provenance that the statement had on the machine where it was made."""
+        """Use the provenance that the statement had on the machine on which it was made."""
         self.c, self.value = c, value
         own = value.get("own")
         self._own: Value = own if isinstance(own, dict) else {}
@@ -247,7 +247,7 @@ class _Stated:
         self._by = Provenance(
             source if isinstance(source, str) and source else "cli",
             trust=trust if trust in TRUST_ORDER else "tool",
-            # `undo` takes back what was done here last, not what another machine did.
+            # `undo` reverts the last local change, not a change by another machine.
             origin=OTHER_MACHINE,
             at=str(value.get("created_at") or at),
             domain=str(value.get("domain") or "general"),
@@ -260,7 +260,8 @@ class _Stated:
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            # The user's words stay where they were typed, also if they do not travel.
+            # The user's words stay on the machine on which they were typed, even if they are not
+            # sent.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(
@@ -274,7 +275,7 @@ class _Stated:
             self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
-        # Close or reopen the record as the received value says.
+        # Close or reopen the record to match the received value.
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
@@ -286,7 +287,7 @@ class _Stated:
         self._apply("forget", {"ids": [self.value["id"]]})
 
     def dismiss(self) -> None:
-        """Forget what others say under a key, now and later."""
+        """Forget others' statements under a key, now and in the future."""
         key = self.value["of"]
         for head in heads.of_keys(self.c, [key]).get(key, ()):
             said = head.stated or {}
@@ -301,7 +302,7 @@ class _Stated:
         self._apply("tombstones", {"add": [buried], "remove": []})
 
     def readmit(self) -> None:
-        """Let in again what was forgotten."""
+        """Lift the tombstone of others' statements that were forgotten."""
         id_ = (tombstone_of(self.value["of"]),)
         buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
         self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
@@ -321,7 +322,7 @@ class _Stated:
         aliases = {alias for row in entities for _, alias in row["aliases"]}
         self._change_aliases("unalias", name, aliases - wanted)
         for alias in sorted(wanted - aliases):
-            # Of two machines that gave one name to different entities, the later one gave it.
+            # If two machines gave the same alias to different entities, the later one wins.
             holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
             if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
                 for (holder,) in holders:
@@ -329,7 +330,7 @@ class _Stated:
                 self._change_aliases("alias", name, {alias})
 
     def _rank(self, name: str) -> tuple[str, str]:
-        """Return the order of what this user's machines last said of an entity."""
+        """Return the sort key of the last statement of this user's machines about an entity."""
         key = wire.key_of_entity(name)
         register = heads.of_keys(self.c, [key]).get(key, ())
         head = heads.current(one for one in register if one.is_own)
@@ -341,7 +342,7 @@ class _Stated:
 
     def withdraw_entity(self) -> None:
         self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
-        # One of which something is said here stays, and is said again.
+        # An entity with local statements is kept, and stated again.
         self.c.execute(
             "INSERT OR IGNORE INTO team_due SELECT 'entity', json_array(name) FROM entities "
             "WHERE name = ?",
@@ -354,7 +355,7 @@ class _Stated:
             self._create_entity(name, rows.UNKNOWN_TYPE)
         additions = [{"entityName": name, "contents": [self.value["text"]]}]
         self._apply("add_observations", {"observations": additions})
-        # One that both machines stated is that of the later statement.
+        # An observation that both machines stated gets the provenance of the later statement.
         self.c.execute(
             "UPDATE observations SET trust = ?, source = ?, domain = ?, created_at = ? "
             "WHERE entity = ? AND text = ? AND record = '' AND source <> ?",
@@ -386,14 +387,14 @@ class _Stated:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
-        """Remove an entity that was withdrawn before the last statement about it."""
+        """Remove an entity that was withdrawn before the last statement about it was."""
         key = wire.key_of_entity(name)
         register = heads.of_keys(self.c, [key]).get(key, ())
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})
 
     def _apply(self, kind: str, payload: Value) -> None:
-        """Apply and log an operation; if it does not fit the stored rows, nothing changes."""
+        """Apply and log an operation; if it does not fit the stored rows, change nothing."""
         operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
         self.c.execute("SAVEPOINT said")
         try:
@@ -404,7 +405,7 @@ class _Stated:
             self.c.execute("RELEASE said")
 
 
-# How a value of each kind is said, and withdrawn.
+# The methods that apply and withdraw a value of each kind.
 _ACTIONS: dict[str, tuple[Callable[[_Stated], None], Callable[[_Stated], None]]] = {
     wire.RECORD: (_Stated.say_record, _Stated.withdraw_record),
     wire.ENTITY: (_Stated.say_entity, _Stated.withdraw_entity),

@@ -1,5 +1,5 @@
-"""The tie of a database to the space of a shared log: who one is there, how far it was read, and
-what it asks the user: demands to erase own words, and conflicts of machines.
+"""The link of a database to a space of a shared log: the user's member name, the log position, and
+open questions to the user about demands to erase own words and about conflicts of machines.
 """
 
 import json
@@ -17,18 +17,19 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# Set if operations are proved to the user's other machines; PRIVATE if nobody else reads them.
+# Keys in `meta`: set if operations carry a proof for the user's other machines; the value is
+# PRIVATE if nobody else reads them.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
-# Keys on which machines of this user differ; only those with several operations can be.
+# Selects keys on which machines of this user differ; only keys with several operations can.
 _DIFFERING = (
     "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') "
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# The numbers of `Counts` that are those of rows in a state of the same name.
+# The fields of `Counts` that count rows in a state of the same name.
 _COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKED)
-# Rows that may travel, as (kind, key of `team_due`); `settle` looks at each of them.
+# Selects rows that may be sent, as (kind, key of `team_due`); `settle` checks each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
     "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
@@ -42,7 +43,7 @@ _TRAVELLING = (
 
 
 class Tie(NamedTuple):
-    """The space of a database, this user's name as a member of it, and the id of this machine."""
+    """The space of a database, this user's member name in it, and the id of this machine."""
 
     space: str
     member: str
@@ -50,13 +51,14 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The state of a tied database in numbers.
+    """The state of a linked database in numbers.
 
-    `due` rows changed since operations were made of them, `waiting` operations are not acknowledged
-    by the server, which refused the `unsent` ones; `unread` wait for a later release or a key,
-    `refused` are other members' operations that cannot be used. `conflicts` are keys on which
-    machines of this user differ, `asked` own keys that another demands to erase. `records` are the
-    numbers of members' records by member; `oldest` is the time of the oldest waiting operation.
+    `due` rows changed since operations were created for them, `waiting` operations are not
+    acknowledged by the server, and `unsent` ones were refused by it; `unread` operations wait for a
+    later release or a key, `refused` are other members' unusable operations. `conflicts` are keys
+    on which machines of this user differ, `asked` own keys that another member demands to erase.
+    `records` counts members' records by member; `oldest` is the time of the oldest waiting
+    operation.
     """
 
     due: int = 0
@@ -71,7 +73,7 @@ class Counts(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The demand of a member to erase what this user said under a key; `text` is what it says."""
+    """A member's demand to erase this user's statement under a key; `text` is the statement."""
 
     key: str
     by: str
@@ -80,9 +82,9 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which machines of this user differ: what is shown, and what else was said.
+    """A key on which machines of this user differ: the shown statement, and the other statements.
 
-    Empty text means that it was withdrawn; `at` is the time of the shown operation.
+    An empty text means that the statement was withdrawn; `at` is the time of the shown operation.
     """
 
     key: str
@@ -92,10 +94,10 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Tie a database to a space; return True unless it was tied so already.
+    """Link a database to a space; return False if it was already linked to the same space.
 
-    Everything that travels is then due; read the log before `settle`, so that operations of this
-    user from before (a lost or restored database) are known first. `origin` is an id of this
+    All rows that may travel are then due; read the log before calling `settle`, so that this user's
+    earlier operations (of a lost or restored database) are known first. `origin` is an id of this
     machine that should outlive its databases. Raises StoreUnavailable, DeadlinePassed.
     """
     before = tie(database)
@@ -114,7 +116,7 @@ def begin(database: Database, space: str, member: str, origin: str = "") -> bool
 
 
 def end(database: Database, *, keep: bool) -> None:
-    """Untie a database; unless `keep`, remove what other members said.
+    """Unlink a database; unless `keep`, remove other members' statements.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -129,31 +131,31 @@ def end(database: Database, *, keep: bool) -> None:
 
 
 def tie(database: Database) -> Tie | None:
-    """Return the tie of a database; None if it is in no space."""
+    """Return the link of a database; None if it is in no space."""
     return tie_of(database.connection)
 
 
 def tie_of(c: sqlite3.Connection) -> Tie | None:
-    """Return the tie of the database behind a connection; None if it is in no space."""
+    """Return the link of the database behind a connection; None if it is in no space."""
     space_tie = Tie(*(value(c, name) for name in (TEAM_SPACE, MEMBER, ORIGIN)))
     return space_tie if space_tie.space else None
 
 
 def position(database: Database) -> Position:
-    """Return the place up to which the log was read."""
+    """Return the position up to which the log was read."""
     stored = value(database.connection, POSITION)
     return Position(*json.loads(stored)) if stored else Position()
 
 
 def set_position(c: sqlite3.Connection, to: Position) -> None:
-    """Note the place up to which the log was read."""
+    """Store the position up to which the log was read."""
     note(c, POSITION, json.dumps(list(to)))
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Have the log read from its beginning, and all own operations sent again.
+    """Make the next exchange read the log from its beginning and send all own operations again.
 
-    For a server that was set back or moved. Raises StoreUnavailable, DeadlinePassed.
+    Call this after the server was reset or moved. Raises StoreUnavailable, DeadlinePassed.
     """
     with database.transaction() as c:
         set_position(c, Position(epoch))
@@ -172,7 +174,7 @@ def forget_position(database: Database, epoch: int) -> None:
 def _say_again(c: sqlite3.Connection) -> None:
     """Give new ids to statements that were made after their key was erased in the log.
 
-    The demand is sent again, before it, and erases everything that the log has of the key.
+    The demand is sent again before them, and erases everything that the log has under the key.
     """
     stated = heads.where(
         c,
@@ -187,7 +189,7 @@ def _say_again(c: sqlite3.Connection) -> None:
 
 
 def counts(database: Database) -> Counts:
-    """Return the state of a tied database in numbers. Raises StoreUnavailable, DeadlinePassed."""
+    """Return the state of a linked database in numbers. Raises StoreUnavailable, DeadlinePassed."""
     states = dict(database.rows("SELECT state, count(*) FROM team_heads GROUP BY state"))
     [(due, oldest, conflicts)] = database.rows(
         "SELECT (SELECT count(*) FROM team_due), "
@@ -196,7 +198,7 @@ def counts(database: Database) -> Counts:
     )
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
-        # The index is named: the planner would read all rows of the state for each record.
+        # The query names its index: the planner would read all rows of the state for each record.
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h INDEXED BY team_heads_by_key "
         "WHERE h.key = 'r:' || r.id AND h.state = ?) "
         "GROUP BY author ORDER BY count(*) DESC, author",
@@ -239,7 +241,7 @@ def asked(database: Database) -> list[Asked]:
 
 
 def decline(database: Database, key: str) -> bool:
-    """Keep what this user said under a key; return False if nobody demanded to erase it.
+    """Keep this user's statement under a key; return False if nobody demanded to erase the key.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -252,9 +254,9 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which machines of this user differ, the newest first.
+    """Return the keys on which machines of this user differ, newest first.
 
-    A change of what is shown settles a conflict. Raises StoreUnavailable, DeadlinePassed.
+    A change of the shown statement resolves a conflict. Raises StoreUnavailable, DeadlinePassed.
     """
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
@@ -268,7 +270,7 @@ def conflicts(database: Database) -> list[Conflict]:
 
 
 def _text_of(head: Head | None) -> str:
-    """Return what an operation says, in short; empty if it withdraws something."""
+    """Return the statement of an operation in short; '' if it withdraws something."""
     value = (head.stated if head is not None else None) or {}
     for names in (("what",), ("entity", "text"), ("from", "relationType", "to"), ("name",)):
         if all(name in value for name in names):
@@ -277,13 +279,13 @@ def _text_of(head: Head | None) -> str:
 
 
 def mark_all(c: sqlite3.Connection) -> None:
-    """Mark every row that may travel as due."""
+    """Mark every row that may be sent as due."""
     for rows in _TRAVELLING:
         c.execute(f"INSERT OR IGNORE INTO team_due {rows}")
 
 
 def set_owners(database: Database, names: Iterable[str], project: str) -> None:
-    """Note who owns the space now; rules that they have ask everybody ask here, no others.
+    """Store the space's current owners; only their rules for everybody apply here.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -296,7 +298,7 @@ def set_owners(database: Database, names: Iterable[str], project: str) -> None:
 
 
 def value(c: sqlite3.Connection, key: str) -> str:
-    """Return a value of `meta`; empty if there is none."""
+    """Return a value of `meta`; '' if there is none."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
 

@@ -1,4 +1,4 @@
-"""Operations of others as statements: checked in shape, limited in length, cleaned of secrets."""
+"""Others' operations as statements: validated, limited in length, and cleaned of secrets."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,20 +13,20 @@ from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
 
-# Longest name of an entity, its type, a relation's kind and an observation, as git sharing limits
-# the parts and texts of records.
+# The longest name of an entity, its type, a relation's kind and an observation; git sharing has the
+# same limits for parts and texts of records.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
-# What an author releases of a record beside it: his words, and what his rule asks about.
+# What an author releases beside a record: the quoted words, and the condition of a rule.
 _RELEASED = {"words": MAX_TEXT_CHARS, "when": MAX_NAME_CHARS}
 _DIGEST_CHARS = 64
-# Fields whose form was checked: beside the name of a secret, an id would look like one.
+# Fields with validated form: an id beside the name of a secret would look like a secret itself.
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
 
 
 def problem(operation: TeamOperation) -> str:
-    """Return the reason why an operation does not have our form; empty if it has."""
+    """Return the reason why an operation is malformed; '' if it is well-formed."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
         return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
@@ -45,14 +45,15 @@ def problem(operation: TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another's statement as it may be stored; None if it does not belong to its key.
+    """Return another's statement in storable form; None if it does not belong to its key.
 
-    A record has the fields that git sharing takes; see `claims_read.record_of`.
+    A record has the same fields as in git sharing; see `claims_read.record_of`.
     """
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
         return None
-    # Most statements hold no sign of a secret or a fence, so all their texts are searched at once.
+    # Most statements have no sign of a secret or a code block, so all their texts are searched at
+    # once.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:
@@ -62,8 +63,8 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return this user's own statement as another machine sent it, cleaned; None if it is malformed
-    or belongs to another key.
+    """Return this user's own statement from another machine, cleaned; None if it is malformed or
+    belongs to another key.
     """
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
     is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
@@ -71,12 +72,12 @@ def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def as_text(operation: TeamOperation) -> str:
-    """Return an operation as JSON, for a release or a key that can read it."""
+    """Serialise an operation as JSON, to be read by a later release or with a key."""
     return json.dumps(operation._asdict() | {"base": list(operation.base)})
 
 
 def from_text(text: str) -> TeamOperation:
-    """Return the operation in such a text."""
+    """Parse an operation from the JSON of `as_text`."""
     whole = json.loads(text)
     return TeamOperation(**whole | {"base": tuple(whole["base"])})
 
@@ -111,7 +112,7 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
-    """Return the fields of a row of the graph; None if any field is empty."""
+    """Return the fields of a graph row; None if any field is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
         return None
     domain = claims_read.name_in(value.get("domain")) or "general"

@@ -1,7 +1,7 @@
-"""The log that machines exchange operations through, whatever carries it.
+"""Interface to the log through which machines exchange operations, whatever its storage.
 
-Two carry it: the rows of a PostgreSQL (sharing.server.log), and the files of a git repository
-(sharing.remote.log).
+There are two implementations: rows of a PostgreSQL database (sharing.server.log), and files of a
+git repository (sharing.remote.log).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -10,14 +10,14 @@ from typing import NamedTuple, Protocol
 
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 
-# The role of a member who lets others in and out.
+# The role of a member who adds and removes other members.
 OWNER = "owner"
 
 
 class Holder(NamedTuple):
-    """The transaction that appends to a space and has not ended: others wait to append there.
+    """An unfinished transaction that appends to a space and makes other writers wait.
 
-    `pid` is None for a prepared one; `age_s` is None where this role may not see it.
+    `pid` is None for a prepared transaction; `age_s` is None if this role may not see it.
     """
 
     pid: int | None
@@ -37,7 +37,7 @@ class SpaceState(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of a space; `seen_at` is when he last read the log, to the hour."""
+    """A member of a space; `seen_at` is the member's last reading of the log, to the hour."""
 
     name: str
     role: str
@@ -49,41 +49,39 @@ class Member(NamedTuple):
 class Log(Protocol):
     """The operations of one space. Every method raises TeamError."""
 
-    # Operations in one push or pull.
+    # The most operations in one push or pull.
     at_once: int
 
     def state(self) -> SpaceState:
         """Return the present state of the space."""
 
     def members(self) -> Sequence[Member]:
-        """Return who is, or was, in the space."""
+        """Return the current and former members of the space."""
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log lacks what it had at this position: it was set back."""
+        """Return False if the log lacks what it had at this position, because it was reset."""
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return which of these operations of the caller the log holds, or held until they were
-        replaced.
-        """
+        """Return which of these operations the log has, or had until they were replaced."""
 
     def push(
         self,
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations and return the ids that the log holds now; those that it will never
-        take are reported to `refused` (id, reason).
+        """Append operations and return the ids that the log now has; `refused` is called with (id,
+        reason) for each operation that the log will never accept.
         """
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return operations after a position and the position behind them. There are no more if it
-        did not move and there is no operation.
+        """Return operations after a position, and the new position. If it is unchanged and there
+        are no operations, the log has no more.
         """
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase what was said under these keys, say so in the log, and return how many operations
-        that were.
+        """Erase the statements under these keys, record that in the log, and return how many
+        operations were erased.
         """
 
     def compact(self) -> int:
-        """Erase what was replaced long ago; return how many operations that were."""
+        """Erase operations that were replaced long ago; return how many."""

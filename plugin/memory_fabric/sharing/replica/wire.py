@@ -1,11 +1,12 @@
 """Operations as they travel between machines: the state of one row, by one author.
 
-An operation says what its author now says under a key: a record, or a row of the graph. Its `base`
-names the author's operations that it replaces, so that a reader knows which of two is newer without
-asking a clock: operations of one author and key that nothing replaces are its *heads*. More than
-one head means that two machines wrote without knowing of each other.
+An operation is its author's current statement under a key: a record, or a row of the graph. Its
+`base` lists the author's operations that it replaces, so that a reader knows which of two is newer
+without a clock: operations of one author and key that nothing replaces are its *heads*. If there is
+more than one head, two machines wrote without knowing of each other.
 
 The payload in the log is JSON, with a `value` or, for a user's own machines, `sealed`:
+
 {"v": 1, "key": ..., "base": [...], "clock": ..., "value": {...} or null, "proof": ...}
 """
 
@@ -14,15 +15,17 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-# The form of payloads that this release writes; a reader keeps a newer one for a later release.
+# The version of the payload form that this release writes; payloads of newer forms are kept for a
+# later release.
 FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
-# An encrypted operation of a user's own machines, and the demand to erase what a key holds.
+# Kinds: an encrypted operation for a user's own machines, and a demand to erase a key's statements.
 SEALED, PURGE = "sealed", "purge"
-# What this user forgot of others' statements, or purged: sealed, for the user's own machines.
+# Kind for others' statements that this user forgot, and for purges: sealed for the user's own
+# machines.
 DISMISSAL = "dismissal"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
-# How the keys of each kind begin, and the fields of a value that name it.
+# For each kind, the prefix of its keys and the fields that identify a value.
 PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l", DISMISSAL: "d"}
 NAMED_BY = {
     RECORD: ("id",),
@@ -31,11 +34,11 @@ NAMED_BY = {
     RELATION: ("from", "relationType", "to"),
     DISMISSAL: ("of",),
 }
-# A payload has at most this many bytes, as JSON in UTF-8; the server refuses longer ones, too.
+# The most bytes of a payload, as JSON in UTF-8; the server has the same limit.
 MAX_PAYLOAD_BYTES = 256 << 10
-# Our payloads have seven levels. Functions that call themselves for each would end at some hundred.
+# Our payloads have seven levels; recursive functions would fail at some hundred.
 MAX_DEPTH = 50
-# The parts of a clock's reading.
+# The lengths of the parts of a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _READING = TIME_DIGITS + COUNTER_DIGITS
 
@@ -43,10 +46,10 @@ _READING = TIME_DIGITS + COUNTER_DIGITS
 class TeamOperation(NamedTuple):
     """One operation of a shared log.
 
-    `origin` is the id of a machine, `author` the member's name, which the server sets (empty while
-    the operation waits here). `value` is None if the author withdraws what the key held. `clock`
-    sorts concurrent operations; times are ISO 8601 UTC. `proof` authenticates it among the machines
-    of one user, `sealed` replaces `value` where only these may read it.
+    `origin` is the id of a machine, `author` the member's name, which the server sets ('' before
+    the operation is sent). `value` is None if the author withdraws the statement under the key.
+    `clock` sorts concurrent operations; times are ISO 8601 UTC. `proof` authenticates the operation
+    among the machines of one user, `sealed` replaces `value` if only these may read it.
     """
 
     op_id: str
@@ -64,10 +67,10 @@ class TeamOperation(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A place in a shared log: everything up to it was read.
+    """A position in a shared log, up to which everything was read.
 
-    `last` is the id of the last operation that was read, `seq` its number, and `tx` marks the
-    transaction that brought it; `epoch` counts how often the log was moved to another server.
+    `last` is the id of the last operation read, `seq` its number, and `tx` the transaction that
+    added it; `epoch` counts how often the log was moved to another server.
     """
 
     epoch: int = 0
@@ -97,7 +100,7 @@ def key_of_relation(source: str, kind: str, target: str) -> str:
 
 
 def key_of(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the key of a value; empty if one of the naming fields is no text."""
+    """Return the key of a value; '' if one of its identifying fields is not a text."""
     names = [value[name] for name in NAMED_BY[kind]]
     if not _are_texts(names):
         return ""
@@ -111,8 +114,8 @@ def reading_after(last: str, now_ms: int, origin: str) -> str:
     """Return the reading of a hybrid logical clock (Kulkarni et al., 2014) that follows `last`.
 
     Readings are strings that sort the operations of one user: the time in milliseconds, a counter
-    for operations of the same millisecond, and the machine. Each is greater than every one seen
-    before, even if the computer's clock was set back. `last` may be empty.
+    for operations in the same millisecond, and the machine. Each reading is greater than all
+    previous ones, even if the computer's clock was set back. `last` may be empty.
     """
     time_ms = counter = 0
     if is_reading(last):
@@ -128,14 +131,14 @@ def reading_after(last: str, now_ms: int, origin: str) -> str:
 
 
 def is_reading(text: object) -> bool:
-    """True for a reading of a clock."""
+    """Return True if the text has the form of a clock reading."""
     if not isinstance(text, str) or len(text) != _READING + ORIGIN_CHARS:
         return False
     return not text[:_READING].strip("0123456789abcdef")
 
 
 def encode(operation: TeamOperation) -> str:
-    """Return an operation's payload as JSON; raise ValueError if no server would take it."""
+    """Return an operation's payload as JSON. Raises ValueError if no server would accept it."""
     payload: dict[str, Any] = {
         "v": operation.form,
         "key": operation.key,
@@ -158,9 +161,9 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation of a row, or None if its payload is not valid.
+    """Return the operation of a row, or None if its payload is invalid.
 
-    Of a later form everything is kept: `value` is then the whole payload.
+    Of a payload in a newer form everything is kept: `value` is then the whole payload.
     """
     try:
         payload = json.loads(payload_json)
