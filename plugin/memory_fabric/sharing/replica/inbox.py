@@ -405,9 +405,7 @@ def _is_unknown(head: Head) -> bool:
 
 
 def _is_same(stored: Head, operation: TeamOperation) -> bool:
-    """Return True if an operation is the stored one of its id; a sealed key is stored in plain
-    form.
-    """
+    """Return True if an operation is the stored one of its id; a sealed key differs here."""
     if operation.kind in (wire.SEALED, wire.PURGE):
         return stored.author == operation.author
     return (stored.author, stored.key) == (operation.author, operation.key)

@@ -15,14 +15,12 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-# The version of the payload form that this release writes; payloads of newer forms are kept for a
-# later release.
+# The payload version that this release writes; newer payloads are kept for a later release.
 FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
 # Kinds: an encrypted operation for a user's own machines, and a demand to erase a key's statements.
 SEALED, PURGE = "sealed", "purge"
-# Kind for others' statements that this user forgot, and for purges: sealed for the user's own
-# machines.
+# Kind: others' statements that this user forgot, or purges; sealed for the user's own machines.
 DISMISSAL = "dismissal"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
 # For each kind, the prefix of its keys and the fields that identify a value.
