@@ -1,1 +1,1 @@
-"""Storage: databases, journals, MEMORY.md and spools; the only package that writes to disk."""
+"""Storage: databases, journals, MEMORY.md and spools. No other package writes to disk."""

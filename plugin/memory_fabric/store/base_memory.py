@@ -1,6 +1,6 @@
 """The databases of one project and one user, and every change to them.
 
-Modules that `store.memory` loads take this class; `Memory` adds the other tiers and recall.
+Modules that `store.memory` imports use this class; `Memory` adds the other tiers and recall.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity
 
 KINDS = ("project", "user")
-# Kinds of changes that concern one database only; others change entities where they are stored.
+# Changes that concern only one database; other kinds change entities in the database that has them.
 OF_ONE_DATABASE = frozenset(("remember", "put_record", "forget", "add_episodes"))
 
 
 class Mirror(Protocol):
-    """The file of `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
+    """Interface to the mirrored graph file of `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
 
     path: str
     behind: bool
     look_in_s: float
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Import changes that others made to the file."""
+        """Import changes that other programs made to the file."""
 
     def write(self, memory: BaseMemory) -> None:
         """Write the changes of the database to the file."""
 
     def erase(self, memory: BaseMemory, is_gone: Callable[[bytes], bool]) -> None:
-        """Rewrite the file without the lines for which `is_gone` is true."""
+        """Rewrite the file without the lines for which `is_gone` returns True."""
 
 
 class BaseMemory:
-    """Databases of one project and one user; a part that fails is named in `failures`."""
+    """Databases of one project and one user; parts that fail are listed in `failures`."""
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         self.settings, self.project = settings, project
@@ -58,30 +58,30 @@ class BaseMemory:
         self.messages: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
-        # Changes made while it is set are undone together.
+        # The id of a batch; changes made while it is set are undone together.
         self.batch = ""
-        # Called with the number of steps done and of all steps while a database is rebuilt.
+        # Called with (steps done, steps in total) while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
-        # Home and project whose switches apply.
+        # The home and the project whose switches apply.
         self.switched_by = (settings.home, project.id if project else "")
-        # The only domains that can be read; None for all.
+        # The domains that can be read; None for all.
         self.domains: tuple[str, ...] | None = None
         self._repair = repair
         self._open: dict[str, Database] = {}
 
     @property
     def whole(self) -> BaseMemory:
-        """The unrestricted memory behind this one; itself if all domains are visible."""
+        """Return the unrestricted memory behind this one, or itself if all domains are visible."""
         return self
 
     def path_of(self, kind: str) -> str:
-        """Return the path of the database of a kind; without a project always the user's."""
+        """Return the path of a kind's database; without a project, always the user's database."""
         if kind == "project" and self.project:
             return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
         return os.path.join(self.settings.home, "user.db")
 
     def journal_of(self, kind: str) -> str:
-        """Return the path of a database's operations journal."""
+        """Return the path of the operations journal of a kind's database."""
         return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
 
     def queue_folder(self, kind: str) -> str:
@@ -91,15 +91,15 @@ class BaseMemory:
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; without `create` None if there is none."""
+        """Return the open database of a kind; without `create`, None if the database is missing."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:
             return database
         if database is not None:
             del self._open[kind]
-            # What the journal lacks is appended from a file that was removed or replaced; but if
-            # the whole folder was deleted, somebody wanted that.
+            # If the file was removed or replaced, append the unexported operations to the journal;
+            # but if the whole folder was deleted, the deletion was intended.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # only for a removed file
 
@@ -114,7 +114,7 @@ class BaseMemory:
         return opened
 
     def databases(self) -> list[Database]:
-        """Return the readable databases, the project's first; `failures` names the others."""
+        """Return the readable databases, the project's first; add the others to `failures`."""
         readable = []
         self.unavailable.clear()
         for kind in KINDS if self.project else ("user",):
@@ -133,26 +133,27 @@ class BaseMemory:
         return list(self._open.values())
 
     def session_database(self) -> Database:
-        """Return the database of this project's sessions. Raises StoreUnavailable."""
+        """Return the database with this project's sessions. Raises StoreUnavailable."""
         database = self.database("project", create=True)
         assert database is not None
         return database
 
     def fail(self, what: str) -> None:
-        """Add a failure, unless the list has it already."""
+        """Add a failure to the list, unless it is already there."""
         if what not in self.failures:
             self.failures.append(what)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change durably and return its result; `{"queued": True}` if it had to be queued.
+        """Apply a change durably and return its result; `{"queued": True}` if it was only queued.
 
-        `store` names the database ("project", "user"); without it, entities are changed where they
-        are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
+        `store` selects the database ("project", "user"); without `store`, entities are changed in
+        the database that has them. Raises NotFound, BadInput (nothing changed), StoreUnavailable
+        (not even queued).
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
         if store or kind in OF_ONE_DATABASE:
             return self._apply(operation)
-        # recall alone never loads these
+        # not loaded by recall
         from memory_fabric.store import write
         from memory_fabric.store.queries import graph
 
@@ -173,27 +174,27 @@ class BaseMemory:
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
         """Apply a change that must not be queued. Raises NotFound, BadInput, StoreUnavailable,
-        DeadlinePassed; then nothing has changed.
+        DeadlinePassed; nothing has changed in these cases.
         """
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0]
     ) -> Operation:
-        """Return a change for the caller to apply. Raises StoreUnavailable if memory is off."""
+        """Return an operation for the caller to apply. Raises StoreUnavailable if memory is off."""
         return self._operation(kind, payload, self._stamped(by), store)
 
     def _operation(self, kind: str, payload: Payload, by: Provenance, store: str) -> Operation:
-        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
+        """Return the change as a sanitised operation. Raises StoreUnavailable if memory is off."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
-        from memory_fabric.store import write  # recall alone never loads it
+        from memory_fabric.store import write  # not loaded by recall
 
         clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
         return Operation(ids.new_id(), kind, clean, write.cleaned_provenance(by), store)
 
     def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
-        """Return records of both databases that meet a condition on their columns, newest first."""
+        """Return records of both databases that match an SQL condition, newest first."""
         from memory_fabric.store import records  # few prompts need whole records
 
         pairs = []
@@ -233,7 +234,7 @@ class BaseMemory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store.upkeep import repair  # only for a damaged file
 
-        # without a limit, as half a rebuild would be repeated every time
+        # no time limit, because an interrupted rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
@@ -259,9 +260,10 @@ class BaseMemory:
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # a file would keep it beyond its session
+            if write.is_local(operation):  # in a file, the operation would outlive its session
                 raise
-            # The project's disk may have space when home's has none, also for the user's changes.
+            # The project's disk may have space when home's disk is full, even for the user's
+            # changes.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
             for folder in dict.fromkeys(folders):
                 try:
@@ -274,9 +276,9 @@ class BaseMemory:
             raise StoreUnavailable(path, f"Nothing was stored: {error}", remedy=remedy) from error
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
-        """Apply an operation as `write.apply`. Raises StoreUnavailable, NotFound."""
+        """Apply an operation like `write.apply`. Raises StoreUnavailable, NotFound."""
         database = self.database(operation.store, create=True)
         assert database is not None
-        from memory_fabric.store.write import apply  # recall alone never loads it
+        from memory_fabric.store.write import apply  # not loaded by recall
 
         return apply(database, operation, is_new=is_new)

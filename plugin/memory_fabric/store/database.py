@@ -22,19 +22,19 @@ from memory_fabric.store import files, schema
 from memory_fabric.store.files import as_address
 from memory_fabric.store.home import launch_marks
 
-# How long to wait for another writer's lock; a hook waits no longer than its event allows.
+# Milliseconds to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# Pause between attempts to get the lock with priority (`prioritize_writes`), and the size of the
-# write-ahead log, in pages, that is then left for others to check-point.
+# Seconds between attempts to get the lock with priority (`prioritize_writes`), and the size of the
+# write-ahead log, in pages, up to which check-points are left to other processes.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
-# Key of the row in `meta` that is written to test if the database can be changed.
+# The key of a row in `meta` that is written to test if the database can be changed.
 PROOF = "proof"
 # SQLite virtual-machine steps between two checks of the deadline.
 STEPS_PER_CHECK = 5000
-# Suffix of the marker file of a database in which a reader found damage; the next writer checks it.
+# Suffix of the marker file for a database that a reader found damaged; the next writer checks it.
 SUSPECT = ".suspect"
-# How long to retry setting the journal mode of a new file: SQLite does not wait for another process
-# that sets it, too.
+# Seconds to retry setting the journal mode of a new file: SQLite does not wait if another process
+# sets it at the same time.
 SWITCH_S = 2.0
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
@@ -42,7 +42,7 @@ _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _REFUSED = ("SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_MISMATCH", "SQLITE_RANGE")
 _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _DISK = "It may be full, over a quota, or failing."
-# The class, sentence and remedy of errors, by the beginning of their names.
+# Maps beginnings of SQLite's error names to the class, sentence and remedy of our error.
 _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = (
     (_CORRUPT, StoreCorrupt, "{path} is damaged.", "Run memory-fabric repair."),
     (_READ_ONLY, StoreReadOnly, "{path} cannot be written.", "Check its permissions."),
@@ -53,38 +53,38 @@ _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = 
 )
 
 
-# The bound values of a query.
+# The bound parameters of a query.
 Values = Sequence[Any]
 
 
 class Database:
-    """An open database. `kind` is "project" or "user"; a `newer` one can only be read."""
+    """An open database. `kind` is "project" or "user"; a `newer` schema can only be read."""
 
     def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
-        # True for a connection to a copy in memory: it does not see later changes of the file.
+        # True for a connection to a copy in memory, which does not see later changes of the file.
         self.is_copy = False
         # True if views hide some rows (store.scoped_memory).
         self.is_scoped = False
-        # Why the database could, for now, only be opened for reading; it will be opened again.
+        # The reason why the database is read-only for now; opening is tried again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if a durable commit follows, without which the changes before it do not count.
+        # True if a durable commit follows, and earlier changes do not count without that commit.
         self.waits_for_last = False
-        # The whole graph and the state of the file when it was read (graph.read_if_small).
+        # The whole graph, and the state of the file when the graph was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # True if the write lock is polled instead of waiting as SQLite does (`prioritize_writes`).
+        # True if this class polls for the write lock itself (`prioritize_writes`).
         self.prioritized = False
         self.busy_ms = -1
         # True if the changes of an event are committed together at its end (`commit_held`); the
-        # number of changes so far, and True if one of them must survive a power failure.
+        # number of changes so far, and whether one of them must survive a power failure.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
     def wait_within_limits(self) -> None:
-        """Set SQLite's busy timeout to the time that the event has left."""
+        """Set SQLite's busy timeout to the remaining time of the event."""
         limit = deadline.current()
         if limit.is_limited:
             busy_ms = int(limit.wait_s(BUSY_MS / 1000) * 1000)
@@ -93,15 +93,15 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Give changes here priority over a process that writes all the time: SQLite waits longer
-        and longer between its attempts to get the lock. Check-points are left to the others.
+        """Give changes priority over a process that writes all the time: SQLite itself waits longer
+        and longer between its attempts to get the lock. Check-points are left to other processes.
         """
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.prioritized = True
 
     def is_current(self) -> bool:
-        """True if the path still leads to the opened file (by device and inode)."""
+        """Return True if the path still leads to the opened file (by device and inode)."""
         return self._file == _identity(self.path)
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
@@ -116,22 +116,23 @@ class Database:
             raise failure from error
 
     def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a query, or None. Raises as `rows`."""
+        """Return the first row of a query, or None. Raises like `rows`."""
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """Return a `with` block under the write lock that commits, or rolls back on an error. If
-        not `durable`, a power failure may lose the whole transaction; it never damages the file.
+        """Return a context manager that holds the write lock, and commits, or rolls back on an
+        error. Unless `durable`, a power failure may lose the whole transaction, but never damages
+        the file.
         """
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error that a change of about `size` bytes causes; 0 tests only the lock."""
+        """Raise the error that a change of `size` bytes would cause; with 0, test only the lock."""
         if not size:
             with self.transaction():
                 return
         with self.transaction() as connection:
-            # Random data: a file system that compresses would need no space for anything else.
+            # Random data, because a compressing file system would need no space for other data.
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
             )
@@ -139,13 +140,13 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit the changes that are held, with this row in `meta`. Raises StoreUnavailable."""
+        """Commit the held changes, together with this row in `meta`. Raises StoreUnavailable."""
         parts, durable = self.held_parts, self.held_durable
         self.held_parts, self.held_durable = 0, False
         if not parts:
             return
         connection = self.connection
-        if not connection.in_transaction:  # SQLite gave them all up at an error
+        if not connection.in_transaction:  # SQLite rolled all changes back after an error
             raise StoreUnavailable(self.path, "The changes of this event were undone.")
         try:
             if mark:
@@ -158,23 +159,23 @@ class Database:
             raise translated(self.path, error) from error
 
     def data_version(self) -> int:
-        """Return a number that changes when another connection has committed."""
+        """Return a number that changes when another connection commits."""
         return int(self.rows("PRAGMA data_version")[0][0])
 
     def check_point(self) -> None:
-        """Copy the write-ahead log into the database as far as readers allow. Never raises."""
+        """Copy the write-ahead log into the database, as far as readers allow it. Never raises."""
         try:
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error:
-            return  # a later check-point moves the rest
+            return  # a later check-point copies the rest
 
     def close(self) -> None:
-        """Close the connection; the last one of a file check-points the write-ahead log."""
+        """Close the connection; closing the last one of a file check-points the write-ahead log."""
         self.connection.close()
 
 
 class Transaction:
-    """BEGIN IMMEDIATE … COMMIT around a block; gives the connection and translates errors."""
+    """BEGIN IMMEDIATE … COMMIT around a block; yields the connection and translates errors."""
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last
@@ -184,7 +185,7 @@ class Transaction:
         if not self.database.is_current():
             problem = f"{self.database.path} was removed or replaced."
             raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
-        # the connection may be to a copy, and changes of it would be lost
+        # the connection may be to a copy, whose changes would be lost
         if self.database.read_only:
             problem = self.database.stopgap or f"{self.database.path} cannot be written."
             remedy = "" if self.database.stopgap else "Check its permissions."
@@ -201,7 +202,7 @@ class Transaction:
                 self._begin_first(connection)
             else:
                 self._begin_within_limits(connection)
-            # Another process may have migrated the file to a newer schema meanwhile.
+            # Another process may have migrated the file to a newer schema since.
             self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
@@ -251,7 +252,7 @@ class Transaction:
             raise
 
     def _begin_first(self, connection: sqlite3.Connection) -> None:
-        # Only around BEGIN: without a write-ahead log a commit has to wait for readers.
+        # Only around BEGIN: without a write-ahead log, a commit has to wait for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -269,7 +270,7 @@ class Transaction:
             connection.execute(f"PRAGMA busy_timeout = {before}")
 
     def _synchronise(self, connection: sqlite3.Connection) -> None:
-        """Set `synchronous`: FULL survives a power failure, NORMAL needs a write-ahead log."""
+        """Set `synchronous`: FULL survives a power failure, NORMAL requires a write-ahead log."""
         level = "FULL" if self.durable else "NORMAL"
         if self.database.synchronous == level:
             return
@@ -283,8 +284,8 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
     """Open the database at `path`, migrated to the latest schema.
 
     Returns None if the file is missing and `create` is not set. Queries are interrupted after the
-    current deadline; an event in a hurry does not wait for a migration, others get extra time for
-    it. Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
+    current deadline; an event with little time does not wait for a migration, other callers get
+    extra time for it. Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -302,14 +303,14 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
         cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
         if not cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")):
             raise
-        # SQLite's side files cannot be made, as on a full disk: the database can still be read.
+        # If SQLite cannot create its side files, as on a full disk, the database is still readable.
         database = _prepared(_connected(path, kind, busy_ms, read_only=True))
         database.stopgap = str(error)
         return database
 
 
 def open_to_look(path: str, kind: str) -> Database | None:
-    """Open a database of any release as it is, to read; None without one."""
+    """Open a database of any schema version read-only, as it is; None if the file is missing."""
     if not os.path.exists(path):
         return None
     expect_file(path)
@@ -325,7 +326,7 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database to read it in the latest schema, an older one migrated in memory; or None."""
+    """Open a database read-only, migrated in memory to the latest schema; None if it is missing."""
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
 
@@ -337,7 +338,8 @@ def _prepared(database: Database) -> Database:
         if version < schema.LATEST:
             _migrate(database, version)
         database.connection.execute("PRAGMA foreign_keys = ON")
-        # It lets Ctrl-C end a query, too: Python runs its handlers of signals meanwhile.
+        # The handler also lets Ctrl-C end a query, because Python runs its signal handlers
+        # meanwhile.
         database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
@@ -349,7 +351,7 @@ def _prepared(database: Database) -> Database:
 
 
 def expect_file(path: str) -> None:
-    """Raise StoreUnavailable for a pipe or device, which SQLite would open and perhaps wait for."""
+    """Raise StoreUnavailable for a pipe or device, on which SQLite might block."""
     try:
         files.expect_regular(*(path + ending for ending in ("", "-wal", "-shm", "-journal")))
     except OSError as error:
@@ -357,7 +359,7 @@ def expect_file(path: str) -> None:
 
 
 def is_lost(path: str, journal_path: str) -> bool:
-    """True if a database that once existed is missing or empty: its journal or backups exist."""
+    """Return True if a missing or empty database once existed, as its journal or backups show."""
     if files.size_of(path):
         return False
     return bool(files.size_of(journal_path)) or os.path.isdir(files.backups_of(path))
@@ -368,18 +370,18 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only: a process that can repair it will find the damage itself
+        return  # read-only: a process that can repair the database will find the damage itself
 
 
 def is_suspect(path: str) -> bool:
-    """True if a process found damage in this database."""
+    """Return True if a process has found damage in this database."""
     return os.path.exists(path + SUSPECT)
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
     """Translate an error of SQLite or the file system into one of this package, with a remedy.
 
-    Raises KeyboardInterrupt for a query that Ctrl-C ended.
+    Raises KeyboardInterrupt if Ctrl-C interrupted the query.
     """
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
@@ -387,7 +389,7 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
             raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
     if name.startswith(_BUSY) and limit.is_limited:
-        limit.lock_s = 0.0  # this event has waited for a lock once and waits no more
+        limit.lock_s = 0.0  # this event has waited for a lock once and does not wait again
     for beginnings, kind, sentence, remedy in _ERRORS:
         if name.startswith(beginnings):
             return kind(path, sentence.format(path=path, error=error), remedy=remedy)
@@ -403,7 +405,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def is_writable(path: str) -> bool:
-    """True if a database at `path` may be written, and SQLite's files beside it."""
+    """Return True if the database at `path`, and SQLite's files beside it, may be written."""
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
 
 
@@ -425,7 +427,7 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
 
 
 def _connected_for_reading(path: str) -> sqlite3.Connection:
-    """Open a database where nothing can be written, with newer commits if their log can be read."""
+    """Open a database without write access, with newer commits if the log is readable."""
     address = "file:" + as_address(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         connection = sqlite3.connect(address + "?mode=ro", uri=True, check_same_thread=False)
@@ -450,14 +452,14 @@ def _migrate(database: Database, version: int) -> None:
         problem = "This memory is of an older release and has not been brought up to date yet."
         remedy = "The next session start does it, or memory-fabric status."
         raise StoreUnavailable(database.path, problem, remedy=remedy)
-    if database.read_only:  # a copy in memory can be migrated
+    if database.read_only:  # migrate a copy in memory
         copy = sqlite3.connect(":memory:", check_same_thread=False)
         copy.isolation_level = None
         database.connection.backup(copy)
         database.connection.close()
         database.connection, database.is_copy = copy, True
     elif version:
-        from memory_fabric.store.upkeep import backup  # only with an older schema
+        from memory_fabric.store.upkeep import backup  # only for an older schema
 
         backup.create(database.path, f"-v{version}")
     if not version:
@@ -479,7 +481,8 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes that create one file meet here; SQLite does not wait for this switch.
+            # Two processes may create one file at the same time; SQLite does not wait for this
+            # switch.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

@@ -1,8 +1,9 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
-A path may lead anywhere: into a cloned repository, through a link, to a pipe. So only regular files
-are opened, opening never blocks, and every reader has a size limit. Locks are on a separate file,
-by the same calls that the filelock package makes, so hooks and server exclude each other.
+A path may lead anywhere: into a cloned repository, through a link, to a pipe. Therefore only
+regular files are opened, opening never blocks, and every reader has a size limit. Each lock is on a
+separate file, with the same system calls as the filelock package, so that hooks and server exclude
+each other.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ from memory_fabric.ids import checksum
 
 LOCK_POLL_S = 0.005
 Stamp = tuple[int, int, int] | None
-# A link in a cloned repository must not redirect writes to another file of the user's.
+# A link in a cloned repository must not redirect writes to another file of the user.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# A flag of Windows alone, without which each line's end would become two characters.
+# A flag only of Windows, without which each line end would become two characters.
 BINARY = getattr(os, "O_BINARY", 0)
-# Opening a pipe must not block. Windows has neither of these flags.
+# Opening a pipe must not block. Windows has neither of these two flags.
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
-# Windows replaces no file that another process has open, such as a reader or a virus scanner.
+# Windows does not replace a file that another process has open, such as a virus scanner.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
-# The values of the module stat, whose import takes time.
+# Copied from the module stat, whose import takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
-# Limits of one read: for files that people write, and for files that this package appends to.
+# Limits for reading files that people write, and files that this package appends to.
 DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
-# Only this much of a longer line is read; the part is not valid JSON.
+# Only this much of a longer line is read; the result is not valid JSON.
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
-# Files that `read_json` refused in this thread, and why, until `take_refused_files`.
+# The most refused files that are recorded per thread until `take_refused_files` is called.
 MAX_REFUSED = 20
 _of_thread = _local()
 
 
 class Refused(OSError):
-    """A file that must not be read or replaced; `path` names it."""
+    """Error for a file that must not be read or replaced; `path` is the file."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path} {why}.")
@@ -49,14 +50,14 @@ class Refused(OSError):
 
 
 class NotRegular(Refused):
-    """A pipe, device, socket or folder, or a link to one, where a regular file was expected."""
+    """Error for a pipe, device, socket or folder, or a link to one, instead of a regular file."""
 
     def __init__(self, path: str, why: str = "is no regular file") -> None:
         super().__init__(path, why)
 
 
 class TooLarge(Refused):
-    """A file that is larger than its reader's limit of `max_bytes`."""
+    """Error for a file larger than its reader's limit of `max_bytes`."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         size = f"{max_bytes >> 20} MB" if max_bytes >= 1 << 20 else f"{max_bytes >> 10} KB"
@@ -65,11 +66,11 @@ class TooLarge(Refused):
 
 
 class Locked:
-    """A lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
+    """Lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
 
-    In a hook it waits no longer than the event allows. The file is kept after the release:
+    In a hook, the wait is no longer than the event allows. The lock file is kept after the release:
     processes that wait for a removed file would no longer exclude those that create a new one.
-    Raises OSError if the file cannot be made.
+    Raises OSError if the file cannot be created.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -90,11 +91,11 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
-        from memory_fabric import file_lock  # late: a process that only reads takes no lock
+        from memory_fabric import file_lock  # loaded late: a process that only reads takes no lock
 
         handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
-            # A lock on a file that was removed excludes nobody: the next process makes a new file.
+            # A lock on a removed file excludes nobody, because the next process creates a new file.
             if file_lock.take(handle) and os.fstat(handle).st_nlink:
                 self.handle = handle
                 return True
@@ -111,7 +112,7 @@ def lock_path(home: str, path: str) -> str:
 
 
 def make_folder(path: str, mode: int = 0o700) -> None:
-    """Make the folder and its missing parents, by default for the owner only."""
+    """Create the folder and its missing parents, by default for the owner only."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -125,7 +126,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
 
 
 def can_make(path: str) -> bool:
-    """True if a file at the path, and its missing parent folders, could be made."""
+    """Return True if a file could be created at the path, including missing parent folders."""
     above = os.path.dirname(path)
     while not os.path.lexists(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
@@ -138,7 +139,7 @@ def backups_of(path: str) -> str:
 
 
 def is_own_file(path: str) -> bool:
-    """True if the path itself is a regular file, not a link to one."""
+    """Return True if the path itself is a regular file, not a link to one."""
     try:
         return os.lstat(path).st_mode & FILE_KIND == REGULAR
     except OSError:
@@ -154,7 +155,7 @@ def size_of(path: str) -> int:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the sorted names in a folder; empty if it cannot be read."""
+    """Return the sorted names in a folder; an empty list if the folder cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -167,14 +168,14 @@ def open_regular(path: str) -> BinaryIO:
 
 
 def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
-    """Return a regular file's content; None without one. Raises NotRegular, TooLarge, OSError."""
+    """Return a file's content; None if it is missing. Raises NotRegular, TooLarge, OSError."""
     try:
         handle = opened(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         parts, bytes_left = [], max_bytes + 1
-        # The size is checked first, so that no part of a file that is too large is read.
+        # Check the size first, so that no part of a too large file is read.
         too_large = os.fstat(handle).st_size > max_bytes
         while not too_large and (part := os.read(handle, min(bytes_left, CHUNK_BYTES))):
             parts.append(part)
@@ -188,23 +189,23 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return the text of a file, bad bytes replaced; None without one. Raises as `read_bytes`."""
+    """Return a file's text, bad bytes replaced; None if it is missing. Raises like `read_bytes`."""
     data = read_bytes(path, max_bytes)
     return None if data is None else data.decode("utf-8", "replace")
 
 
 def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the tables of a TOML file, if any. Raises ValueError, and as `read_bytes`."""
+    """Return a TOML file's tables; {} if it is missing. Raises ValueError, or as `read_bytes`."""
     text = read_text(path, max_bytes)
     if text is None:
         return {}
-    import tomllib  # as slow as a bare start of Python: imported only if there is a file
+    import tomllib  # the import takes as long as starting Python, so only if the file exists
 
     return tomllib.loads(text)
 
 
 def stamp(path: str) -> Stamp:
-    """Return a value that differs after every change of a file; None without one."""
+    """Return a value that differs after every change of a file; None if the file is missing."""
     try:
         status = os.stat(path)
     except OSError:
@@ -213,7 +214,7 @@ def stamp(path: str) -> Stamp:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file, else {}; `take_refused_files` names refused files."""
+    """Return the JSON object in a file, else {}; `take_refused_files` reports refused files."""
     try:
         text = read_text(path, max_bytes)
     except Refused as error:
@@ -225,22 +226,22 @@ def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 
 
 def note_refused(error: Refused) -> None:
-    """Note a refused file for code that can notify the user."""
+    """Record a refused file, so that other code can notify the user."""
     refused: dict[str, str] = _of_thread.__dict__.setdefault("refused", {})
     if len(refused) < MAX_REFUSED:
         refused[error.path] = str(error)
 
 
 def take_refused_files() -> list[str]:
-    """Return why files were refused in this thread since this was called last."""
+    """Return why files were refused in this thread since the last call of this function."""
     return list(_of_thread.__dict__.pop("refused", {}).values())
 
 
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield the lines of a file without their ends, and of a longer one the first `max_line_bytes`;
-    none if it is missing. Raises as `read_bytes`.
+    """Yield the lines of a file without line ends, at most `max_line_bytes` of each; nothing if the
+    file is missing. Raises like `read_bytes`.
     """
     try:
         stream = open_regular(path)
@@ -258,19 +259,19 @@ def lines_in(
 def read_lines(
     path: str, max_bytes: int = MAX_LINES_BYTES
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the objects of a JSONL file, and the numbers of bad lines. Raises as `read_bytes`."""
+    """Return the objects in a JSONL file and the numbers of bad lines. Raises like `read_bytes`."""
     numbered = list(_objects_in(path, max_bytes))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
 
 
 def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
-    """Return the numbers (from 1) of lines without a JSON object. Raises as `read_bytes`."""
+    """Return the numbers (from 1) of lines without a JSON object. Raises like `read_bytes`."""
     return [number for number, value in _objects_in(path, max_bytes) if value is None]
 
 
 def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number (from 1) and the JSON object of each line that is not empty."""
+    """Yield the number (from 1) of each non-empty line, and its JSON object or None."""
     for number, line in enumerate(lines_in(path, max_bytes), start=1):
         text = line.decode("utf-8", "replace")
         if number == 1:
@@ -280,7 +281,7 @@ def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any]
 
 
 def parsed(text: str) -> dict[str, Any] | None:
-    """Parse a JSON object; None if the text is anything else."""
+    """Parse a JSON object; return None if the text is anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -289,12 +290,12 @@ def parsed(text: str) -> dict[str, Any] | None:
 
 
 def text_list(value: object) -> tuple[str, ...]:
-    """Return the items of a list from a file as texts; none for anything else."""
+    """Return the items of a list from a file as texts; `()` if the value is not a list."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def pretty_json(value: Mapping[str, Any]) -> bytes:
-    """Format a JSON object for people, one field per line."""
+    """Format a JSON object for readers, one field per line."""
     return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -308,10 +309,10 @@ def write_atomic(
 ) -> bool:
     """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
-    A link to a regular file of the same user is followed, as people link their settings; only a
-    regular file is ever replaced. A large content may come in parts. `still` is called last, when
-    all is on disk: if it returns False, nothing is replaced. A write that is not `durable` may be
-    lost in a power failure. No temporary file remains. Raises NotRegular, OSError.
+    A link to a regular file of the same user is followed, because people link their settings; only
+    a regular file is ever replaced. Large content may be passed in parts. `still` is called last,
+    when everything is on disk: if it returns False, nothing is replaced. A write that is not
+    `durable` may be lost in a power failure. No temporary file remains. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -339,7 +340,7 @@ def write_atomic(
 
 
 def sync(path: str, flags: int = os.O_RDWR) -> None:
-    """Sync a file, so that a power failure cannot lose what it holds. Raises OSError."""
+    """Sync a file to disk, so that a power failure cannot lose its content. Raises OSError."""
     handle = os.open(path, flags)
     try:
         os.fsync(handle)
@@ -349,12 +350,12 @@ def sync(path: str, flags: int = os.O_RDWR) -> None:
 
 def sync_folder(folder: str) -> None:
     """Sync a folder's entries, so that a power failure cannot lose a new file's name."""
-    if os.name == "posix":  # Windows opens no folders
+    if os.name == "posix":  # Windows cannot open folders
         sync(folder, os.O_RDONLY)
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
-    """Move a file over another file; if that is refused, retry for a moment. Raises OSError."""
+    """Move a file over another file; retry briefly if the system refuses. Raises OSError."""
     for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
@@ -371,7 +372,7 @@ def json_line(value: Mapping[str, Any]) -> str:
 
 
 def expect_regular(*paths: str) -> None:
-    """Raise NotRegular if one of the paths leads to anything but a regular file or nothing."""
+    """Raise NotRegular if one of the paths exists but does not lead to a regular file."""
     for path in paths:
         try:
             kind = os.stat(path).st_mode & FILE_KIND
@@ -382,12 +383,12 @@ def expect_regular(*paths: str) -> None:
 
 
 def open_to_append(path: str) -> int:
-    """Open a regular file, or a new one for its owner, to append. Raises NotRegular, OSError."""
+    """Open a regular file to append, created for its owner only. Raises NotRegular, OSError."""
     return opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append JSON lines, durable on return; an unfinished last line is closed. Raises OSError."""
+    """Append JSON lines, durable on return; first end an unfinished line. Raises OSError."""
     lines = "".join(map(json_line, objects))
     if not lines:
         return
@@ -404,7 +405,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def is_torn(handle: int) -> bool:
-    """True if the file is not empty and does not end with a newline."""
+    """Return True if the file is not empty and does not end with a newline."""
     if not os.fstat(handle).st_size:
         return False
     os.lseek(handle, -1, os.SEEK_END)
@@ -412,19 +413,19 @@ def is_torn(handle: int) -> bool:
 
 
 def opened(path: str, flags: int) -> int:
-    """Open a regular file; O_CREAT makes it for its owner only. Raises NotRegular, OSError."""
+    """Open a regular file; O_CREAT creates it for its owner only. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
-    expect_regular(path)  # before opening, which already has effects on some devices
+    expect_regular(path)  # before opening, which has side effects on some devices
     handle = os.open(path, flags | NO_WAIT, 0o600)
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # the file was replaced since
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # the file was replaced since the check
         os.close(handle)
         raise NotRegular(path)
     return handle
 
 
 def skip_line(stream: BinaryIO) -> None:
-    """Read to the end of the line, a part at a time."""
+    """Read to the end of the line, in parts of limited size."""
     while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
         continue
 
@@ -460,7 +461,7 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def as_address(path: str, separator: str = os.sep) -> str:
-    """Escape the path for a `file:` URI of SQLite; `separator` is `os.sep`."""
-    if separator == "\\":  # SQLite wants /C:/Users
+    """Escape the path for SQLite's `file:` URI; `separator` is that of the system."""
+    if separator == "\\":  # SQLite expects /C:/Users
         path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

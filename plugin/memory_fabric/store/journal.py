@@ -1,8 +1,8 @@
 """Tier 2: decisions.jsonl and the queue in the project, operations.jsonl in home.
 
-The journals are append-only JSON lines. The queue has one file for each operation, written beside
-and renamed: adding to it needs no lock, so however many processes write at once, all of them can.
-Everything has an id, so reading it twice changes nothing.
+The journals are append-only JSON lines. The queue has one file per operation, written under another
+name and then renamed: adding an operation needs no lock, however many processes write at once.
+Every line has an id, so reading it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records, parts_of
 
 DECISIONS = "decisions.jsonl"
-# Keys of a record's evidence whose values quote a session.
+# Keys of a record's evidence whose values are quotations from a session.
 WORDS = frozenset((QUOTATION, AGREED, PROMPT, BEFORE))
-# An operation that waits: `graph-queue.<order>-<id>.jsonl`.
+# Parts of the name of a queued operation's file: `graph-queue.<order>-<id>.jsonl`.
 WAITING, _ENDING, _ORDER = "graph-queue.", ".jsonl", frozenset("0123456789abcdef-")
-# Earlier releases wrote one queue file with many lines, and renamed it while applying it.
+# Earlier releases wrote one queue file with many lines, and renamed the file to apply it.
 QUEUE, CLAIMED = "graph-queue.jsonl", "graph-queue.claimed.jsonl"
 DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
-# A whole queue file that this home did not write, or that is too large for a queue.
+# A whole queue file that this home did not write, or that is too large.
 REFUSED = "graph-queue.refused.jsonl"
-# The queue grows no further: an operation that does not fit waits in home or is refused at once.
+# The largest size of the queue: a further operation waits in home or is refused at once.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
-# A larger queue is only read if one of its first lines has this home's signature.
+# A larger queue is read only if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
-# A journal in home has only been written by this package, and grows with the memory: one of a
-# million observations has 130 MB.
+# A journal in home is written only by this package, and grows with the memory: a million
+# observations take 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
-# Session records are private (decision 0043); others have the file of instructions itself.
+# Session records are private (decision 0043); records of instructions are in the instruction file
+# itself.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -65,10 +66,10 @@ MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
-    """Make the local folder if it is missing, with a `.gitignore` that keeps it out of commits."""
+    """Create the local folder if it is missing, with a `.gitignore` that hides it from git."""
     client_folder = os.path.dirname(folder)
     if os.path.basename(client_folder) == ".claude":
-        # shared with the team, so others may read it, whatever the umask
+        # other users may read the shared folder, whatever the umask
         files.make_folder(client_folder, 0o755)
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
@@ -77,7 +78,7 @@ def prepare_folder(folder: str) -> None:
 
 
 def enqueue(folder: str, operation: Operation, key: bytes) -> None:
-    """Add a signed operation, durable on return; never waits. Raises OSError, TooLarge."""
+    """Add a signed operation, durable on return, without waiting. Raises OSError, TooLarge."""
     prepare_folder(folder)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}
@@ -87,7 +88,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     waiting = waiting_files(folder)
     if len(data) + sum(map(files.size_of, waiting)) > MAX_QUEUE_BYTES:
         raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
-    # After all waiting operations, even if the clock was set back or stands still.
+    # After all waiting operations, even if the clock was set back or does not advance.
     last = os.path.basename(waiting[-1])[len(WAITING) :].partition("-")[0] if waiting else ""
     order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
     name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
@@ -96,39 +97,39 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the waiting operations, oldest first, and the numbers of invalid lines."""
+    """Return the waiting operations, oldest first, and the line numbers of invalid lines."""
     read_files = [files.read_lines(path) for path in waiting_files(folder)]
     waiting = [line for lines, _ in read_files for line in lines]
     return waiting, [number for _, numbers in read_files for number in numbers]
 
 
 def waiting_files(folder: str) -> list[str]:
-    """Return the files of the queue, in the order in which they are applied."""
+    """Return the files of the queue in the order in which they are to be applied."""
     ours = filter(is_waiting_name, files.names_in(folder))
     paths = (os.path.join(folder, name) for name in (CLAIMED, QUEUE, *ours))
     return [path for path in paths if files.is_own_file(path)]
 
 
 def is_waiting_name(name: str) -> bool:
-    """True for the name of a file with one operation of the queue."""
+    """Return True for the name of a queue file with one operation."""
     order = name[len(WAITING) : -len(_ENDING)]
     is_ordered = "-" in order and _ORDER.issuperset(order)
     return is_ordered and name.startswith(WAITING) and name.endswith(_ENDING)
 
 
 def is_ours(name: str) -> bool:
-    """Return True for the name of a journal or queue file, with an operation or record per line."""
+    """Return True for the name of a journal or queue file with an operation or record per line."""
     return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations; return their number. Each leaves the queue after its commit.
+    """Apply the queued operations; return how many. Each leaves the queue after its commit.
 
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
-    signature count. Other lines, and lines that cannot be read or applied, move to
+    signature are applied. Other lines, and lines that cannot be read or applied, are moved to
     `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
-    Raises what `apply` raises while the graph cannot be written; the other operations then stay
-    queued. Does nothing while another process is draining.
+    Raises what `apply` raises while the graph cannot be written; the remaining operations then stay
+    queued. Does nothing while another process is draining the queue.
     """
     applied = 0
     if not waiting_files(folder):
@@ -137,7 +138,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
         with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
             for path in waiting_files(folder):
                 if os.path.basename(path) == QUEUE:
-                    # A process of an earlier release may still append to it.
+                    # A process of an earlier release may still append to the file.
                     path, queue = os.path.join(folder, CLAIMED), path
                     with files.Locked(queue + ".lock"):
                         os.replace(queue, path)
@@ -148,7 +149,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
 
 
 def has_unexported(db: Database) -> bool:
-    """True if an operation is not in the journal yet."""
+    """Return True if an operation is not in the journal yet."""
     return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
 
@@ -160,13 +161,13 @@ def export(
     *,
     words: bool = True,
 ) -> int:
-    """Append every operation that is not in the journal yet; return their number.
+    """Append every operation that is not in the journal yet; return how many.
 
-    Without `words`, decisions.jsonl omits the user's words behind notes, since git shows the file.
-    The current state of the changed records is appended to decisions.jsonl in `decisions_folder`,
-    and passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
-    fold lines by id. A database that cannot be written is skipped, since it would be exported every
-    time.
+    Without `words`, decisions.jsonl omits the user's words behind notes, because git shows the
+    file. The current state of the changed records is appended to decisions.jsonl in
+    `decisions_folder`, and passed to `on_decisions`. A crash between appending and marking writes a
+    line twice; readers keep the last line of each id. A database that cannot be written is skipped,
+    because it would be exported every time.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -175,7 +176,8 @@ def export(
             rows = c.execute(unexported, (BATCH,)).fetchall()
             lines = [_line(db.kind, row) for row in rows]
             files.append_lines(operations_path, lines)
-            # Readers fold lines by id: of several changes to a record the last line is enough.
+            # Readers keep the last line of each id, so of several changes to a record one is
+            # enough.
             pairs = zip(rows, lines, strict=True)
             by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
             if by_id:
@@ -191,14 +193,14 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> int:
-    """Append the operations not yet in the journal, from a database whose file was removed."""
+    """Append the operations that the journal lacks, from a database whose file was removed."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
     return len(rows)
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without the user's words in its evidence, unless he released them."""
+    """Return a record's line without the user's words in its evidence, unless released."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -215,10 +217,10 @@ def restore(
     *,
     words: bool = True,
 ) -> int:
-    """Write lines that the journals have lost again, from the graph; return how many.
+    """Append lines that the journals have lost again, from the database; return how many.
 
-    The project's folder, a file, or a part of it may have been deleted. Records that none of the
-    files `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
+    The project's folder, a file, or a part of a file may have been deleted. Records that none of
+    the `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
@@ -233,7 +235,7 @@ def restore(
 
 
 def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
-    """Return the ids of records that no journal has. Raises OSError, StoreUnavailable."""
+    """Return the ids of records that no journal contains. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
         return []  # the next export writes the new records
     active = db.rows(f"SELECT id FROM records WHERE {_JOURNALLED} ORDER BY created_at", (OTHERS,))
@@ -242,7 +244,7 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
 
 
 def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[int]:
-    """Return the numbers (from 1) of lines left by an unfinished git merge. Raises OSError."""
+    """Return the numbers (from 1) of lines that an unfinished git merge left. Raises OSError."""
     lines = enumerate(files.lines_in(path, max_bytes), start=1)
     return [number for number, line in lines if line[:7] in MARKERS]
 
@@ -254,12 +256,12 @@ def _line(store: str, row: tuple[Any, ...]) -> Json:
 
 
 def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[str, Any]]:
-    """Return an operation's lines for decisions.jsonl: records, and marks of withdrawn ones."""
+    """Return an operation's lines for decisions.jsonl: records, and marks of forgotten ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     put = former_records(inverse)
-    # The records of other users are in their own journals.
+    # Other users' records are in their own journals.
     of_others = {record["id"] for record in put if record.get("source") == OTHERS}
     own_active = {r["id"] for r in put if r.get("status") == "active"} - of_others
     lines: list[dict[str, Any]] = []
@@ -268,17 +270,18 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
             ids = [id_ for id_ in step["payload"]["ids"] if id_ not in of_others]
             lines += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
         elif step["payload"].get("told"):
-            continue  # the record was read from that journal
+            continue  # the record came from that journal
         elif step["kind"] in ("remember", "put_record"):
-            # A repetition strengthens an earlier record, whose id is in the inverse.
+            # A repetition changes an earlier record, whose id is in the inverse.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # A record that became a candidate is withdrawn from the readers of the shared journal.
+            # A record that became a candidate is reported as forgotten to readers of the shared
+            # journal.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
-    # Records that were closed or reopened are written in their current state, too.
+    # Records that were closed or reopened are also written, in their current state.
     for link in parts_of(inverse, "supersede", "links"):
         lines += map(records.as_object, _own_records(c, link["id"]))
     return lines
@@ -290,7 +293,7 @@ def _own_records(c: Connection, id_: str) -> list[Record]:
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     if files.is_own_file(path) and _is_foreign(path, key):
-        # This home cannot have written the line.
+        # This home cannot have written the file.
         aside = os.path.join(os.path.dirname(path), REFUSED)
         if os.path.lexists(aside) and not files.is_own_file(aside):
             raise files.NotRegular(aside)
@@ -304,7 +307,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # kept until the change is applied
+            current = raw  # kept until the line is applied
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
@@ -313,7 +316,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
                 refused.append({"line": line})
             done_count, current = done_count + 1, b""
     finally:
-        # In one write: a queue committed by a stranger may have any number of lines.
+        # In one write, because a queue committed by a stranger may have any number of lines.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
         unapplied = [line for line in (current, *waiting) if line.strip()]
         if unapplied and done_count:
@@ -342,7 +345,7 @@ def _text_of(line: bytes) -> str:
 
 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
-    """Apply a line with an operation signed by this home; False if it can never be applied."""
+    """Apply the operation in a line signed by this home; return False if that can never succeed."""
     value = files.parsed(line) or {}
     operation = write.from_object(value) if signing.is_ours(value, key) else None
     if operation is None:

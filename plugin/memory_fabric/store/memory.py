@@ -1,8 +1,8 @@
 """The memory of one project and its user: both databases and the tiers beside them.
 
 One `Memory` serves one process. Reading opens only databases that exist; the first write creates
-the others. A tier that fails is named in `failures`, and the other tiers go on. In a process that
-answers many events, `KeptMemory` keeps the databases open between them.
+the others. A tier that fails is listed in `failures`, and the other tiers continue. In a process
+that answers many events, `KeptMemory` keeps the databases open between them.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
-# A session has a project and a user; one that moves between projects has few more.
+# A session uses two databases, project and user; if it moves between projects, a few more.
 MAX_KEPT = 4
-# The key in `meta` of the last event that the server of a client has answered.
+# Prefix of the key in `meta` for the last event that a client's server has answered.
 ANSWERED = "answered:"
 _SAID_BY = ("trust", "source", "session", "agent", "author", "origin")
 _kept: dict[str, Database] = {}
 
 
 class Memory(BaseMemory):
-    """Databases and tiers of one project and one user; see `open`."""
+    """Databases and tiers of one project and one user; `open` creates an instance."""
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         super().__init__(settings, project, repair=repair)
         self._stated = (settings.reads, settings.writes)
-        # Stamp of the config.toml that was read last; at first of none.
+        # File stamp of the config.toml that was read last; initially of none.
         self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
-        # Stamp of the registry that was read last; at first of none.
+        # File stamp of the registry that was read last; initially of none.
         self._registered: files.Stamp = (0, 0, 0)
 
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
         """Return the memory for these settings; only the project's registration is written to disk.
 
-        With `repair`, a damaged database is set aside and rebuilt; otherwise using it raises an
+        With `repair`, a damaged database is set aside and rebuilt; otherwise, using it raises an
         error. Queries and changes after the current deadline raise DeadlinePassed.
         """
         project = _project_of(settings)
@@ -63,11 +63,11 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """The unrestricted memory behind this one; itself if all domains are visible."""
+        """Return the unrestricted memory behind this one, or itself if all domains are visible."""
         return self
 
     def follow_switches(self) -> None:
-        """Apply `memory-fabric off` and `on` as they are now; a server runs for a long time."""
+        """Apply `memory-fabric off` and `on` as they are now, because a server runs for long."""
         here = switches.state(*self.switched_by)
         reads, writes = self._stated
         self.settings = self.settings._replace(
@@ -77,7 +77,7 @@ class Memory(BaseMemory):
         )
 
     def follow_settings(self) -> None:
-        """Apply switches and domains as they are now, and config.toml if it has changed."""
+        """Apply the current switches and domains, and config.toml if it has changed."""
         home = self.switched_by[0]
         stamp = files.stamp(os.path.join(home, switches.NAME))
         if stamp != self._configured:
@@ -87,25 +87,25 @@ class Memory(BaseMemory):
         self.follow_switches()
 
     def has_moved(self) -> bool:
-        """True if the folder has another project now; the registry is read if changed."""
+        """Return True if the folder now belongs to another project (rereads a changed registry)."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
-            # moved away or deleted, which does not mean that it belongs to another project
+            # a moved or deleted folder does not belong to another project
             return False
         self._registered = stamp
         project = _project_of(self.settings)
         return project is not None and project.id != self.project.id
 
     def readers(self) -> list[Reader]:
-        """Return the readers for recall, one for each of the `databases`."""
-        from memory_fabric.store.queries.reader import Reader  # late: writers search nothing
+        """Return the readers for recall, one for each readable database."""
+        from memory_fabric.store.queries.reader import Reader  # loaded late: writers do not search
 
         return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return a view of these domains if this kind of memory has its own; see scoped_memory."""
+        """Return a view of these domains if this class has its own views; see scoped_memory."""
         return None
 
     def remember(
@@ -120,8 +120,8 @@ class Memory(BaseMemory):
         """Store a record; return it or the record that it repeats; None if its confidence is low.
 
         Adds id, times and provenance, and closes the records (ids) that it `supersedes`, if
-        allowed. An `echo` does not count as an occurrence. `at` is the time of a statement in an
-        old session. Raises StoreUnavailable if the record could not even be queued.
+        allowed. With `echo`, a repetition does not count as an occurrence. `at` is the time of a
+        statement in an old session. Raises StoreUnavailable if the record could not even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -137,13 +137,13 @@ class Memory(BaseMemory):
             valid_from=record.valid_from or at or by.at,
         )
         if record.scope == "global":
-            # late: rare, and never on a prompt
+            # loaded late: rare, and never on a prompt
             from memory_fabric.store.tiers.anonymise import anonymised
 
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
         store = "user" if record.scope in USER_SCOPES else "project"
-        from memory_fabric.store import records  # recall alone never loads it
+        from memory_fabric.store import records  # not loaded by recall
 
         options = {"supersedes": list(supersedes), "echo": echo, "past": bool(at)}
         payload: dict[str, Any] = {"record": records.as_object(record)}
@@ -155,7 +155,7 @@ class Memory(BaseMemory):
         return records.from_object(stored) if stored else None
 
     def forget(self, record_ids: list[str], by: Provenance) -> int:
-        """Forget these records in either database; return how many there were."""
+        """Forget these records in both databases; return how many there were."""
         count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
             ids_stored = [id_ for id_ in record_ids if database.row(stored, (id_,))]
@@ -165,18 +165,18 @@ class Memory(BaseMemory):
         return count
 
     def refresh(self) -> None:
-        """Import changes by others from the mirrored file, if any. Raises StoreUnavailable."""
+        """Import others' changes of the mirrored file, if there is one. Raises StoreUnavailable."""
         if self.mirror is not None:
             self.mirror.refresh(self)
 
     def flush(self) -> None:
-        """Apply queues, write journals and MEMORY.md; `failures` names the parts that failed."""
+        """Apply queues, write journals and MEMORY.md; add the parts that failed to `failures`."""
         from memory_fabric.store.tiers import sync  # not on the prompt path
 
         sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the records that the client's MEMORY.md already had when the session began."""
+        """Return the ids of records that the client's MEMORY.md had when the session began."""
         is_shown = self.settings.client.memory_file and not self.settings.memory_md_off
         if self.project is None or not is_shown:
             return frozenset()
@@ -192,8 +192,8 @@ class Memory(BaseMemory):
         return frozenset(row[0] for row in database.rows(promoted, values))
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the records that the client itself shows, in MEMORY.md and instruction files."""
-        from memory_fabric.store.projects import instruction_files  # late: few commands
+        """Return the ids of records that the client shows, in MEMORY.md and instruction files."""
+        from memory_fabric.store.projects import instruction_files  # loaded late: few commands
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
         return self.native_ids(session_started_at) | read_by_client
@@ -217,7 +217,7 @@ class KeptMemory(Memory):
     """
 
     def close(self, *, at_ease: bool = False) -> None:
-        """Keep the databases open for the next event; check-point them if `at_ease`."""
+        """Keep the databases open for the next event; with `at_ease`, also check-point them."""
         for part in self.scoped.values():
             part.close()
         for database in self._open.values():
@@ -248,16 +248,16 @@ class KeptMemory(Memory):
 
 
 class HeldMemory(KeptMemory):
-    """A memory whose changes are committed together, so that an event is done wholly or not at all.
-    Where domains are limited, changes are committed at once: the domains' views use other
-    connections, which would not see uncommitted changes.
+    """A memory that commits the changes of an event together at its end. If domains are limited,
+    changes are committed at once, because the domains' views use other connections, which would not
+    see uncommitted changes.
     """
 
     def commit(self, client: str, nonce: str) -> None:
-        """Commit all changes, with the event's nonce. Raises StoreUnavailable."""
+        """Commit all changes, together with the event's nonce. Raises StoreUnavailable."""
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
-        for database in databases:  # the last one has the nonce: with it all are committed
+        for database in databases:  # the last one stores the nonce, which completes the commit
             mark = f"{ANSWERED}{client}" if database is databases[-1] else ""
             database.commit_held(mark, f"{int(time.time())} {nonce}")
 
@@ -269,13 +269,13 @@ class HeldMemory(KeptMemory):
 
 
 def release(folder: str) -> None:
-    """Close the databases in a folder."""
+    """Close all kept databases in a folder."""
     for path in [path for path in _kept if path.startswith(folder + os.sep)]:
         _kept.pop(path).close()
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return a class of memory that raises EventRevoked if a server has committed the event."""
+    """Return a Memory class whose `open` raises EventRevoked if a server committed the event."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

@@ -24,7 +24,7 @@ from memory_fabric.store.queries.conditions import OF_SESSION, marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
-# Fields with a column of their own, because queries use them; the others are in `body`.
+# Fields with their own column, because queries use them; the other fields are in `body`.
 COLUMNS = (
     "id type what why confidence trust source scope domain session agent status pinned created_at "
     "valid_to superseded_by"
@@ -33,10 +33,10 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Parts of the evidence that are searched, too: other search words, and the signs of a failure.
+# Parts of the evidence that are also searched: other search words, and the signs of a failure.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
-# Records that are looked up, or stored, at once: other processes wait for one transaction at most,
+# Records that are looked up or stored at once: other processes wait for at most one transaction,
 # some 0.2 s.
 CHUNK = 400
 # A record with the sessions that stated it.
@@ -47,7 +47,7 @@ _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
 def as_object(record: Record) -> Json:
-    """Return the record as a JSON object: entities as [name, type], relations as triples."""
+    """Return the record as JSON object, with entities as [name, type] and relations as triples."""
     out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
     for name in _LISTS:
         out[name] = list(out[name])
@@ -58,7 +58,7 @@ def as_object(record: Record) -> Json:
 
 
 def from_object(value: Payload) -> Record:
-    """Return the record in a JSON object, with defaults. Raises KeyError without type or what."""
+    """Return the record from a JSON object, with defaults. Raises KeyError without type or what."""
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     fields: dict[str, Any] = {}
     for name in (*COLUMNS, *_BODY):
@@ -84,9 +84,9 @@ def have_same_text(one: Record, other: Record) -> bool:
     return same_form(one.what) == same_form(other.what)
 
 
-@lru_cache(1000)  # the key of a record is computed several times while it is stored
+@lru_cache(1000)  # a record's key is computed several times while it is stored
 def key_of(what: str) -> str:
-    """Return the stemmed words, cut with a checksum: equal for equal texts, and few others."""
+    """Return stemmed words, cut with a checksum: equal for equal texts, rarely for others."""
     key = " ".join(loose_stem(w) for w in words(what))
     if len(key) <= MAX_KEY_CHARS:
         return key
@@ -113,7 +113,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
 
 
 def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -> list[Stored]:
-    """Return records whose rows meet the condition, newest first, each with its sessions."""
+    """Return records that match the condition, newest first, each with its sessions."""
     rows = c.execute(
         f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
         (*values, limit),
@@ -122,7 +122,7 @@ def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -
 
 
 def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Record]:
-    """Yield the records with one of these values in a column; some hundred are read at a time."""
+    """Yield the records with one of these values in a column, read in chunks."""
     for start in range(0, len(values), CHUNK):
         some = values[start : start + CHUNK]
         where = f"{column} IN ({marks(some)})"
@@ -130,7 +130,7 @@ def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Re
 
 
 def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:
-    """Return, by record id, in how many sessions each of these records was stated."""
+    """Return, by record id, in how many sessions each record was stated."""
     query = f"SELECT id, sightings FROM records WHERE id IN ({marks(ids)})"
     return {row[0]: row[1] for db in databases for row in db.rows(query, ids)} if ids else {}
 
@@ -138,7 +138,7 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return current records of these types that match, best first: at most `limit` of this user,
+    """Return matching current records of these types, best first: at most `limit` of this user,
     then as many of others. With `candidates`, also records that wait for a second occurrence.
     """
     active = "('active', 'candidate')" if candidates else "('active')"
@@ -157,8 +157,9 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return the newest fixes of each database that hold, with the local ones of this session, as
-    far as symptoms are compared: text, trust, evidence, entities, session and time.
+    """Return the newest valid fixes of each database, including this session's local ones, with
+    only the fields that comparing symptoms needs: text, trust, evidence, entities, session and
+    time.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -185,7 +186,7 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the condition of current records that contradict one of these, and its values."""
+    """Return the SQL condition, with values, for current records that contradict one of these."""
     return (
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
         f"AND id NOT IN ({marks(ids)}) AND EXISTS (SELECT 1 FROM "

@@ -1,10 +1,10 @@
 """Views of a memory: limited to some domains, or without some isolated ones.
 
-Temporary views limit what its connections read. They have the names of the tables and hide them, so
-no query can forget the condition. Nothing can be changed through them; a writer uses a connection
-of its own. Full-text tables give only row ids, whose content comes from the views. The ledger,
-tasks and the block of a session have no domain; only their own session reads them. Loaded only
-where a session or a caller is limited to domains.
+Temporary views limit what a connection can read. They have the names of the tables and hide them,
+so no query can omit the condition. Views are read-only; writing uses a separate connection.
+Full-text tables return only row ids, whose content comes from the views. The ledger, tasks and the
+block of a session have no domain; only their own session reads them. This module is loaded only if
+a session or caller is limited to domains.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from memory_fabric.store.queries.graph import existing
 # Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
 _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
 _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
-# The number of scoped views of one memory that stay open; each has its own connections.
+# How many scoped views of one memory stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
-# Domains share entities. An entity is visible in a domain that made it or that has an observation
-# or relation of it: with its name and type, and only the domain's own observations. Its aliases,
-# its times and `extra`, which repeats the aliases, would reveal what other domains know.
+# Domains share entities. An entity is visible in a domain that created it or has an observation or
+# relation of it: with its name and type, but only with the domain's own observations. Its aliases,
+# its times and `extra`, which repeats the aliases, would reveal knowledge of other domains.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -50,13 +50,13 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# The domain of an alias is not recorded, so none is shown, though the full-text index finds
-# entities by it. A memory that only hides isolated domains shows aliases, as outside of those
-# everybody knows them.
+# The domain of an alias is not recorded, so aliases are hidden, although the full-text index finds
+# entities by them. A memory that only hides isolated domains shows aliases, because outside of
+# those domains everybody knows them.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation belongs to its own domain and to those of all rows in it, since it holds what it
-# removed. An undo has no domains in its steps; it belongs to those of the operation that it undid,
-# recursively.
+# An operation belongs to its own domain and to the domains of all its rows, because it contains the
+# rows that it removed. An undo has no domains in its steps; it belongs to the domains of the
+# operation that it undid, recursively.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -76,7 +76,7 @@ _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
-# Ingested texts name their domain in the body.
+# Ingested texts have their domain in the body.
 _INGESTED = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
     "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
@@ -85,7 +85,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only those of these domains that the memory shows."""
+    """Return a view that reads and writes only these domains, of those that the memory shows."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -96,7 +96,7 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
 
 
 def without(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view of the memory that hides these domains and can write to any."""
+    """Return a view of the memory that hides these domains but can write to any."""
     if not isinstance(memory, ScopedMemory):
         return _scoped(memory, domains, hidden=True)
     if memory.domains is None:
@@ -108,7 +108,7 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
     names = tuple(sorted(set(domains)))
     key = (hidden, names)
     scoped = whole.scoped.pop(key, None) or ScopedMemory(whole, names, hidden=hidden)
-    # Switches and settings may have changed since it was made.
+    # Switches and settings may have changed since the view was created.
     scoped.settings = whole.settings
     whole.scoped[key] = scoped
     while len(whole.scoped) > MAX_SCOPED:
@@ -119,8 +119,8 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
 class ScopedMemory(Memory):
     """A memory that shows only some domains; see `within`.
 
-    The unrestricted memory, which has no views, applies the changes. They get a domain that is
-    visible here and remove nothing that belongs to another domain. If domains are `hidden` instead
+    The unrestricted memory, which has no views, applies the changes. Additions get a domain that is
+    visible here, and deletions do not affect other domains. If domains are `hidden` instead
     (`without`), changes are applied as they are.
     """
 
@@ -133,32 +133,32 @@ class ScopedMemory(Memory):
 
     @property
     def whole(self) -> Memory:
-        """The unrestricted memory behind this one."""
+        """Return the unrestricted memory behind this one."""
         return self._whole
 
     def follow_switches(self) -> None:
-        """Read the switches again, through the whole memory."""
+        """Reread the switches, through the unrestricted memory."""
         self._whole.follow_switches()
         self.settings = self._whole.settings
 
     def follow_settings(self) -> None:
-        """Read the settings again, through the whole memory."""
+        """Reread the settings, through the unrestricted memory."""
         self._whole.follow_settings()
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database; with `create` the whole memory makes it first."""
+        """Return the open database; with `create`, the unrestricted memory creates it first."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change within these domains; its result omits names that are not visible here."""
+        """Apply a change within these domains; the result omits names that are not visible here."""
         payload, by = self._limited(kind, payload, by)
         return self._visible_part(self._whole.write(kind, payload, by, store=store))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change that cannot wait, as `write` does."""
+        """Apply a change that must not be queued, within these domains like `write`."""
         payload, by = self._limited(kind, payload, by)
         return self._visible_part(self._whole.write_now(kind, payload, by, store=store))
 
@@ -171,22 +171,22 @@ class ScopedMemory(Memory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store the record in one of these domains and return it; see Memory."""
+        """Store the record in one of these domains and return it; see `Memory.remember`."""
         if not self.hidden:
             _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo, at=at)
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
-        """Apply an operation to its database; see Memory."""
+        """Apply an operation to its database; see `BaseMemory.apply_now`."""
         return self._whole.apply_now(operation, is_new=is_new)
 
     def refresh(self) -> None:
-        """Import changes of the graph file into the whole memory."""
+        """Import changes of the graph file into the unrestricted memory."""
         self._whole.refresh()
 
     def flush(self) -> None:
-        """Update the other tiers from the whole memory."""
+        """Update the other tiers from the unrestricted memory."""
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
@@ -235,7 +235,7 @@ class ScopedMemory(Memory):
             return None
         views = selects(self.hidden or self.domains or (), hidden=bool(self.hidden))
         try:
-            # Views are made for each connection, and also when the disk is full.
+            # Views are created for each connection, even if the disk is full.
             opened.connection.execute("PRAGMA temp_store = MEMORY")
             for name, select in views.items():
                 opened.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
@@ -246,8 +246,8 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return the SELECT by table of the views that show these domains or, if `hidden`, others."""
-    # A view takes no parameters.
+    """Return a SELECT per table for views that show these domains, or hide them if `hidden`."""
+    # A view accepts no bound parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"
     in_domains = f"{'NOT ' if hidden else ''}IN ({', '.join(texts)})"

@@ -1,9 +1,9 @@
 """Changes of memory: each is redacted, sanitised, applied and logged in one transaction.
 
-A change of the graph that names no database goes to the one with its entities, else the project's.
-Many entities and relations are loaded by few large operations, each one transaction that is logged,
-journalled and undone like any other; its size is bounded, so that other processes wait shortly for
-the lock and an undo step stays small.
+A change of the graph that specifies no database goes to the database with its entities, else to the
+project's. Many entities and relations are loaded by few large operations, each in one transaction
+that is logged, journalled and undone like any other; its size is limited, so that other processes
+wait only briefly for the lock and an undo step stays small.
 """
 
 import json
@@ -22,9 +22,9 @@ from memory_fabric.text import encodable, name_key, unfenced
 
 Item = Entity | Relation
 Report = Callable[[int], object]
-# The limits of one operation of many that load a graph.
+# The size limits of each operation that loads a part of a graph.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
-# For each kind: the list in its payload, and the fields of an item that name entities.
+# For each kind, the list in its payload, and the fields of an item that contain entity names.
 _ITEMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "create_entities": ("entities", ("name",)),
     "create_relations": ("relations", ("from", "to")),
@@ -33,7 +33,7 @@ _ITEMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "delete_observations": ("deletions", ("entityName",)),
     "delete_relations": ("relations", ("from", "to")),
 }
-# For each kind with a list in its result: the list, and the fields that identify an item.
+# For each kind with a list in its result, the list, and the fields that identify an item.
 _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "create_entities": ("entities", ("name",)),
     "create_relations": ("relations", ("from", "relationType", "to")),
@@ -42,12 +42,12 @@ _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def cleaned(payload: Payload) -> Json:
-    """Return the payload as it may be stored: no secrets, no block markers, valid UTF-8."""
+    """Return the payload in storable form: without secrets and block markers, in valid UTF-8."""
     return dict(_harmless(redacted_object(payload)))
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Return the provenance without secrets, in valid UTF-8: its names come from outside."""
+    """Return the provenance without secrets, in valid UTF-8; its names come from outside."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
@@ -55,16 +55,16 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation, at most once by id, and return its result, durable on return.
 
     An operation that changes nothing, such as a repeated reading, is not logged. Neither is a
-    deletion without effect, if it `is_new`; one from a journal is logged as applied, so that it
+    deletion without effect if it `is_new`; one from a journal is logged as applied, so that it
     never deletes rows that are created later. Returns `{"applied_before": True}` for a known id.
-    Raises NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; it may be
-    queued).
+    Raises NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; the operation
+    may be queued).
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
 
 def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = False) -> list[Json]:
-    """Apply operations in one transaction, all or none. Raises as `apply`."""
+    """Apply operations in one transaction, all or none. Raises like `apply`."""
     for operation in changes:
         problem = kinds.problem(operation.kind, operation.payload)
         if problem:
@@ -74,7 +74,7 @@ def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = Fal
 
 
 def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = False) -> Json:
-    """Apply a valid operation within the caller's transaction and return its result."""
+    """Apply a valid operation within the caller's transaction; return its result."""
     applied = c.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
     if applied.fetchone():
         return {"applied_before": True}
@@ -101,14 +101,15 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Check a mutation (BR-9); return `variants` of new names and `orphans` instead of `touched`.
-    Raises StoreUnavailable, by which all is rolled back, if something cannot be read back.
+    """Verify a change (BR-9); return its result with `variants` of new names and `orphans` instead
+    of `touched`. Raises StoreUnavailable, which rolls everything back, if a row cannot be read
+    back.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
         _must_exist(c, [item["name"] for item in payload["entities"]], result)
         new = dict.fromkeys(item["name"] for item in result["entities"])
-        # The other names that differ only in case, `-`, `_` or spaces.
+        # Existing names that differ only in case, `-`, `_` or spaces.
         alike = rows.names_by_key(c, map(name_key, new))
         others = ((name, [n for n in alike[name_key(name)] if n != name]) for name in new)
         variants = {name: names for name, names in others if names}
@@ -132,27 +133,27 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
 
 
 def is_logged(operation: Operation) -> bool:
-    """True if the operation is logged and journalled: not turns, others' records, or local ones."""
-    # Turns are in the client's transcript and expire; others' records are in their journal. No
-    # operation keeps a second copy of their text.
+    """Return True if the operation is logged: not for turns, others' records, and local records."""
+    # Turns are in the client's transcript and expire; others' records are in their own journal. The
+    # log must not contain a second copy of their text.
     return KINDS[operation.kind].is_logged and not is_local(operation)
 
 
 def is_local(operation: Operation) -> bool:
-    """True if the operation concerns a record that must not outlive its session."""
+    """Return True if the operation concerns a record that must not outlive its session."""
     record = operation.payload.get("record")
     return isinstance(record, dict) and record.get("scope") == "local"
 
 
 def as_object(operation: Operation) -> Json:
-    """Return the operation as a JSON object: a line of the queue or the journal."""
+    """Return the operation as a JSON object, for a line of the queue or the journal."""
     fields = ("id", "kind", "store", "payload")
     line = {name: getattr(operation, name) for name in fields}
     return line | {"provenance": operation.provenance._asdict()}
 
 
 def from_object(value: Payload) -> Operation | None:
-    """Return the operation in a line, cleaned, as anyone may have edited the file; or None."""
+    """Return the sanitised operation in a line, which anyone may have edited; None if invalid."""
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")
     if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
@@ -191,10 +192,10 @@ def split(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of database and part.
 
-    `living` maps each readable database to the `names_in` the change that it has; the `unavailable`
-    databases cannot be opened now. Deletions apply to every database; for unavailable ones they are
-    queued. An observation of an unknown entity is meant for an unavailable database; if all
-    databases are readable, NotFound is raised and nothing changes.
+    `living` maps each readable database to those `names_in` the change that it has; the
+    `unavailable` databases cannot be opened now. Deletions apply to every database; for unavailable
+    ones they are queued. An observation of an unknown entity is assigned to an unavailable
+    database; if all databases are readable, NotFound is raised and nothing changes.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -208,7 +209,7 @@ def split(
 
 
 def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
-    """Combine the results of parts: lists in the requested order, counts added."""
+    """Combine the results of the parts: lists in the requested order, counts added."""
     whole: dict[str, Any] = {}
     for result in results:
         for name, value in result.items():
@@ -222,7 +223,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         return {"deleted": 0} | whole
     if len(results) > 1:
         field, fields = _ANSWERS[kind]
-        # An item may be requested several times: the first answer belongs to the first request.
+        # An item may be requested several times: the first result belongs to the first request.
         positions: dict[tuple[str, ...], list[int]] = {}
         for position, item in reversed(list(enumerate(payload[_ITEMS[kind][0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)
@@ -247,14 +248,14 @@ def _store_of(
 
 
 class Writer(Protocol):
-    """A memory that can be written to; see `BaseMemory.write`."""
+    """Interface of a memory that can be written to; see `BaseMemory.write`."""
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json: ...
 
 
 class Loaded(NamedTuple):
-    """The numbers of new rows and ends of relations, whether an operation was queued, `variants` of
-    new names that differ only in case, `-`, `_` or spaces, and names that were once forgotten.
+    """Result of loading: how many rows and relation ends are new, whether an operation was queued,
+    `variants` of new names that differ only in case, `-`, `_` or spaces, and forgotten names.
     """
 
     entities: int = 0
@@ -266,7 +267,7 @@ class Loaded(NamedTuple):
     forgotten: tuple[str, ...] = ()
 
     def after(self, result: Payload) -> "Loaded":
-        """Return these numbers plus the numbers of another operation."""
+        """Return these counts plus those in the result of another operation."""
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]
         return Loaded(
@@ -289,9 +290,10 @@ def load(
 ) -> Loaded:
     """Store entities with their observations, then relations; known entities are merged.
 
-    Both may be generators: one operation at a time is in memory. `report` receives the number of
-    stored items after each operation. Raises StoreUnavailable if an operation can be neither stored
-    nor queued; earlier operations stay, and loading the same items again stores the others.
+    Both may be generators: only one operation at a time is in memory. `report` receives the number
+    of stored items after each operation. Raises StoreUnavailable if an operation can be neither
+    stored nor queued; earlier operations remain, and loading the same items again stores the
+    others.
     """
     loaded, items_done = Loaded(), 0
     for items in (entities, relations):
@@ -304,7 +306,7 @@ def load(
 
 
 def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield operations (kind, payload) that create these items in order, each of bounded size."""
+    """Yield operations (kind, payload) that create these items in order, each of limited size."""
     batch: list[Any] = []
     chars = 0
     for item in chain(items, (None,)):
