@@ -113,7 +113,7 @@ class Live:
                 live_client.connected(folder, self._name).close()
                 return False
             except BlockingIOError:
-                return False  # a server listens, but its queue is full
+                return False  # another server listens here, but its queue is full
             except OSError:
                 files.remove(path)
             listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
@@ -192,7 +192,7 @@ class Live:
             try:
                 self._answer(connection)
             except OSError:
-                pass  # the hook has gone
+                pass  # the hook has already ended
             except BaseException as error:  # noqa: BLE001 - the thread must live
                 self._say(f"{type(error).__name__}: {error}")
             finally:
@@ -252,7 +252,7 @@ class Live:
         process: int,
         nonce: str,
     ) -> None:
-        from memory_fabric.hooks import dispatcher, table  # loaded by the rehearsal
+        from memory_fabric.hooks import dispatcher, table  # the rehearsal imports this first
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         entry = table.HANDLERS.get(event.name)
@@ -326,7 +326,7 @@ def _start(run: Callable[[], None], name: str) -> None:
 def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
     """Return the parsed event; None for an event without handlers, which is logged elsewhere."""
     from memory_fabric.errors import BadInput
-    from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
+    from memory_fabric.hooks import dispatcher  # the rehearsal imports this first
 
     try:
         event = dispatcher.event_in(data, environ)
@@ -389,7 +389,7 @@ TRANSCRIPT = [
 
 def rehearse(folder: str, root: str) -> None:
     """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
-    from memory_fabric.hooks import dispatcher  # loaded late, after the greeting
+    from memory_fabric.hooks import dispatcher  # imported late, after the greeting
     from memory_fabric.store import memory
     from memory_fabric.store.memory import HeldMemory
 

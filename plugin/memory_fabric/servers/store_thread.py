@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server loads this after the greeting
+if TYPE_CHECKING:  # an MCP server imports asyncio after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ class StoreThread:
         A read runs in the calling thread if no other call waits or runs, because two switches
         between threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # already loaded if an event loop runs
+        import asyncio  # cheap: already imported if an event loop runs
 
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
@@ -115,7 +115,7 @@ class StoreThread:
             try:
                 loop.call_soon_threadsafe(_settle, answer, value, error)
             except RuntimeError:
-                return  # loop has ended: nobody waits for this answer; the work is done
+                return  # the event loop has ended: nobody waits for this finished job
 
         self._asked += 1
         self.submit(job, done, changes=changes)
@@ -151,7 +151,7 @@ class StoreThread:
                 try:
                     return self._items.get(timeout=wait_s)
                 except Empty:
-                    wait_s = 0.0  # no call came in time
+                    wait_s = 0.0  # no call arrived in the meantime
             with self._free:
                 self._flush()
         return self._items.get()
@@ -186,7 +186,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # a change can wait in the queue, but a read would be wrong
+                if not changes:  # a change can wait in the queue, but a read would be stale
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked

@@ -101,7 +101,7 @@ class BaseMemory:
             # If the file was removed or replaced, append the unexported operations to the journal;
             # but if the whole folder was deleted, the deletion was intended.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
-                from memory_fabric.store import journal  # only for a removed file
+                from memory_fabric.store import journal  # imported only if a file was removed
 
                 try:
                     journal.rescue(database, self.journal_of(kind))
@@ -188,14 +188,14 @@ class BaseMemory:
         """Return the change as a sanitised operation. Raises StoreUnavailable if memory is off."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
-        from memory_fabric.store import write  # not loaded by recall
+        from memory_fabric.store import write  # imported late: recall does not need it
 
         clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
         return Operation(ids.new_id(), kind, clean, write.cleaned_provenance(by), store)
 
     def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
         """Return records of both databases that match an SQL condition, newest first."""
-        from memory_fabric.store import records  # few prompts need whole records
+        from memory_fabric.store import records  # imported late: few prompts need records
 
         pairs = []
         for database in self.databases():
@@ -232,7 +232,7 @@ class BaseMemory:
             raise
 
     def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store.upkeep import repair  # only for a damaged file
+        from memory_fabric.store.upkeep import repair  # imported only if a file is damaged
 
         # no time limit, because an interrupted rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):
@@ -260,7 +260,7 @@ class BaseMemory:
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # in a file, the operation would outlive its session
+            if write.is_local(operation):  # a queue file would keep it beyond its session
                 raise
             # The project's disk may have space when home's disk is full, even for the user's
             # changes.
@@ -279,6 +279,6 @@ class BaseMemory:
         """Apply an operation like `write.apply`. Raises StoreUnavailable, NotFound."""
         database = self.database(operation.store, create=True)
         assert database is not None
-        from memory_fabric.store.write import apply  # not loaded by recall
+        from memory_fabric.store.write import apply  # imported late: recall needs no writes
 
         return apply(database, operation, is_new=is_new)

@@ -167,7 +167,7 @@ class Database:
         try:
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error:
-            return  # a later check-point copies the rest
+            return  # a later check-point copies the remaining pages
 
     def close(self) -> None:
         """Close the connection; closing the last one of a file check-points the write-ahead log."""
@@ -370,7 +370,7 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only: a process that can repair the database will find the damage itself
+        return  # a read-only folder: a process that can repair the database will notice the damage
 
 
 def is_suspect(path: str) -> bool:
@@ -389,7 +389,7 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
             raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
     if name.startswith(_BUSY) and limit.is_limited:
-        limit.lock_s = 0.0  # this event has waited for a lock once and does not wait again
+        limit.lock_s = 0.0  # the event has waited for a lock once; do not wait again
     for beginnings, kind, sentence, remedy in _ERRORS:
         if name.startswith(beginnings):
             return kind(path, sentence.format(path=path, error=error), remedy=remedy)
@@ -452,14 +452,14 @@ def _migrate(database: Database, version: int) -> None:
         problem = "This memory is of an older release and has not been brought up to date yet."
         remedy = "The next session start does it, or memory-fabric status."
         raise StoreUnavailable(database.path, problem, remedy=remedy)
-    if database.read_only:  # migrate a copy in memory
+    if database.read_only:  # a read-only database is migrated as a copy in memory
         copy = sqlite3.connect(":memory:", check_same_thread=False)
         copy.isolation_level = None
         database.connection.backup(copy)
         database.connection.close()
         database.connection, database.is_copy = copy, True
     elif version:
-        from memory_fabric.store.upkeep import backup  # only for an older schema
+        from memory_fabric.store.upkeep import backup  # imported only for an older schema
 
         backup.create(database.path, f"-v{version}")
     if not version:

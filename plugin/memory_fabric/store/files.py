@@ -91,7 +91,7 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
-        from memory_fabric import file_lock  # loaded late: a process that only reads takes no lock
+        from memory_fabric import file_lock  # imported late: readers take no locks
 
         handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
@@ -199,7 +199,7 @@ def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     text = read_text(path, max_bytes)
     if text is None:
         return {}
-    import tomllib  # the import takes as long as starting Python, so only if the file exists
+    import tomllib  # slow to import (like Python's start), so only if the file exists
 
     return tomllib.loads(text)
 
@@ -350,7 +350,7 @@ def sync(path: str, flags: int = os.O_RDWR) -> None:
 
 def sync_folder(folder: str) -> None:
     """Sync a folder's entries, so that a power failure cannot lose a new file's name."""
-    if os.name == "posix":  # Windows cannot open folders
+    if os.name == "posix":  # Windows cannot open folders to sync them
         sync(folder, os.O_RDONLY)
 
 
@@ -416,9 +416,9 @@ def opened(path: str, flags: int) -> int:
     """Open a regular file; O_CREAT creates it for its owner only. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
-    expect_regular(path)  # before opening, which has side effects on some devices
+    expect_regular(path)  # checked before opening, which has side effects on some devices
     handle = os.open(path, flags | NO_WAIT, 0o600)
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # the file was replaced since the check
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # replaced since the check above
         os.close(handle)
         raise NotRegular(path)
     return handle
@@ -462,6 +462,6 @@ def write_all(handle: int, data: bytes) -> None:
 
 def as_address(path: str, separator: str = os.sep) -> str:
     """Escape the path for SQLite's `file:` URI; `separator` is that of the system."""
-    if separator == "\\":  # SQLite expects /C:/Users
+    if separator == "\\":  # SQLite expects the form /C:/Users
         path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -237,7 +237,7 @@ def restore(
 def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
     """Return the ids of records that no journal contains. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
-        return []  # the next export writes the new records
+        return []  # the next export will write the new records
     active = db.rows(f"SELECT id FROM records WHERE {_JOURNALLED} ORDER BY created_at", (OTHERS,))
     journalled = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
     return [row[0] for row in active if row[0] not in journalled]
@@ -270,7 +270,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
             ids = [id_ for id_ in step["payload"]["ids"] if id_ not in of_others]
             lines += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
         elif step["payload"].get("told"):
-            continue  # the record came from that journal
+            continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
             # A repetition changes an earlier record, whose id is in the inverse.
             own = step["payload"]["record"].get("id", "")
@@ -307,7 +307,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # kept until the line is applied
+            current = raw  # stays in the queue until it is applied
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):

@@ -100,7 +100,7 @@ class Memory(BaseMemory):
 
     def readers(self) -> list[Reader]:
         """Return the readers for recall, one for each readable database."""
-        from memory_fabric.store.queries.reader import Reader  # loaded late: writers do not search
+        from memory_fabric.store.queries.reader import Reader  # imported late: only for searches
 
         return [Reader(database) for database in self.databases()]
 
@@ -143,7 +143,7 @@ class Memory(BaseMemory):
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
         store = "user" if record.scope in USER_SCOPES else "project"
-        from memory_fabric.store import records  # not loaded by recall
+        from memory_fabric.store import records  # imported late: recall needs no records
 
         options = {"supersedes": list(supersedes), "echo": echo, "past": bool(at)}
         payload: dict[str, Any] = {"record": records.as_object(record)}
@@ -171,7 +171,7 @@ class Memory(BaseMemory):
 
     def flush(self) -> None:
         """Apply queues, write journals and MEMORY.md; add the parts that failed to `failures`."""
-        from memory_fabric.store.tiers import sync  # not on the prompt path
+        from memory_fabric.store.tiers import sync  # imported late: not used for prompts
 
         sync.flush(self)
 
@@ -193,7 +193,7 @@ class Memory(BaseMemory):
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the ids of records that the client shows, in MEMORY.md and instruction files."""
-        from memory_fabric.store.projects import instruction_files  # loaded late: few commands
+        from memory_fabric.store.projects import instruction_files  # late: few commands use it
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
         return self.native_ids(session_started_at) | read_by_client
@@ -257,7 +257,7 @@ class HeldMemory(KeptMemory):
         """Commit all changes, together with the event's nonce. Raises StoreUnavailable."""
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
-        for database in databases:  # the last one stores the nonce, which completes the commit
+        for database in databases:  # the last database stores the nonce: the event is complete
             mark = f"{ANSWERED}{client}" if database is databases[-1] else ""
             database.commit_held(mark, f"{int(time.time())} {nonce}")
 

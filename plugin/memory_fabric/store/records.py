@@ -84,7 +84,7 @@ def have_same_text(one: Record, other: Record) -> bool:
     return same_form(one.what) == same_form(other.what)
 
 
-@lru_cache(1000)  # a record's key is computed several times while it is stored
+@lru_cache(1000)  # cached: each record's key is computed several times while storing
 def key_of(what: str) -> str:
     """Return stemmed words, cut with a checksum: equal for equal texts, rarely for others."""
     key = " ".join(loose_stem(w) for w in words(what))

@@ -83,7 +83,7 @@ class BatchedWriter:
         self.is_full = False
         # True if the last write succeeded; False before the first write.
         self._is_proven = False
-        self._printed = ""  # The last unexpected error, which is printed once.
+        self._printed = ""  # The last unexpected error, kept to print each error only once.
 
     async def accept(self, ingest: Ingest) -> Outcome:
         """Store a text durably and return its outcome. Raises StoreUnavailable, BadInput."""
@@ -153,7 +153,7 @@ class BatchedWriter:
                 for (ingest, answer), outcome in zip(together, outcomes, strict=True):
                     self._bytes -= _bytes_of(ingest)
                     if answer.done():
-                        continue  # the client has disconnected
+                        continue  # the client has disconnected, so nobody waits for this answer
                     if isinstance(outcome, Exception):
                         answer.set_exception(outcome)
                     else:
@@ -284,7 +284,7 @@ class WorkerChild:
                 self._could_not_start, end = True, str(error)
             else:
                 self._could_not_start = False
-                with suppress(OSError):  # the worker can also run with normal priority
+                with suppress(OSError):  # if it cannot be set, the worker runs with normal priority
                     os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
                 end = f"exit code {await asyncio.to_thread(self._process.wait)}"
             if loop.time() - began >= LONG_S:

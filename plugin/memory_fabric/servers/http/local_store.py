@@ -103,7 +103,7 @@ class LocalStore(Store):
         """Return the manager of MCP sessions, which all use this memory."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # loaded on first use
+        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
         by = Provenance(
             source="mcp", trust="tool", author=self._settings.author, origin=self._settings.origin

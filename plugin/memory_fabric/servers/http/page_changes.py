@@ -126,7 +126,7 @@ def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
 
 
 def _forget(memory: Memory, asked: ForgetBody) -> Answer:
-    from memory_fabric.store.forget import plan  # loaded with the first change
+    from memory_fabric.store.forget import plan  # imported only for the first change
 
     matches = plan.find(memory, asked.what)
     stays = plan.TURN_STAYS if matches.turns else plan.STAYS
@@ -143,7 +143,7 @@ def _forget(memory: Memory, asked: ForgetBody) -> Answer:
 
 
 def _merge(memory: Memory, asked: MergeBody) -> Answer:
-    from memory_fabric.store.history import merge  # loaded with the first change
+    from memory_fabric.store.history import merge  # imported only for the first change
 
     plan = merge.plan(memory, asked.into, asked.names)
     parts = (plan.into, *plan.others)

@@ -76,9 +76,9 @@ class ProjectStores:
             raise NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            from memory_fabric.store.projects import home_projects  # pages mostly show one project
+            from memory_fabric.store.projects import home_projects  # imported for other projects
 
-            home_projects.memory_of(self._settings, project_id).close()  # raises for unknown ids
+            home_projects.memory_of(self._settings, project_id).close()  # fails on an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:
@@ -102,7 +102,7 @@ def recalled(
     memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: Filters, now: str
 ) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --json`, limited to what programs may see."""
-    from memory_fabric.recall.explain import answer_as_json  # loaded with the first question
+    from memory_fabric.recall.explain import answer_as_json  # imported for the first question
     from memory_fabric.recall.pipeline import Fabric
 
     visible = visible_to_process(memory)
@@ -113,14 +113,14 @@ def recalled(
 
 def picture(memory: Memory) -> dict[str, Any]:
     """Return the whole memory as the JSON from which the page draws its graph."""
-    from memory_fabric.viewer.picture import picture as drawn  # loaded with the first question
+    from memory_fabric.viewer.picture import picture as drawn  # imported for the first question
 
     return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
 
 def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --explain --json`."""
-    from memory_fabric.recall import explain  # loaded with the first question
+    from memory_fabric.recall import explain  # imported only for the first question
     from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
@@ -133,21 +133,21 @@ def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
 
 def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
     """Return the JSON of `memory-fabric history NAME --json`."""
-    from memory_fabric.store.history import trace  # loaded with the first question
+    from memory_fabric.store.history import trace  # imported only for the first question
 
     return [trace.as_json(change) for change in trace.history(memory, name or None, limit)]
 
 
 def status(memory: Memory) -> dict[str, Any]:
     """Return the state of the tiers."""
-    from memory_fabric.health import tiers as health  # loaded with the first question
+    from memory_fabric.health import tiers as health  # imported only for the first question
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
     """Return the home's projects and their link proposals, of one domain if isolated to it."""
-    from memory_fabric.recall import review  # loaded with the first question
+    from memory_fabric.recall import review  # imported only for the first question
     from memory_fabric.store.projects import home_projects
     from memory_fabric.viewer.picture import candidate, presentable
 

@@ -190,7 +190,7 @@ class Server(Listener):
         guard = Guard(app, self._keys, self.names, rate, f"memory-fabric-{self.port}")
         store_thread.settle()
         if ties.exist(self._settings.home):
-            from memory_fabric.sharing.team import follower  # loaded only for a shared log
+            from memory_fabric.sharing.team import follower  # imported only for a shared log
 
             follower.start(lambda: self._settings)
         self._serve(config_for(guard))
@@ -236,7 +236,7 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # loads a driver
+    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # imports a driver
 
     app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
     store_thread.settle()
@@ -297,7 +297,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # request was still incomplete
+        if answered and self.conn.their_state is h11.SEND_BODY:  # request is still incomplete
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()

@@ -125,7 +125,7 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
-    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, used only here
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large import, used here
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})

@@ -93,7 +93,7 @@ def line_of(message: dict[str, Any]) -> bytes:
 
 def _is_id(stated: object) -> bool:
     if isinstance(stated, float):
-        return stated - stated == 0  # neither infinite nor NaN, which JSON cannot represent
+        return stated - stated == 0  # False for infinity and NaN, which JSON cannot represent
     return isinstance(stated, str | int) and not isinstance(stated, bool)
 
 

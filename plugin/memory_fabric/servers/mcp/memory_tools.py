@@ -38,7 +38,7 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """Return the best hits of all sources, one per line, and what was left out or failed."""
-    from memory_fabric.recall.pipeline import Fabric  # loaded on first use
+    from memory_fabric.recall.pipeline import Fabric  # imported late: a client may never ask
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
@@ -53,7 +53,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if fabric.similarity is not None:
-        from memory_fabric.setup import extras  # only if the extra is installed
+        from memory_fabric.setup import extras  # imported only if the extra is installed
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.readers():
@@ -67,13 +67,13 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
     """Log the answer among its session's injections, if the database is writable."""
     if not by.session or not memory.settings.writes:
         return
-    from memory_fabric.store.conversations import sessions, worth  # loaded on first use
+    from memory_fabric.store.conversations import sessions, worth  # imported on the first call
 
     try:
         items = worth.items(given, text)
         sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, items)
     except StoreUnavailable:
-        return  # the answer matters more than its log entry
+        return  # answering matters more than logging the answer
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
@@ -206,7 +206,7 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     if not name:
         return []
     if not looks_like_id(name):
-        from memory_fabric.capture.notes.replaced import named  # loaded late: rarely needed
+        from memory_fabric.capture.notes.replaced import named  # imported late: rarely needed
 
         old_records = named(memory, name, record.what)
         place = record.scope, record.domain

@@ -122,11 +122,11 @@ class MemoryServer:
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     def _tell_soon(self) -> None:
-        assert self._loop is not None  # a subscriber sets the loop
+        assert self._loop is not None  # the first subscriber sets this event loop
         is_told = self._tell()
         try:
             asyncio.run_coroutine_threadsafe(is_told, self._loop)
-        except RuntimeError:  # the loop has ended: no subscriber is left
+        except RuntimeError:  # the event loop has ended: no subscriber is left
             is_told.close()
 
     async def _read_resource(

@@ -106,7 +106,7 @@ class Session:
         return protocol.greeting(request.params["protocolVersion"])
 
     def _call(self, request: Message) -> None:
-        from memory_fabric.servers.mcp import tools  # loaded after the greeting
+        from memory_fabric.servers.mcp import tools  # imported late, after the greeting
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -131,7 +131,7 @@ class Session:
         self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Message) -> None:
-        from memory_fabric.servers.mcp.tools import RequestHandler  # loaded late, as above
+        from memory_fabric.servers.mcp.tools import RequestHandler  # imported late, as above
 
         if request.params["uri"] != GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
@@ -164,7 +164,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # answered after earlier requests
+        self._ask(request, lambda memory: None, done)  # answer after all earlier requests
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -187,7 +187,7 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # nothing that this listener watches ever changes
+            begun()  # this listener watches only things that never change
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
         """Start watching for changes after the current state, without reporting earlier ones."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memory_fabric.servers.live import Live
     from memory_fabric.store.memory import Memory
 else:
-    import _signal as signal  # the public module imports enum, which is half of the start time
+    import _signal as signal  # the public module `signal` imports enum, half of the start time
 
 INPUT = 0
 # The first request after the greeting; after this one, the client pauses for a moment.
@@ -95,7 +95,7 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
     """Synchronise with shared logs from now on if this home is linked to one; costs a stat."""
     if not os.path.exists(os.path.join(home, TIES)):
         return False
-    from memory_fabric.sharing.team import follower  # only if there is a shared log: loads a driver
+    from memory_fabric.sharing.team import follower  # only for a shared log: imports a driver
 
     follower.start(working_folder.settings)
     return True
@@ -123,7 +123,7 @@ def _open(settings: Settings) -> Memory:
             settings,
             lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
         )
-    from memory_fabric.store.memory import Memory  # loaded with the first call, not the greeting
+    from memory_fabric.store.memory import Memory  # imported on the first call, not the greeting
 
     return Memory.open(settings, repair=True)
 
@@ -164,7 +164,7 @@ class Output:
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._takes: Callable[[], bool] = lambda: False  # Windows cannot report it for a pipe
+        self._takes: Callable[[], bool] = lambda: False  # Windows cannot report if a pipe accepts
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
@@ -218,7 +218,7 @@ def claimed_output() -> int:
     handle = os.dup(1)
     try:
         os.dup2(2, 1)
-    except OSError:  # started without standard error
+    except OSError:  # the server was started without standard error
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return handle
 
@@ -237,7 +237,7 @@ class WorkingFolder:
         self._folder = ""
         try:
             self._folder = "" if stated else os.getcwd()
-        except OSError:  # the folder was deleted
+        except OSError:  # the client's folder was deleted
             pass
         # The file stamp of the registry that was read, and the path of its graph; '' for none.
         self._stamp: tuple[int, int, int] | None = None

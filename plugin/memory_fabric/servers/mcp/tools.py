@@ -90,7 +90,7 @@ def call(
     if not memory.settings.reads and name in READERS:
         return failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
-        from memory_fabric.store.scoped_memory import within  # few specify a domain
+        from memory_fabric.store.scoped_memory import within  # late: few calls specify a domain
 
         memory = within(memory, (stated_domain(arguments),))
     try:

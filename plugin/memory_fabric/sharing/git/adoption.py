@@ -73,7 +73,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # the record's author and scope are in the journal
+    lacking -= {line["id"] for line in written}  # the journal has their author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
@@ -83,7 +83,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # only these lines have the user's own words
+    for line in lost.lines:  # only these lines contain the user's own words
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -159,14 +159,14 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # a copy: the original folder has all records
+            return None  # this folder is a copy, and the original has all records
         origin = head.project if head.project in _projects(home) else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
         return None
     stated, author = author, author or memory.settings.author
     mine = [line for line in lacking if line.get("author", "") == author]
     if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
-        return None  # the records were shared by others
+        return None  # these records were shared by other users
     names = [str(line.get("author", "")) for line in lacking]
     by_author = Counter(name for name in names if name != author)
     return Missing(path, tuple(mine), author=author, others=dict(by_author), origin=origin)
@@ -185,7 +185,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             "record": records.as_object(record),
             "seen_in": seen_in,
             "batch": f"journal {found.path}",
-            # A record from the journal is already in the journal.
+            # A record from the journal need not be appended to it again.
             "told": record.source != MEMORY_MD,
         }
         store = "user" if record.scope == "user" else "project"

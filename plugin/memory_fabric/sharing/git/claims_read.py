@@ -76,7 +76,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         line = line.strip("\ufeff \t\r")
         claim = _claim_in(line) if line else None
         if claim is not None:
-            last.pop(claim.id, None)  # an id is ordered by its last line
+            last.pop(claim.id, None)  # the last line of an id determines its order
             last[claim.id] = claim
         elif line:
             unreadable += 1
@@ -191,7 +191,7 @@ def name_in(value: object) -> str:
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:
-        return value  # the usual case
+        return value  # most names need no change
     plain = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
     return " ".join(plain.split())[:MAX_NAME_CHARS]
 

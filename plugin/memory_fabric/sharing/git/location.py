@@ -90,7 +90,7 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
-    from memory_fabric.store.tiers.file_locations import roots  # not called by hooks
+    from memory_fabric.store.tiers.file_locations import roots  # imported late: hooks never use it
 
     own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
     linked = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
@@ -105,7 +105,7 @@ def is_in_home(memory: Memory, project: Project) -> bool:
 def is_hidden(project: Project) -> bool:
     """Return True if git sees nothing of the folder, judging by its git files and the index."""
     setting = _setting(os.path.join(project.local, IGNORE))
-    text = "*" if setting is None else setting  # the `.gitignore` is created with the folder
+    text = "*" if setting is None else setting  # a new folder gets a `.gitignore` with `*`
     lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
@@ -117,7 +117,7 @@ def is_tracked(project: Project) -> bool:
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
     except files.TooLarge:
-        return True  # unknown: store the records where no repository contains them
+        return True  # if unknown, keep the records out of any repository
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()

@@ -130,7 +130,7 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
         return 0
     path = location.shared_file(project)
     stamp = claims_read.stamp(path)
-    if not stamp:  # a missing file changes nothing: the folder was removed, or a branch lacks it
+    if not stamp:  # no file, no change: the folder was removed, or the branch lacks the file
         return 0
     database = memory.session_database()
     # The stamp is stored once nothing is left to import.
@@ -216,7 +216,7 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Apply the operation and return its result; not queued: the journal can be read again."""
-    from memory_fabric.store import write  # only for new records
+    from memory_fabric.store import write  # imported only if there are new records
 
     # Paths and stamps are trusted; only text from others is sanitised.
     cleaned = {"records": write.cleaned({"": payload.get("records", [])})[""]}

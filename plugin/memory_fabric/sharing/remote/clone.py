@@ -144,7 +144,7 @@ class Clone:
         """Fetch the branch; return the id of its newest commit, '' if there is no such branch."""
         try:
             return self._fetched()
-        except Damaged:  # the clone was deleted: start again
+        except Damaged:  # the damaged clone was deleted: start again
             return self._fetched()
 
     def remove(self) -> None:
@@ -191,7 +191,7 @@ class Clone:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
         output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
-        self.mark("", NEXT)  # the caller stores the commit under a name
+        self.mark("", NEXT)  # the caller stores this commit under another name
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
@@ -249,7 +249,7 @@ class Clone:
             self.mark("", TIP)
             return ""
         tip = self.marked(TIP)
-        self.files(tip)  # detects a clone that lacks parts of the commit
+        self.files(tip)  # raises Damaged if the clone lacks parts of the commit
         return tip
 
     def _make(self) -> None:
@@ -296,7 +296,7 @@ class Clone:
                 env=self._environ,
                 timeout=LIMIT_S,
                 check=False,
-                start_new_session=True,  # without a terminal on which ssh could ask
+                start_new_session=True,  # without a terminal, ssh cannot ask questions
             )
         except subprocess.TimeoutExpired:
             raise TooSlow(

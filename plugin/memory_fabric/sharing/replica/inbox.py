@@ -132,7 +132,7 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
     for demand in demands:
         register = rows.get(demand.key, [])
         if any(head.op_id == demand.op_id for head in register):
-            continue  # the demand was merged before
+            continue  # this demand was merged earlier
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
         # A row of the graph is kept if another member states it too. A record's id may have been
@@ -200,13 +200,13 @@ class _Batch:
         operation = part.own or part.came
         is_hidden = part.came.kind == wire.SEALED and part.own is None
         if is_hidden and self._kind == "project" and part.came.author != self._tie.member:
-            return  # meant for another member's machines
+            return  # this operation is meant for another member's machines
         if not _is_known(part.came) or is_hidden:
             self._keep_unread(part.came)
             return
         stored = self._ids.get(operation.op_id)
         if stored is not None and not _is_same(stored, part.came):
-            return  # a copied id, after the server was reset to an earlier state
+            return  # another operation reused this id after the server was reset
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:

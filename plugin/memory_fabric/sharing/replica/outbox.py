@@ -91,7 +91,7 @@ def settle_within(
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # this user states nothing under these keys any more
+    if unstated:  # this user no longer states anything under these keys
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project, _by_others())
     return len(batch.made), len(due)

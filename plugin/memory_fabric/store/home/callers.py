@@ -41,7 +41,7 @@ def save(home: str, call: str, caller: Caller) -> None:
         for name in os.listdir(folder):
             caller_file = os.path.join(folder, name)
             if name.endswith(".json") and _age_s(caller_file, now_s) > MAX_AGE_S:
-                files.remove(caller_file)  # unless another hook has removed the file
+                files.remove(caller_file)  # another hook may already have removed the file
     files.write_atomic(path, files.json_line(caller._asdict()).encode(), durable=False)
 
 

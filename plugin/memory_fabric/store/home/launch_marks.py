@@ -101,7 +101,7 @@ def state_of_rules(connection: sqlite3.Connection) -> str:
     except sqlite3.Error:
         return ""
     state = 0
-    for char in str(rows):  # not a checksum of zlib, whose import would slow each call with rules
+    for char in str(rows):  # no zlib checksum: importing zlib would slow calls with rules
         state = (state * 31 + ord(char)) % STATES
     return f"{__version__} {state:x}"  # another release may interpret more rules
 

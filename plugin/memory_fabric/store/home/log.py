@@ -59,7 +59,7 @@ def note(home: str, data_dir: str, line: str) -> None:
         if not _append_in_first((home, data_dir), stamped):
             sys.stderr.write(stamped + "\n")
     except OSError:
-        return  # no place is left for the log, and a hook must not fail the session for that
+        return  # the log is not writable anywhere, and a hook must not fail for that
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, 
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # without a log there is nothing to count
+            continue  # a folder without a log has no events to count
         for line in text.splitlines():
             head, late, work_left = line.partition(OUT_OF_TIME)
             if late and (not work or any(name in work for name in work_left.split(", "))):
@@ -85,7 +85,7 @@ def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, 
 
 def keep_traceback(home: str, trace: str) -> str:
     """Append the traceback of an internal error; return the file's path, '' if none is writable."""
-    from memory_fabric.redaction.redact import redact  # slow to import
+    from memory_fabric.redaction.redact import redact  # imported late: slow to import
 
     folder = os.path.join(home, "logs")
     is_written = _append(folder, f"{_now()}\n{redact(trace)}", FAULTS_NAME)
@@ -168,18 +168,18 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
         try:
             os.unlink(os.path.join(folder, mark))
         except OSError:
-            continue  # no mark in this folder
+            continue  # this folder has no such mark
         is_left = True
     return is_left
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
     """Return a notice of unreported failures and, once, of a late prompt; '' if there are none."""
-    from memory_fabric.redaction.redact import without_secrets  # loaded late: failures are rare
+    from memory_fabric.redaction.redact import without_secrets  # imported late: few failures
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # The Stop event tried all tiers
+    if event_name == "Stop":  # the Stop event has tried all tiers
         _clear(failures, places)
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
@@ -229,7 +229,7 @@ def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
         except FileExistsError:
             return False
         except OSError:
-            continue  # try the next folder
+            continue  # this folder is not writable: try the next one
         return True
     return None
 

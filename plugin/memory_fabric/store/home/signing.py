@@ -39,7 +39,7 @@ def known_key(home: str) -> bytes:
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
     """Return the signature of a line, which only a holder of the key can make."""
-    import hmac  # loaded late: imports OpenSSL, and few hooks need it
+    import hmac  # imported late: hmac loads OpenSSL, and few hooks need it
 
     plain = {name: part for name, part in line.items() if name != "signature"}
     return hmac.new(key, json.dumps(plain, sort_keys=True).encode(), "sha256").hexdigest()
@@ -49,7 +49,7 @@ class ListSignature:
     """Signature of `{NAME: [items]}`, equal to that of `signature`, computed item by item."""
 
     def __init__(self, name: str, key: bytes) -> None:
-        import hmac  # loaded late, as above
+        import hmac  # imported late, as in `signature`
 
         self._signing = hmac.new(key, f"{{{json.dumps(name)}: [".encode(), "sha256")
         self._before = ""
@@ -67,7 +67,7 @@ class ListSignature:
 
 def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
     """Return True if the line has a signature made with this key."""
-    import hmac  # loaded late, as above
+    import hmac  # imported late, as in `signature`
 
     stated = line.get("signature")
     return isinstance(stated, str) and hmac.compare_digest(

@@ -74,7 +74,7 @@ def read_file(home: str) -> ConfigFile:
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # the unreadable file may isolate any domain
+        text = None  # the unreadable file may isolate any domain, so memory is off
     if text is None or may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(switches_in(text), why)

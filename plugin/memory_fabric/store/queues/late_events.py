@@ -45,7 +45,7 @@ class Late(NamedTuple):
 
 def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
     """Store an event without its secrets, durable on return. Raises OSError."""
-    from memory_fabric.redaction.redact import redacted_object  # loaded late: rarely needed
+    from memory_fabric.redaction.redact import redacted_object  # imported late: rarely needed
 
     folder = os.path.join(settings.home, FOLDER)
     place = {key: event.raw[key] for key in _PLACE if key in event.raw}

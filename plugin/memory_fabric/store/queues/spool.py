@@ -121,7 +121,7 @@ def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
     """Move a refused item, with the answer, to `rejected`. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
-        if content:  # an empty item was erased meanwhile and must not come back
+        if content:  # without content, the item was erased and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
