@@ -1,4 +1,4 @@
-"""The command line `memory-fabric`, with a module for the commands of each subject."""
+"""The command line `memory-fabric`, with one module per subject of commands."""
 
-# Set by the script that `completion` prints when the shell asks for completions.
+# Environment variable set by the script that `completion` prints, when the shell asks to complete.
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"

@@ -1,4 +1,4 @@
-"""Run the command line as `python -m memory_fabric.cli`, without an installed script."""
+"""Entry point of `python -m memory_fabric.cli`, which needs no installed script."""
 
 import sys
 

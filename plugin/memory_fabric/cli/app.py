@@ -1,4 +1,4 @@
-"""The typer application, built from the table of commands."""
+"""The typer application, created from the table of commands."""
 
 import importlib
 import inspect
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from memory_fabric import __version__
 from memory_fabric.cli.registry import COMMANDS
 
-# Click keeps the lines of a paragraph that begins with this.
+# Click does not rewrap a paragraph that begins with this marker.
 VERBATIM = "\b\n"
 INDENT = "    "
 
@@ -22,10 +22,10 @@ EPILOG = "Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found."
 
 
 class GroupedCommands(TyperGroup):
-    """A list of commands under the headings of the table, with each summary whole."""
+    """A typer group whose help lists the commands by panel, without shortening their summaries."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the summaries of all commands, each panel as one section."""
+        """Write the summaries of all commands, with one section per panel."""
         styled = sys.stdout.isatty()
         for panel in dict.fromkeys(command.panel for command in COMMANDS):
             listed = [command for command in COMMANDS if command.panel == panel]
@@ -35,7 +35,7 @@ class GroupedCommands(TyperGroup):
 
 
 def build(names: Collection[str] = ()) -> typer.Typer:
-    """Build the application with the named commands, or with all; import only their modules."""
+    """Build the application with the named commands, or all; import only the modules needed."""
     rendered = sys.stdout.isatty()
     app = _bare(rendered=rendered)
     for command in COMMANDS:
@@ -61,10 +61,11 @@ def _texts(function: Callable[..., Any], *, rendered: bool) -> dict[str, Any]:
 
 
 def listing() -> typer.Typer:
-    """Build the application for `--help`: the name and summary of every command, none imported."""
+    """Build the application for `--help`: names and summaries only, without importing commands."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # The function is never called: main builds the application with the command that it runs.
+        # Placeholder that is never called, because main builds an application with the real
+        # command.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 
@@ -100,7 +101,7 @@ def _top(
 
 
 def split_examples(text: str) -> tuple[str, str]:
-    """Return the prose of a help text, and its examples with the line that introduces them."""
+    """Split a help text into its prose and its examples, with the line that introduces them."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:
@@ -111,7 +112,7 @@ def split_examples(text: str) -> tuple[str, str]:
 
 
 def format_help(text: str, *, rendered: bool) -> str:
-    """Format a text for `--help`, with its examples verbatim, or in Markdown code blocks."""
+    """Format a help text for `--help`; examples remain verbatim or become Markdown code blocks."""
     parts = text.split("\n\n")
     for n, part in enumerate(parts):
         if part.startswith(INDENT):

@@ -1,7 +1,7 @@
-"""Changes of a branch in the records that a project shares by git, for `review --branch`.
+"""Report for `review --branch`: how a branch changes the records that a project shares by git.
 
-Both sides are read as claims of whoever committed them. No memory is asked or changed, so it is the
-same on a build server.
+Both versions of the shared file are read from git and treated as claims of their authors. The
+memory on this machine is neither read nor changed, so the report is the same on a build server.
 """
 
 import os
@@ -20,19 +20,19 @@ from memory_fabric.store import records
 from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.text import cut, many, one_line
 
-# The usual bases of a branch; the first that exists counts.
+# Base branches to try in this order if the user specifies none.
 BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
 GIT_S = 30
 MAX_TEXT_CHARS, MAX_FILES = 300, 3
-# Characters with a meaning in Markdown; a name after @ would notify a person.
+# Characters with a special meaning in Markdown.
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 class BranchReport(NamedTuple):
-    """The records of a branch compared with those where it began.
+    """The records of a branch, compared with those of the commit where the branch began.
 
-    `changed` are pairs (old, new), `withdrawn` old records, `contradictions` pairs (new, old), and
-    `stale` old records with the files that they name and the branch changes.
+    `changed` has pairs (old, new), `withdrawn` the removed records, `contradictions` pairs (new,
+    old). `stale` has old records with the files that they mention and that the branch changes.
     """
 
     base: str
@@ -45,7 +45,7 @@ class BranchReport(NamedTuple):
 
 
 def of_branch(project: Project, base: str) -> BranchReport:
-    """Compare HEAD with its start on `base`, by default the usual branch. Raises BadInput."""
+    """Compare HEAD with its merge base with `base` or a usual base branch. Raises BadInput."""
     places = [base] if base else BASES
     begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
     commit = next((found.decode().strip() for found in begun if found), "")
@@ -79,7 +79,7 @@ def of_branch(project: Project, base: str) -> BranchReport:
 
 
 def markdown(report: BranchReport) -> Iterator[str]:
-    """Yield the report in lines of Markdown."""
+    """Yield the lines of the report in Markdown."""
     yield f"## Memory: what this branch changes since {_plain(report.base)}"
     by_id = {record.id: record for record in report.added}
     closed = [(old, new) for old, new in report.changed if new.superseded_by != old.superseded_by]
@@ -105,7 +105,7 @@ def markdown(report: BranchReport) -> Iterator[str]:
 
 
 def as_json(report: BranchReport) -> dict[str, Any]:
-    """Return the report as JSON: records by what the branch does to them."""
+    """Return the report as a dict for JSON, with the records grouped by kind of change."""
     shown = records.as_object
     return {
         "base": report.base,
@@ -121,7 +121,7 @@ def as_json(report: BranchReport) -> dict[str, Any]:
 
 
 def _git(project: Project, *words: str) -> bytes:
-    """Return git's output, empty if it fails; it runs no program of the repository."""
+    """Return git's output, b"" if git fails. No program specified by the repository is run."""
     git = shutil.which("git")
     if git is None:
         raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
@@ -132,14 +132,14 @@ def _git(project: Project, *words: str) -> bytes:
 
 
 def _records(content: bytes) -> tuple[dict[str, Record], int]:
-    """Return the records of a file by their ids, and the number of unreadable lines."""
+    """Return the records in a shared file by id, and the number of lines that cannot be parsed."""
     claims, unreadable = claims_read.claims_in(content)
     found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
     return found, unreadable
 
 
 def _named(record: Record, files: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the files that a record names."""
+    """Return those of the files that a record mentions."""
     named = {path.strip("/") for path in paths_in([record.what, record.why])}
     return tuple(f for f in files if any(f == path or f.endswith(f"/{path}") for path in named))
 
@@ -152,6 +152,6 @@ def _said(record: Record) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return others' text escaped for Markdown, without mentions of people."""
+    """Return another author's text escaped for Markdown, so that @names do not notify anyone."""
     marked = _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS))
     return marked.replace("@", "@ ")

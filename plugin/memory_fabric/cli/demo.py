@@ -1,10 +1,10 @@
-"""A story of two days through the real hooks, on a temporary home and project.
+"""Demonstration of two days of work through the real hooks, with a temporary home and project.
 
     python3 -m memory_fabric.cli.demo   (scripts/demo sets PYTHONPATH)
 
-Each event runs the command of hooks.json, started as the client starts it, and what is shown is
-what it answered. Every scene ends with a claim that is checked; the exit code is 1 if one is false
-or a hook fails. It needs the standard library only.
+Each event runs the command from hooks.json as the client would run it, and the hook's real answer
+is displayed. Each scene ends with a claim that is checked; the exit code is 1 if a claim is false
+or a hook fails. Only the standard library is needed.
 """
 
 import os
@@ -57,7 +57,7 @@ ANSWER = (
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
-# It names the replaced memory by the id in the cue.
+# The correction refers to the superseded memory by the id in the cue.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
@@ -66,24 +66,24 @@ NOTED_CORRECTION = (
 AGENT = "database-engineer"
 AGENT_TASK = "Write the migration for the analytics tables."
 
-# Words of the memories that sessions must be given.
+# Texts of memories that must be in the sessions' context.
 RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"
 
 MIN_WIDTH, MAX_WIDTH = 40, 80
 LABEL_WIDTH = 8
-# Columns of one space before the label and one after it.
+# Width of the label column, with a space before and after the label.
 MARGIN = LABEL_WIDTH + 2
 BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
-# A detached process makes the backup after a session's end.
+# Timeout and interval of waiting for the backup, which a detached process makes after a session.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
-# The facts of `memory-fabric why` that are shown.
+# Facts from `memory-fabric why` to display.
 SHOWN_FACTS = ("why", "said by", "entities", "stored in")
 
 
 class Terminal:
-    """Standard output of at most 80 columns; colour only in a terminal and without NO_COLOR."""
+    """Standard output with at most 80 columns; coloured only in a terminal and without NO_COLOR."""
 
     def __init__(self) -> None:
         columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
@@ -96,35 +96,35 @@ class Terminal:
         self.say(text, BOLD)
 
     def row(self, label: str, text: str, style: str = "") -> None:
-        """Print a label and a text, folded beside it."""
+        """Print a label, and beside it a text that is wrapped to the width."""
         for number, piece in enumerate(textwrap.wrap(text, self.width - MARGIN) or [""]):
             margin = self.ink(f" {'' if number else label:<{LABEL_WIDTH}} ", DIM)
             sys.stdout.write(f"{margin}{self.ink(piece, style)}\n")
         sys.stdout.flush()
 
     def say(self, text: str, *styles: str) -> None:
-        """Print a paragraph, folded."""
+        """Print a paragraph, wrapped to the width."""
         for piece in textwrap.wrap(text, self.width) or [""]:
             sys.stdout.write(self.ink(piece, *styles) + "\n")
         sys.stdout.flush()
 
     def ink(self, text: str, *styles: str) -> str:
-        """Return the text in a style if colour is used."""
+        """Return the text with escape codes of these styles, if colour is used."""
         codes = ";".join(style for style in styles if style)
         return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
 
 
 class Demo:
-    """One run of the demonstration: what the hooks answered, and the claims that failed."""
+    """One run of the demonstration, with the number of claims that failed."""
 
     def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
         self.sandbox, self.terminal = sandbox, terminal
         self.failed = 0
-        # For each prompt: the seconds of its hook, and of a bare start of Python just before.
+        # For each prompt: seconds taken by its hook, and by a bare start of Python just before.
         self.took: list[tuple[float, float]] = []
 
     def tell(self) -> bool:
-        """Run the whole story; return True if every claim held."""
+        """Run the whole demonstration; return True if all claims are true."""
         self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
         self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
         self._monday()
@@ -188,7 +188,9 @@ class Demo:
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _correct(self) -> str:
-        """Correct Monday's decision; return the id of the record that replaces it, or nothing."""
+        """Correct Monday's decision; return the id of the record that supersedes it, '' if none
+        does.
+        """
         cue = self._prompt(TUESDAY, CORRECTION).context
         old = cue.partition("note Instead of: ")[2].rstrip(".")
         notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice
@@ -251,7 +253,7 @@ class Demo:
 
 
 def main() -> int:
-    """Run the demonstration; return 0 if every claim held, else 1."""
+    """Run the demonstration; return 0 if all claims are true, otherwise 1."""
     terminal = Terminal()
     source = os.path.join(os.path.dirname(__file__), "..", "..", "..")
     root = os.environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/") or os.path.abspath(source)
@@ -272,11 +274,11 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    # README installs a clone by the folder that a script makes of it.
+    # According to README, a clone is installed from a folder that scripts/package creates.
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
     terminal.say(f"Nothing is left behind. To install it: {first}".rstrip())
-    # Lines to copy are not folded.
+    # Lines for the user to copy must not be wrapped.
     folder = os.path.join(root, "dist", "memory-fabric") if is_clone else root
     sys.stdout.write(f"  claude plugin marketplace add {folder}\n")
     sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")
@@ -298,7 +300,7 @@ def _memory_md(sandbox: Sandbox) -> Iterator[str]:
 
 
 def _wait_for_backup(sandbox: Sandbox) -> None:
-    """Wait until the detached process after the session's end has finished or had no work."""
+    """Wait until the detached process that runs after a session's end is done or had no work."""
     with closing(Memory.open(sandbox.settings())) as memory:
         paths = [database.path for database in memory.databases()]
     give_up = time.monotonic() + BACKUP_WAIT_S

@@ -1,4 +1,4 @@
-"""The settings of this shell and the memory of this folder, for all commands."""
+"""The settings of this shell and the memory of the current folder, used by all commands."""
 
 import os
 import shlex
@@ -23,10 +23,10 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings as hooks read them; the project defaults to the current folder.
+    """Return the settings as hooks read them, but with the current folder as the default project.
 
-    Raises BadInput if config.toml cannot be read, a file is in the way of the home, or the current
-    folder was deleted.
+    Raises BadInput if config.toml cannot be read, if a file blocks the path of the home, or if the
+    current folder was deleted.
     """
     home = home_path(os.environ)
     above = home
@@ -51,7 +51,9 @@ def settings() -> Settings:
 
 
 def program(settings: Settings) -> str:
-    """Return the name under which a person's shell finds this program: its path, if none does."""
+    """Return the command by which the user can start this program: its name if that is on the PATH,
+    otherwise its path.
+    """
     own = os.path.join(settings.plugin_root, "bin", NAME)
     paths = (os.path.join(folder, NAME) for folder in search_path(os.environ))
     is_known = any(os.access(path, os.X_OK) for path in paths)
@@ -59,14 +61,14 @@ def program(settings: Settings) -> str:
 
 
 def plugin_root() -> str:
-    """Return the plugin's folder; empty if the package was installed without the plugin."""
+    """Return the plugin's folder; '' if the package was installed without the plugin."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
     return root if os.path.exists(os.path.join(root, "hooks.json")) else ""
 
 
 @contextmanager
 def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
-    """Open and close the memory of this folder. Raises BadInput for an invalid `step`."""
+    """Open this folder's memory, and close it after the block. Raises BadInput for a bad `step`."""
     if len(step) > MAX_STEP_CHARS or not all(c.isalnum() or c in "-_." for c in step):
         remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
         raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
@@ -80,7 +82,7 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
 
 
 def provenance(trust: str = "user") -> Provenance:
-    """Return the provenance of a command: a person, or a model that a person allowed."""
+    """Return the provenance of a command, run by a person or, with permission, by a model."""
     return Provenance(source=SOURCE, trust=trust)
 
 

@@ -1,4 +1,4 @@
-"""Format records and times for people and programs."""
+"""Formatting of records and times for people and for JSON."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ __all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
 
 
 def applies_when(record: Record) -> str:
-    """Return the `When:` of a record, and the calls that it binds where a rule binds any."""
+    """Return a record's `When:` field, followed by the calls to which its rule is bound, if any."""
     stated = str(record.evidence.get(WHEN) or "")
     if not stated or record.type not in RULE_TYPES:
         return stated
@@ -24,7 +24,7 @@ def applies_when(record: Record) -> str:
 
 
 def said_by(record: Record) -> str:
-    """Describe the speaker, the source with its client, and the date of a record in a phrase."""
+    """Return a phrase with a record's speaker, source, client and date."""
     program = str(record.evidence.get(IMPORTED) or "")
     name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
@@ -37,11 +37,11 @@ def said_by(record: Record) -> str:
 
 
 def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of what `why` shows of a record; values may be empty."""
+    """Return (name, value) pairs that `why` shows of a record; values may be ''."""
     record = origin.record
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     status = "removed" if origin.deletion else record.status
-    # The program, file and line of an imported record.
+    # The program, file and line from which a record was imported.
     program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
     parts = dict.fromkeys(str(part) for part in (program, place) if part and program)
     line = f", line {record.evidence[LINE]}" if parts and record.evidence.get(LINE) else ""
@@ -62,15 +62,15 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 
 
 def speaker(source: str, trust: str) -> str:
-    """Name the speaker: typed text is the user's, though an unattended session lowers its trust."""
+    """Return who made a statement; text that was typed is the user's even if its trust is lower."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 
 def relations(record: Record) -> str:
-    """Return the relations of a record in one line."""
+    """Return the relations of a record, on one line."""
     return "; ".join(f"{r.source} {r.type} {r.target}" for r in record.relations)
 
 
 def replaced(records: Iterable[Record]) -> str:
-    """Return the texts and ids of records that another replaces."""
+    """Return the texts and ids of the records that another record supersedes, on one line."""
     return "; ".join(f"{record.what} ({short_id(record.id)})" for record in records)

@@ -1,4 +1,6 @@
-"""The import of other programs' memories and of pages: what is new, what is left out, and why."""
+"""Output of `import` for other programs' memories and pages: what is new, what is left out, and
+why.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -28,7 +30,7 @@ UNCHANGED = "Nothing was changed. Without --dry-run it is imported."
 
 
 def show_places(as_json: bool) -> int:
-    """Say what there is to import on this machine for this project, and the command for each."""
+    """List the sources on this machine that this project can import, with a command for each."""
     with environment.open_memory() as memory:
         here = here_of(memory, transcript_roots(os.environ)["codex"])
         plans, problems = [], []
@@ -57,9 +59,10 @@ def show_places(as_json: bool) -> int:
 def import_from(
     sources: Sequence[tuple[Source, str]], *, every: bool, dry_run: bool, as_json: bool, yes: bool
 ) -> int:
-    """Show what is new in sources and what is left out; store it unless `dry_run`.
+    """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 
-    Raises BadInput without `yes` if another project has the name that a source gives this one.
+    Raises BadInput, unless `yes`, if a source's name for this project is also another project's
+    name.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -68,7 +71,8 @@ def import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), Followings()
-        # Records of instruction files come first: a changed line is not a new one.
+        # Update followed instruction files first, so that a changed line does not count as a new
+        # one.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = follow.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
@@ -184,7 +188,7 @@ def _command(plan: Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
-    """Take the last import, or the last run of another file, back in all projects."""
+    """Undo the last import, or the last run listed in another file, in all its projects."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")
@@ -201,7 +205,9 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Say what pages bring, and bring it unless `dry_run`; `here` takes another project's."""
+    """Show what pages would restore, and restore it unless `dry_run`. With `here`, another
+    project's page is accepted.
+    """
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

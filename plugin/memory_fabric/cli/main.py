@@ -1,7 +1,7 @@
-"""Run a command and turn its errors into one line on standard error and an exit code.
+"""Run a command, and turn its errors into one line on standard error and an exit code.
 
-With `--json` that line is an object with one member `error`: `code`, `name` (the option, file or
-thing that it is about, or ''), `message` and `remedy`.
+With `--json` this line is an object with the member `error`, which has `code`, `name` (the option,
+file or other object of the error, or ''), `message` and `remedy`.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found, 130 interrupted.
 """
@@ -17,12 +17,12 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-# The codes of errors for programs, as the HTTP server has them, by exit code.
+# Error codes for JSON output by exit code, the same as those of the HTTP server.
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
 MAX_SAID_CHARS = 200
-# Ends of sentences; one that lists choices ends with a bracket.
+# Characters that end a message; a list of choices ends with a bracket.
 ENDS = (".", "?", ")")
 REMEDIES: dict[type[OSError], str] = {
     NotADirectoryError: "A folder is needed, but a file is there: move it away.",
@@ -36,7 +36,7 @@ REMEDIES_BY_NUMBER = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-# Variables in which the script of `completion` passes the words of the line.
+# Environment variables in which the script of `completion` passes the words typed so far.
 COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 PROGRAM_COMMANDS = ("hook", "mcp", "statusline")
 
@@ -45,11 +45,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     closed = sys.stdout is None
-    # No file that is opened later may take the number of a closed stream.
+    # Otherwise a file opened later could get the descriptor of a closed stream.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    # Programs start these often: skip the command line.
+    # Other programs start these commands often, so skip the rest of the command line.
     if len(argv) == 1 and argv[0] in PROGRAM_COMMANDS:
         from memory_fabric.cli.commands import programs
 
@@ -59,26 +59,26 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(argv, FAILED, text, "Send it to /dev/null instead.")
     try:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # not every character can be encoded
+            if isinstance(stream, io.TextIOWrapper):  # The encoding may lack characters.
                 stream.reconfigure(errors="replace")
-        if not sys.warnoptions:  # hides warnings of other packages
+        if not sys.warnoptions:  # hide warnings of other packages
             warnings.simplefilter("ignore")
         code = _run(argv)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
+    except BrokenPipeError:  # The reader, such as `| head`, closed the pipe.
         _discard_output()
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        where = str(error.filename2 or error.filename or "")  # the target of a link or move
+        where = str(error.filename2 or error.filename or "")  # filename2: target of a link or move
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
         code = _say(argv, FAILED, text, helps, where)
         try:
             sys.stdout.flush()
-        except OSError:  # standard output itself cannot be written
+        except OSError:  # Standard output cannot be written.
             _discard_output()
     return code
 
@@ -95,15 +95,15 @@ def _run(argv: list[str]) -> int:
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()  # the application then completes from the environment
-        # Errors must not be printed while the user types.
+        completion_init()  # makes app() complete the words
+        # Do not print errors while the user types.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         line = next((os.environ[name] for name in COMPLETED_LINES if name in os.environ), "")
         words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
-    if first == "keep":  # the word that is typed in the chat
+    if first == "keep":  # a word for the chat, not a command
         text = "In a shell it is review --holds ID, or candidates --keep ID for what was heard."
         return _say(argv, WRONG_USE, "keep is no command.", text, first)
     helps = f"See {' '.join(['memory-fabric', *names])} --help."
@@ -121,7 +121,7 @@ def _run(argv: list[str]) -> int:
     except OSError:
         raise
     except sqlite3.Error as error:
-        from memory_fabric.store.database import translated  # late: only for a failure
+        from memory_fabric.store.database import translated  # imported late: only for a failure
 
         return _say_error(argv, translated("the memory", error), CHECK)
     except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
@@ -145,12 +145,12 @@ def _report_bug() -> tuple[str, str]:
 
 
 def _discard_output() -> None:
-    """Send further output to /dev/null, when the reader has gone or the disk is full."""
+    """Redirect further output to /dev/null, because the reader is gone or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
-    """Print an error with its own remedy or its command's; return the exit code."""
+    """Print an error with its own remedy or, failing that, its command's; return the exit code."""
     statuses = ((NotFound, NOTHING_FOUND), (BadInput, WRONG_USE), (FabricError, FAILED))
     status = next(status for kind, status in statuses if isinstance(error, kind))
     remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)

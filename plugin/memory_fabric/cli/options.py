@@ -1,4 +1,4 @@
-"""Options and arguments of commands: short forms of typer's, and those that several share."""
+"""Short forms for declaring typer options and arguments, and options shared by several commands."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,20 +8,21 @@ import typer
 from memory_fabric.errors import BadInput
 from memory_fabric.models import STATED_TYPES, TYPE_ALIASES
 
-# The types of records as commands take them.
+# Types of records that commands accept.
 RECORD_TYPES = (*STATED_TYPES, *TYPE_ALIASES)
 
 
 def flag(spec: str) -> Any:
-    """Return an option without a value, from its name and help: `--yes  Do not ask.`"""
+    """Return an option without a value, given its name and help: `--yes  Do not ask.`"""
     names, _, text = _parts(spec)
     return typer.Option(False, *names, help=text)
 
 
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
-    """Return an option with a value, from its name, placeholder and help: `--type T  The kind.`
+    """Return an option with a value, given its name, placeholder and help: `--type T  The kind.`
 
-    Without a name it is that of the parameter. The shell completes `choices`; `more` are min, max.
+    The default name is the parameter's. `choices` are for completion; `more` may be `min` and
+    `max`.
     """
     names, metavar, text = _parts(spec)
     more |= _completion(choices)
@@ -29,18 +30,18 @@ def option(spec: str, default: object = "", choices: Collection[str] = (), **mor
 
 
 def repeated(spec: str) -> Any:
-    """Return an option whose values are a list, None without any; its help says so."""
+    """Return an option that can be repeated: its value is a list, or None if it is not used."""
     return option(f"{spec.rstrip('.')}; can be repeated.", None)
 
 
 def argument(spec: str, default: object = ..., choices: Collection[str] = ()) -> Any:
-    """Return a word of the command line from its placeholder and help; `...` makes it required."""
+    """Return a positional argument, given its placeholder and help; `...` makes it required."""
     _, metavar, text = _parts(spec)
     return typer.Argument(default, metavar=metavar, help=text, **_completion(choices))
 
 
 def _parts(spec: str) -> tuple[list[str], str | None, str]:
-    """Split a specification at two spaces, as in docopt, into names, placeholder and help."""
+    """Split a specification into names, placeholder and help, at two spaces as in docopt."""
     head, gap, text = spec.partition("  ")
     words = head.split() if gap else []
     names = [word for word in words if word.startswith("--")]

@@ -1,4 +1,4 @@
-"""The table of commands, in the order of `--help` and docs/commands.md."""
+"""Table of commands, in the order of `--help` and docs/commands.md."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Command(NamedTuple):
     says: str
 
 
-# The further commands of modules in `commands`.
+# Commands that are in a module named after another command.
 _SHARED_MODULES = {
     "edit": "pin merge alias",
     "history": "why undo",
@@ -33,9 +33,9 @@ _SHARED_MODULES = {
     "upkeep": "check repair backup queue",
 }
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
-# Functions of commands whose names are reserved in Python.
+# Functions of commands whose name is a Python keyword.
 _FUNCTIONS = {"import": "import_file"}
-# The panels with commands and their summaries (the first lines of docstrings).
+# Panels of `--help`, with commands and their summaries (the first lines of their docstrings).
 _PANELS = {
     "Ask the memory": {
         "recall": "Search memories, best match first, or list the newest.",

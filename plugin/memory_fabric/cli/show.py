@@ -1,4 +1,4 @@
-"""Output of commands, for people and as JSON; control characters of memories are not printed."""
+"""Output of commands, for people and as JSON; control characters in memories are removed."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from memory_fabric.errors import BadInput
 from memory_fabric.store import files
 from memory_fabric.text import neutralised
 
-# rich is imported late, since help and JSON do not need it.
+# rich is imported late, because help and JSON output do not need it.
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     Row = Sequence[str | Text]
 
-# The name of standard output, or input, as a file.
+# File name that means standard output or standard input.
 STREAM = "-"
-# The width outside a terminal, so that logs and models get unwrapped lines.
+# Width outside a terminal, so that lines in logs and for models are not wrapped.
 PLAIN_WIDTH = 200
-# Spaces after a column, and the least width of the last one.
+# Number of spaces after a column, and least width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# Values of an optional column that hide it for a single row.
+# If the only row has one of these values in an optional column, the column is hidden.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# The delay of a progress bar, and without a terminal the interval of lines of progress.
+# Delay before a progress bar; without a terminal, interval between lines of progress.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
-# The time after which a silent command says in a terminal what it does.
+# Seconds after which a silent command shows in a terminal what it is doing.
 PATIENCE_S = 2.0
 
 
 def console() -> Console:
-    """Return a console as wide as the terminal, with colour only in a terminal."""
+    """Return a rich console as wide as the terminal, coloured only in a terminal."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
@@ -48,34 +48,34 @@ def console() -> Console:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """Return attributes of a value as a dict for JSON; `names` separates them by spaces."""
+    """Return attributes of an object as a dict for JSON; `names` are separated by spaces."""
     return {name: getattr(value, name) for name in names.split()}
 
 
 def json_out(value: Any) -> int:
-    """Print a JSON value; return 0, the exit code of most commands that answer with it."""
+    """Print a value as JSON; return 0, the exit code of most commands that print JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
     return 0
 
 
 def line(text: str, style: str = "") -> None:
-    """Print one paragraph, without control characters."""
+    """Print a paragraph without control characters."""
     console().print(styled(text, style), soft_wrap=True)
 
 
 def lines(texts: Iterable[str], style: str = "") -> None:
-    """Print each text as a paragraph; empty ones are left out."""
+    """Print each text as a paragraph, skipping empty texts."""
     for text in filter(None, texts):
         line(text, style)
 
 
 def block(text: str) -> None:
-    """Print a block that is given to sessions, whose text is neutralised already."""
+    """Print a block as it is given to sessions; its text must already be neutralised."""
     console().print(_without_controls(text), soft_wrap=True)
 
 
 def styled(text: str, style: str) -> Text:
-    """Return the text in a style, for a line or a table cell, without control characters."""
+    """Return the text in a style, without control characters, for a line or a table cell."""
     from rich.text import Text
 
     return Text(printable(text), style=style)
@@ -84,10 +84,10 @@ def styled(text: str, style: str) -> Text:
 def table(
     columns: Sequence[str], rows: Iterable[Row], *, lines: int = 0, optional: Collection[str] = ()
 ) -> None:
-    """Print a table with a header; the last column takes the remaining width.
+    """Print a table with a header, whose last column takes the remaining width.
 
-    In a terminal, texts of the last column are cut to `lines` lines, if that is not 0. `optional`
-    columns are left out if all rows have the same value, or a single row has none.
+    In a terminal, texts in the last column are cut to `lines` lines (0: not cut). An `optional`
+    column is left out if all rows have the same value in it, or if the only row has none.
     """
     from rich.table import Table
 
@@ -116,7 +116,7 @@ def _cell(value: str | Text) -> Text:
 
 
 def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int) -> None:
-    """Cut the last cell of each row to `lines` lines of the width that others leave."""
+    """Cut the last cell of each row to `lines` lines of the width that other columns leave."""
     other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
         for n, name in enumerate(names[:-1])
@@ -132,7 +132,7 @@ def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, l
 
 
 def rows(lines: Iterable[Row]) -> None:
-    """Print an indented table without a header, as wide as `table`."""
+    """Print an indented table without a header and without a fixed width."""
     from rich.padding import Padding
     from rich.table import Table
 
@@ -145,7 +145,7 @@ def rows(lines: Iterable[Row]) -> None:
 
 
 def facts(*pairs: tuple[str, str]) -> None:
-    """Print names and values, one pair per line, without empty values."""
+    """Print names and values, one pair per line; pairs with an empty value are skipped."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
@@ -158,23 +158,23 @@ def facts(*pairs: tuple[str, str]) -> None:
 
 
 def warn(text: str) -> None:
-    """Print one line on standard error, for a failure of part of a command."""
+    """Print one line on standard error; used if part of a command failed."""
     typer.echo(f"memory-fabric: {printable(' '.join(text.split()))}", err=True)
 
 
 def warn_all(texts: Iterable[str]) -> None:
-    """Print one line on standard error for each failure."""
+    """Print each failure on a line of standard error."""
     for text in texts:
         warn(text)
 
 
 def on(switch: bool) -> str:
-    """Name the position of a switch."""
+    """Return "on" or "off" for the state of a switch."""
     return "on" if switch else "off"
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask unless `yes`. Raises Abort if the user declines, BadInput without a terminal."""
+    """Ask the user unless `yes`. Raises Abort if the user declines, BadInput if not a terminal."""
     if not yes and not sys.stdin.isatty():
         text = "Nothing was changed: this needs a confirmation."
         raise BadInput("--yes", text, remedy="Use --yes.")
@@ -183,7 +183,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters and fences, which could steer a reader."""
+    """Return a text without control characters and fence tags, which could mislead a reader."""
     return _without_controls(neutralised(text))
 
 
@@ -192,7 +192,7 @@ def _without_controls(text: str) -> str:
 
 
 def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> None:
-    """Write an output file atomically. Raises BadInput if it exists, unless `force` is set."""
+    """Write an output file atomically. Raises BadInput if the file exists, unless `force`."""
     if os.path.isdir(target):
         raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
     if os.path.exists(target) and not os.path.isfile(target):
@@ -207,25 +207,25 @@ def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> No
 
 
 def can_open_page() -> bool:
-    """Return True if standard output is a terminal with a display."""
+    """Return True if standard output is a terminal and there is a display."""
     return sys.stdout.isatty() and has_display(os.environ, sys.platform)
 
 
 def open_page(address: str) -> bool:
-    """Open the address in a browser; return False if there is no browser."""
-    import webbrowser  # only where one is opened
+    """Open a URL in a browser; return False if there is no browser."""
+    import webbrowser  # imported late: seldom needed
 
     return webbrowser.open(address)
 
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function for (done, total) that draws a bar or writes lines; None if `quiet`."""
+    """Yield a function of (done, total) that draws a bar, or writes lines; None if `quiet`."""
     if quiet:
         yield None
         return
     began_s = told_s = time.monotonic()
-    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once the delay is over
+    drawn: list[tuple[Any, Any]] = []  # the bar and its task, after the delay
 
     def update(done: int, of: int) -> None:
         nonlocal told_s
@@ -237,7 +237,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
         if not drawn and time.monotonic() - began_s < DELAY_S:
             return
         if not drawn:
-            from rich.console import Console  # not needed without a bar
+            from rich.console import Console  # imported late: only for a bar
             from rich.progress import Progress
 
             progress = Progress(console=Console(stderr=True), transient=True)
@@ -255,7 +255,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """Show in a terminal what takes longer than PATIENCE_S, until it is done."""
+    """Show `what` is being done in a terminal, if it takes longer than PATIENCE_S."""
     told = threading.Event()
 
     def tell() -> None:

@@ -1,4 +1,4 @@
-"""Exchanges with shared logs by commands, and reports of bindings, waiting changes and failures."""
+"""Exchanges with shared logs, and reports about links to spaces, waiting changes and failures."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,17 +20,20 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
 WEEK_S = 7 * 24 * 3600.0
-# Longer than another process usually exchanges; reading a whole log may take longer.
+# Timeout for another process's exchange, which usually takes less unless it reads a whole log.
 WAIT_S = 30.0
 
 
 def reports(memory: Memory, now_s: float) -> list["TieReport"]:
-    """Return the state of each tie, without asking the server; none without a tie."""
+    """Return a report for each link of this memory to a space, without asking the server."""
     return [TieReport(memory, tie, now_s) for tie in ties.joined_by(memory)]
 
 
 class TieReport:
-    """The state of a binding as this machine knows it; zero `counts` if it is unreadable."""
+    """The state of a link to a space, as known on this machine.
+
+    `counts` are zero if the database is unreadable.
+    """
 
     def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -47,7 +50,7 @@ class TieReport:
 
     @property
     def headline(self) -> str:
-        """One sentence: the space, the last exchange, what waits."""
+        """One sentence about the space, the last exchange and the changes to send."""
         last, oldest = self.state.last_success, self.counts.oldest
         subject = "your own memories" if self.tie.key == USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
@@ -60,12 +63,12 @@ class TieReport:
 
     @property
     def trouble_lines(self) -> list[str]:
-        """The problems with their remedies, as lines."""
+        """The problems with their remedies, one line each."""
         return [f"{trouble.text} {trouble.remedy}".rstrip() for trouble in self.troubles]
 
     @property
     def troubles(self) -> list[Message]:
-        """The problems of the binding, as far as this machine knows."""
+        """The problems of the link that are known on this machine."""
         state, numbers, name = self.state, self.counts, self.tie.space
         since = ago(state.since, self._now_s) if state.since else "lately"
         possible = (
@@ -104,7 +107,9 @@ class TieReport:
 
     @property
     def for_doctor(self) -> TieState:
-        """The report for `doctor`; bad if it failed for a week or always, or needs the user."""
+        """The report for `doctor`. The state is bad if the user must act, if the last success is
+        over a week old, or if exchanges have always failed.
+        """
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None
@@ -112,7 +117,7 @@ class TieReport:
         return TieState(self.tie.space, self.headline, is_bad, self.troubles)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as a JSON object."""
+        """Return the report as a dict for JSON."""
         return {
             "scope": "user" if self.tie.key == USER else "team",
             **show.fields(self.tie, "space member me"),
@@ -124,7 +129,7 @@ class TieReport:
 
 
 def prepare(memory: Memory, kind: str, *, quiet: bool) -> None:
-    """Install the packages of an extra if they are missing. Raises FabricError, OSError."""
+    """Install an extra's packages if they are missing. Raises FabricError, OSError."""
     try:
         driver.reach(memory.settings, kind=kind)
     except driver.DriverMissing:
@@ -135,13 +140,15 @@ def prepare(memory: Memory, kind: str, *, quiet: bool) -> None:
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    """Exchange these ties now, with a bar."""
+    """Exchange memories over these links now, with a progress bar; return the results."""
     with show.progress_bar("Exchanging", quiet=quiet) as tell:
         return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
 
 
 def answer(as_json: bool, value: object, *lines: str, results: Iterable[Result] = ()) -> int:
-    """Print an answer, as JSON or as lines and warnings of failed exchanges; return the code."""
+    """Print the answer of a command as JSON or lines, warn of failed exchanges, and return the exit
+    code.
+    """
     if as_json:
         show.json_out(value)
     else:
@@ -151,7 +158,7 @@ def answer(as_json: bool, value: object, *lines: str, results: Iterable[Result] 
 
 
 def outcome_as_json(result: Result) -> dict[str, Any]:
-    """Return the result of one tie as a JSON object."""
+    """Return the result of an exchange as a dict for JSON."""
     return {
         "space": result.tie.space,
         "error": str(result.failure) if result.failure else "",
@@ -160,12 +167,12 @@ def outcome_as_json(result: Result) -> dict[str, Any]:
 
 
 def outcome_lines(results: Iterable[Result]) -> list[str]:
-    """Return a line for each tie whose exchange did not fail."""
+    """Return a line for each exchange that did not fail."""
     return [f"{r.tie.name}: {_told(r.outcome)}" for r in results if not r.failure]
 
 
 def asked_words(stated: str) -> str:
-    """Return the words of the user's key, as stated, typed or from standard input."""
+    """Return the words of the user's key, from the option, standard input or a prompt."""
     if stated == "-" or not (stated or sys.stdin.isatty()):
         stated = sys.stdin.read().strip()
         if not stated:

@@ -154,8 +154,7 @@ class Worker:
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Update journals and MEMORY.md when the queue is empty, or after LATEST_S at the latest.
-        """
+        """Update journals and MEMORY.md if the queue is empty, or after LATEST_S at the latest."""
         since = self._changed_at
         if self._memory is None or since is None:
             return

@@ -1,1 +1,1 @@
-"""One module for the commands of a subject; `cli.registry` lists them."""
+"""Modules with the commands, one per subject; `cli.registry` lists the commands."""

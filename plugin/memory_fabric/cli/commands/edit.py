@@ -1,4 +1,4 @@
-"""edit, pin, merge, alias: change a memory or an entity, and what sessions are given."""
+"""Commands edit, pin, merge and alias: change a memory or entity, and what sessions are given."""
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AS_JSON, RECORD_TYPES, STEP, argument, flag, option, repeated
@@ -47,7 +47,7 @@ def edit(
         memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
         memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
     """
-    from memory_fabric.capture import edit as editing  # not needed for --help
+    from memory_fabric.capture import edit as editing  # imported late: not needed for --help
     from memory_fabric.capture.edit import request
     from memory_fabric.rules.required import stated_first
 

@@ -1,4 +1,4 @@
-"""forget: forget or purge memories after a preview."""
+"""Command forget: forget or purge memories after a preview."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
 )
-# What each number of a preview counts.
+# Descriptions of the numbers in a preview.
 COUNTED = {
     "records": "records that state it and are deleted",
     "entities": "entities of that name that are deleted with their observations and relations",
@@ -48,7 +48,7 @@ COUNTED = {
     "shared": "texts that other memories also contain, and stay",
     "short": "texts that are too short to search for in conversations and files",
 }
-# What a purge left, and why.
+# Descriptions of what a purge did not erase, and why.
 LEFT = {
     "inside": "texts with longer words that contain it, which --inside erases",
     "shared": "texts that other memories also contain",
@@ -102,7 +102,8 @@ def forget(
             matches = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
             matches = plan.find(memory, text)
-        # What is erased at once is shown by numbers only in JSON: they take as long as the search.
+        # The preview's numbers take as long to compute as the search, so they are omitted in plain
+        # output if the matches are erased at once.
         is_shown = as_json or not (yes or confirm)
         preview = purging.preview(memory, matches) if purge and is_shown else None
         if confirm and matches.code != confirm:
@@ -142,7 +143,7 @@ def forget(
 
 @contextmanager
 def _purging(quiet: bool) -> Iterator[Progress | None]:
-    """Show the progress of a purge, and after Ctrl-C how it goes on."""
+    """Show the progress of a purge; after Ctrl-C, print how to continue it."""
     try:
         with show.progress_bar("Erasing", quiet=quiet) as tell:
             yield tell
@@ -152,7 +153,7 @@ def _purging(quiet: bool) -> Iterator[Progress | None]:
 
 
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
-    """Complete an interrupted purge; return True if it was one of the same text."""
+    """Complete an interrupted purge, if any; return True if it was a purge of the same text."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
@@ -186,7 +187,7 @@ def _show(matches: plan.Found) -> None:
         text = f"{_short(r.what)} (also about {other_names})"
         rows.append((short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text))
     if rows:
-        # The output does not repeat the words that are to be erased.
+        # Hide the text that is to be erased.
         hidden = _words_of(matches)
         columns = ("id", "kind", "date", "memory")
         show.table(columns, [tuple(map(hidden.without, row)) for row in rows])
@@ -197,7 +198,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return the words of a purge, which the output must not repeat."""
+    """Return the text to be purged, which must be hidden in the output."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

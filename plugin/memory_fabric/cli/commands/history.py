@@ -1,4 +1,4 @@
-"""why, history, undo: the origin of a memory or an entity, changes, and taking them back."""
+"""Commands why, history and undo: the origin of a memory or an entity, changes, and their undo."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from memory_fabric.store.projects import file_states
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-# More changes of one step are counted, not listed.
+# Limit of changes of one step that are listed; further changes are only counted.
 MAX_NAMED = 20
-# The beginning of the phrase for an undo, whose own undo is a redo.
+# Prefix of the phrase for an undo; the undo of an undo is a redo.
 UNDID = "undid: "
 FILE_STATES = {
     file_states.SAME: "is as it was",
@@ -144,7 +144,7 @@ def history(
 
 
 def _show_changes(phrases: Iterable[tuple[trace.DescribedChange, str]]) -> None:
-    """Print changes with the phrase for each; authors are named where there are several."""
+    """Print changes with their phrases; if there are several authors, print the authors too."""
     pairs = list(phrases)
     authors = {str(described.change.by.get("author") or "") for described, _ in pairs}
     rows = []

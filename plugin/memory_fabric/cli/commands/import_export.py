@@ -1,4 +1,4 @@
-"""import, export: memories of other programs, the graph in the reference server's format, pages."""
+"""Commands import and export: other programs' memories, graphs in the reference format, pages."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ from memory_fabric.store.graph_file.exchange import Imported
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
-# The file was written by other programs, so its statements are not the user's.
+# The file was written by other programs, so its statements lack the user's trust.
 PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
 UNREADABLE = "could not be read"
@@ -112,7 +112,9 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
 
 @contextmanager
 def _readable(source: str) -> Iterator[str]:
-    """Yield the path of a file that can be read twice; standard input is copied into one."""
+    """Yield the path of a file that can be read twice; standard input is copied to a temporary
+    file.
+    """
     if source == STREAM:
         with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)

@@ -1,4 +1,4 @@
-"""learn: read in the past sessions that clients still have, after a preview."""
+"""Command learn: read past sessions that clients still have, after a preview."""
 
 import os
 import sys
@@ -167,7 +167,7 @@ def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        # Its notes go into the domain of this folder, so isolated domains are left out.
+        # Exclude isolated domains, because notes made from this output get the folder's domain.
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"
@@ -213,7 +213,7 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
 
 
 def _show_proposals(settings: Settings) -> None:
-    """Print this project's proposals and the number of others; all without a project."""
+    """Print this project's proposals and the number of others; outside a project, print all."""
     proposed = reviewing.proposals(settings)
     place = identity.identify(os.path.realpath(settings.project_dir))
     here = registry_file.place_owner(registry_file.read_registry(settings.home), place)
@@ -236,7 +236,7 @@ def _show_proposals(settings: Settings) -> None:
 
 
 def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
-    """Accept and drop proposals by id or project, all as one step; nothing if one is unknown."""
+    """Accept and drop proposals by id or project, as one step; do nothing if one is unknown."""
     proposed, step = reviewing.proposals(settings), f"learn-{short_id(new_id())}"
     wanted: dict[str, tuple[bool, str]] = {}
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:

@@ -1,4 +1,4 @@
-"""project, domains: show, list, link and split projects, and count memories by domain."""
+"""Commands project and domains: show, list, link and split projects; count memories by domain."""
 
 from typing import Any, Literal
 

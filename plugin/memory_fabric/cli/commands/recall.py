@@ -1,4 +1,4 @@
-"""recall, load: search the memory, and show what a session is given at its start."""
+"""Commands recall and load: search the memory, and show what a session is given at its start."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def recall(
         memory-fabric recall "type:antipattern pagination" --limit 3
         memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
-    # late: --help needs no fabric
+    # imported late: not needed for --help
     from memory_fabric.language import times
     from memory_fabric.recall import explain as explaining
     from memory_fabric.recall import filters
@@ -106,7 +106,8 @@ def recall(
                 _show_explained(explained)
             return 0 if explained.answer.hits else 3
         answer = fabric.recall(text, **query)
-    # An unreadable client memory file is reported below; the memory itself was searched.
+    # An unreadable memory file of the client is only a warning, because the memory itself was
+    # searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
@@ -152,7 +153,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
     why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    # The id or name for why, pin, forget and history.
+    # The id or name that the commands why, pin, forget and history accept.
     source, _, reference = hit.id.partition(":")
     if facts.get("entityType") == "relation":
         reference = "—"

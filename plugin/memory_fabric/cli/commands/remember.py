@@ -1,4 +1,4 @@
-"""remember: store a statement of the user, and confirm it."""
+"""Command remember: store a statement of the user, and confirm what was stored."""
 
 import shlex
 import sys
@@ -95,7 +95,7 @@ def remember(
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """
-    # not needed for --help
+    # imported late: not needed for --help
     from memory_fabric.redaction.redact import redact
     from memory_fabric.rules.required import stated_first
 
@@ -105,7 +105,7 @@ def remember(
     )
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
-    # The fields for when it applies, and for other words.
+    # Evidence fields: when the memory applies, and other words by which it is found.
     applies = redact(one_line(stated_first(when, first)))
     beside = {models.WHEN: applies, models.ALSO: redact(one_line(also))}
     stated = models.Record(
@@ -148,7 +148,7 @@ def remember(
 def _checked(
     kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
 ) -> tuple[str, str]:
-    """Return type ('' to infer it) and scope of the options. Raises BadInput for conflicts."""
+    """Return the record type ('' to infer it) and scope. Raises BadInput if options conflict."""
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
@@ -180,7 +180,7 @@ def _text(words: list[str] | None) -> str:
     if text.strip() == show.STREAM:
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
     text = one_line(without_controls(text))
-    # Without a letter or digit it could not be found.
+    # Search could not find a text without any letter or digit.
     if not any(map(str.isalnum, text)):
         remedy = 'Give a text: remember "We chose X because Y".'
         raise BadInput("text", "The text is empty.", remedy=remedy)
@@ -191,7 +191,9 @@ def _text(words: list[str] | None) -> str:
 
 
 def _cut(text: str, name: str) -> tuple[str, int]:
-    """Cut the text to MAX_TEXT_CHARS with a warning; also return the number of cut characters."""
+    """Truncate a text to MAX_TEXT_CHARS, with a warning; return it and the number of lost
+    characters.
+    """
     shortened = cut(text, MAX_TEXT_CHARS)
     left_out = len(text) - len(shortened.removesuffix("…")) if shortened != text else 0
     if left_out:
@@ -222,7 +224,8 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
-    # Before entities are extracted: a secret alone may not look like one.
+    # Redact before entities are extracted, because an extracted secret may not be recognised as
+    # one.
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
@@ -233,7 +236,7 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
 def _store(
     memory: Memory, complete: models.Record, agent: str, replaced: Sequence[str]
 ) -> Confirmation:
-    from memory_fabric.capture.remember import state  # not needed to reject a text
+    from memory_fabric.capture.remember import state  # imported late: not needed to reject a text
 
     provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
     stored, is_new = state(memory, complete, provenance, replaced)
@@ -291,9 +294,9 @@ def _show(confirmation: Confirmation) -> None:
         ("stored in", ", ".join(confirmation.tiers)),
     )
     show.lines(map(contradiction.as_line, confirmation.opposite), "yellow")
-    # The commands that replace a record of another choice, and that add a lesson.
+    # Print commands that replace a record of another choice, and that add a lesson.
     quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
-    # The options for the scope and domain of the record, unless they are the default.
+    # Add the record's scope and domain to these commands, unless they are the defaults.
     place = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place += f" --domain {stored.domain}" if stored.domain != "general" else ""
     others = (r for r in confirmation.opposite if contradiction.is_choice_against(stored, r))

@@ -1,4 +1,4 @@
-"""candidates, review, stale, prune: what waits for a decision, and memories that are old."""
+"""Commands candidates, review, stale and prune: memories to decide about, and old memories."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ NAMES = {
     reviewing.UNCONFIRMED: "imported memory",
     reviewing.SHARED: "shared memory",
 }
-# The commands for a decision on each kind.
+# For each kind of item: the commands by which the user decides about it.
 DECISIONS = {
     reviewing.CANDIDATE: "candidates --keep ID, or --drop ID",
     reviewing.CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
@@ -42,7 +42,7 @@ DECISIONS = {
 }
 BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, models.Record]
-# The default numbers of memories that are listed and pruned.
+# Default numbers of memories to list and to prune.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
 TYPES = sorted(models.RECORD_TYPES | models.ENTITY_TYPES | models.TYPE_ALIASES.keys())
@@ -77,7 +77,7 @@ def candidates(
     names = dict.fromkeys((*keep, *drop))
     with environment.open_memory(step=step) as memory:
         if names:
-            from memory_fabric.capture.edit import decision  # not needed to list
+            from memory_fabric.capture.edit import decision  # imported late: not needed to list
 
             memory.batch, by = step or new_id(), environment.provenance()
             changes = [decision(memory, name, by, keep=name in keep) for name in names]
@@ -171,7 +171,7 @@ def review(
     `edit --instead-of` (which makes two one) or `forget`, and give each the step that is shown, so
     that one undo takes all of it back. What was confirmed is due again when it is stale.
     """
-    from memory_fabric.capture import edit  # not needed for --help
+    from memory_fabric.capture import edit  # imported late: not needed for --help
 
     if base and not branch:
         raise BadInput("BASE", f"{base} says nothing without --branch.", remedy="Add --branch.")
@@ -212,7 +212,7 @@ def review(
 
 
 def _show_branch(memory: Memory, base: str, as_json: bool) -> int:
-    from memory_fabric.cli import branch_report  # only for this option
+    from memory_fabric.cli import branch_report  # imported late: only for --branch
 
     if memory.project is None:
         raise NotFound("project", "This folder has no project whose records could be shared.")

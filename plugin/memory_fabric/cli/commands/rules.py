@@ -1,4 +1,4 @@
-"""rules: list bound rules, try a call against them, and set what they do."""
+"""Command rules: list bound rules, test a call against them, and set their actions."""
 
 import os
 from typing import Any, Literal
@@ -148,7 +148,7 @@ def _change(action: str, name: str, as_json: bool) -> int:
         remedy = "memory-fabric rules lists the ids."
         raise BadInput("rules", f"rules {action} needs an id.", remedy=remedy)
     environment.require_user(f"rules {action} {name}", "how a rule binds")
-    from memory_fabric.capture import edit as editing  # not needed to list rules
+    from memory_fabric.capture import edit as editing  # imported late: not needed to list rules
 
     with environment.open_memory() as whole:
         memory, by = visible_to_process(whole), environment.provenance()

@@ -1,4 +1,4 @@
-"""serve, viz: the memory of this folder or of a team over HTTP, and as a page or drawing."""
+"""Commands serve and viz: a folder's or team's memory over HTTP, or as a page or drawing."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from memory_fabric.store.memory import Memory
 
 DEFAULT_PORT = 8002
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
-# The folder of the packages of this command, some of them, and their size (measured).
+# The extra of this command, packages that show that it is installed, and its measured size in MB.
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
 PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
@@ -101,24 +101,24 @@ def serve(
     if new_key or list_keys or drop_key:
         return _keys(settings.home, name, new_key=new_key, drop_key=drop_key)
     _load_packages(settings.data_dir, settings.plugin_root)
-    from memory_fabric.servers.http.server import Server  # not needed for --help
+    from memory_fabric.servers.http.server import Server  # imported late: not needed for --help
 
     server = Server(settings, workers=workers, **place)
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     _tell_how_to_stop(is_local=server.is_local)
     if opens and show.can_open_page():
-        # Some browsers block the caller until they exit.
+        # Open the page in a thread, because some browsers do not return before they are closed.
         address = server.address_for_once()
         Thread(target=show.open_page, args=(address,), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
-    os.environ["PYTHONSAFEPATH"] = "1"  # workers find no module of a standard name here
+    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
     server.run()
     return 0
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
-    """Make the packages of the server importable, and install them at the first use."""
+    """Make the server's packages importable; install them on first use."""
     folder = extras.folder_of(KIND, data_dir, plugin_root)
     extras.reach(folder)
     if not extras.missing(NEEDED):
@@ -143,7 +143,7 @@ def _tell_how_to_stop(*, is_local: bool) -> None:
 
 
 def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
-    from memory_fabric.servers.http import keys as kept_keys  # not needed for --help
+    from memory_fabric.servers.http import keys as kept_keys  # imported late: not needed for --help
 
     if new_key:
         show.line(kept_keys.make(home, name))
@@ -170,7 +170,9 @@ def _serve_team(
     drop_key: str,
     **place: Any,
 ) -> int:
-    """Serve a space until Ctrl-C, or make (`key`: name, member, domain), list or drop keys."""
+    """Serve a space until Ctrl-C, or create a key (`key` has name, member, domain), list or drop
+    keys.
+    """
     _load_packages(settings.data_dir, settings.plugin_root)
     try:
         driver.reach(settings)
@@ -178,7 +180,7 @@ def _serve_team(
         size = f"about {driver.SIZE_MB[driver.TEAM]} MB"
         show.warn(f"installing the packages for a shared log once ({size}) ...")
         driver.install(settings)
-    from memory_fabric.servers.http import team_keys  # not needed for --help
+    from memory_fabric.servers.http import team_keys  # imported late: not needed for --help
     from memory_fabric.servers.http.server import TeamServer
     from memory_fabric.sharing.server.connect import checked, connect
 
@@ -210,7 +212,7 @@ def _serve_team(
     show.line(f"The memory of the space {space}: {server.address}")
     show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
     _tell_how_to_stop(is_local=server.is_local)
-    os.environ["PYTHONSAFEPATH"] = "1"  # workers find no module of a standard name here
+    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
     server.run()
     return 0
 
@@ -265,7 +267,7 @@ def viz(
 
 
 def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
-    from memory_fabric.viewer.picture import graph, picture  # not needed for --help
+    from memory_fabric.viewer.picture import graph, picture  # imported late: not needed for --help
 
     draw = graph if form == MERMAID else picture
     drawn = draw(memory, ids.timestamp(), name)

@@ -1,4 +1,4 @@
-"""setup, uninstall: hooks without the plugin, the MCP server, the command on the PATH."""
+"""Commands setup and uninstall: hooks without the plugin, MCP server, command on the PATH."""
 
 import difflib
 import os
@@ -144,7 +144,7 @@ def setup(
         changes = [set_up.with_hooks(settings.home, own, root)]
         if mcp is not False:
             changes += _server(settings, root, place, file, insist=mcp is True)
-            if len(changes) == 1:  # the file of servers is not known
+            if len(changes) == 1:  # The server's file is not known.
                 scope = "local" if place == "local" else "user"
                 program = shlex.join(set_up.program_words(root))
                 commands = [f"claude mcp add --scope {scope} memory -- {program} mcp"]
@@ -157,7 +157,7 @@ def removals(settings: Settings, root: str) -> list[Change]:
     own = _settings_file(settings, "user")
     if set_up.may_hold_hooks(own):
         kinds.setdefault(own, manifest.HOOKS)
-    files = {os.path.realpath(path): path for path in kinds}  # a file may have several names
+    files = {os.path.realpath(path): path for path in kinds}  # A file may have several paths.
     return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
@@ -182,14 +182,16 @@ def show_difference(change: Change) -> None:
 def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
-    """Raise BadInput without `force` if the plugin has the hooks, or will replace this copy."""
-    paths = [path]  # files that apply together with the user's settings
+    """Raise BadInput, unless `force`, if the plugin is enabled or its update will replace this
+    copy.
+    """
+    paths = [path]  # settings files that are used together with the user's
     if place in ("project", "local"):
         paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
     paths.insert(0, _settings_file(settings, "user"))
     layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
     enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
-    if enabled and not force and os.name == "posix":  # other systems cannot run the plugin's hooks
+    if enabled and not force and os.name == "posix":  # the plugin's hooks run only on POSIX
         text = f"{enabled[-1]} enables the plugin: every hook would run twice."
         remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
         raise BadInput("setup", text, remedy=remedy)
@@ -202,7 +204,7 @@ def _expect_no_plugin(
 def _server(
     settings: Settings, root: str, place: Place | None, file: str, *, insist: bool
 ) -> list[Change]:
-    """Return the change that adds the server, none if its name is taken and not `insist`."""
+    """Return the change that adds the MCP server; [] if its name is taken, unless `insist`."""
     path = _server_file(settings, place, file)
     try:
         return [set_up.with_server(settings.home, path, root)] if path else []
@@ -224,12 +226,12 @@ def _settings_file(settings: Settings, place: Place) -> str:
 
 
 def _server_file(settings: Settings, place: Place | None, file: str) -> str:
-    """Return the file of the servers that belong to these settings; '' where it is not known."""
+    """Return the MCP configuration file that belongs to these settings; '' if it is not known."""
     if place == "project":
         return os.path.join(_project(settings), ".mcp.json")
     if file or place == "local":
         return ""
-    # By default the client keeps this file beside its folder.
+    # By default, Claude Code stores this file next to its config folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     return os.path.join(folder, ".claude.json")
@@ -404,7 +406,7 @@ def _only(mine: Belongings, home: bool, notes: bool, folders: bool) -> Belonging
 def _carry_out(
     settings: Settings, changes: list[Change], links: list[str], gone: Belongings
 ) -> list[str]:
-    """Remove everything, the home last; return reasons for what remains."""
+    """Remove everything, the home last; return the reasons why something remains."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

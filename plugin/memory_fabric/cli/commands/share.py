@@ -1,4 +1,4 @@
-"""share: share the records of this project by git, or stop sharing."""
+"""Command share: start or stop sharing the project's records by git."""
 
 import os
 import shutil
@@ -91,7 +91,7 @@ def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int)
     return State(
         sharing=location.is_on(memory),
         file=path,
-        # The largest count first.
+        # largest count first
         lines=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
         others=shared_journal.count(memory),
         unreadable=content.unreadable if content else 0,
@@ -104,7 +104,7 @@ def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int)
 
 
 def _shareable(memory: Memory) -> Project:
-    """Return the project. Raises BadInput if git cannot see its records."""
+    """Return the project. Raises NotFound if there is none, BadInput if git lacks its records."""
     project = memory.project
     if project is None or memory.mirror is not None:
         raise NotFound("project", "This folder has no project whose records could be shared.")
@@ -115,14 +115,14 @@ def _shareable(memory: Memory) -> Project:
 
 
 def _hidden_by(project: Project) -> list[str]:
-    """Return reasons why git still does not see the shared records."""
+    """Return the reasons why git does not see the shared records."""
     if not os.path.exists(os.path.join(project.root, ".git")):
         return [f"{project.root} is not a git repository, so the records reach nobody else."]
     git = shutil.which("git")
     if git is None:
         return []
-    # This is safe to run: git and the repository are the user's own, and without fsmonitor git
-    # starts no program that the repository names.
+    # Running git here is safe: git and the repository are the user's own, and without fsmonitor git
+    # starts no program that the repository specifies.
     command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index"]
     try:
         process = subprocess.run(
@@ -148,7 +148,7 @@ def _hidden_by(project: Project) -> list[str]:
 
 
 def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
-    """Yield what is shared, and what is left to do."""
+    """Yield lines about what is shared and about steps that remain for the user."""
     lines = ", ".join(f"{name} {number}" for name, number in state.lines.items())
     if state.sharing:
         yield f"Shared: {state.file} ({lines or 'no records yet'})."

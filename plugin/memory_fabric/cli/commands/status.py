@@ -1,4 +1,4 @@
-"""status, doctor, worth: the state of the memory, what it depends on, and how it was used."""
+"""Commands status, doctor and worth: the state of the memory, its dependencies, and its use."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAI
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
 SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
-# For output encodings without these characters.
+# Used if the output encoding lacks the other symbols.
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
 STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
@@ -193,7 +193,7 @@ def doctor(
     with show.patience("Checking"), sight() as inputs:
         findings = [f._replace(mended=repairs.get(f.name, ())) for f in checks.examine(inputs)]
         if proof:
-            # late: it starts processes, which only --prove needs
+            # imported late: only --prove starts processes
             from memory_fabric.health.canary import prove
 
             if not inputs.settings.plugin_root:
@@ -221,7 +221,7 @@ def doctor(
             if rows:
                 show.line(area, style="bold")
                 show.rows(rows)
-        # `18 checks: 16 fine, 2 to look at`.
+        # For example: `18 checks: 16 fine, 2 to look at`.
         counts = {state: sum(f.state == state for f in findings) for state in COUNTED}
         parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
         fixable = any(f.fixable and f.state != OK for f in findings)

@@ -1,4 +1,4 @@
-"""off, on, semantic, completion: switch recall, capture, finding by meaning and completion."""
+"""Commands off, on, semantic and completion: switches for recall, capture and other features."""
 
 import math
 from typing import Literal
@@ -115,7 +115,7 @@ def semantic(
     embedded = 0
     meaning = measure.measure_for(settings) if updates and is_on else None
     if meaning is not None:
-        from memory_fabric.semantic import vectors  # with numpy
+        from memory_fabric.semantic import vectors  # imported late: loads numpy
 
         with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
             try:

@@ -1,4 +1,4 @@
-"""sync: bring what waits up to date, and exchange memories with the user's other machines."""
+"""Command sync: process what is waiting, and exchange memories with the user's other machines."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def _local(as_json: bool) -> int:
 
 
 def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> int:
-    """Tie the user and the project to a repository, and exchange."""
+    """Link the user's memory and the project's to a repository, and exchange memories with it."""
     known = next((tie.dsn for tie in ties.read(memory.settings.home) if tie.via == GIT), "")
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
     team_report.prepare(memory, driver.SYNC, quiet=as_json)
-    from memory_fabric.sharing.remote import joining  # late: uses what was installed
+    from memory_fabric.sharing.remote import joining  # late: just installed
 
     joined = joining.join(memory, url or known, space, lambda: team_report.asked_words(words))
     results = team_report.exchanged(memory, joined.made, quiet=as_json)
@@ -145,7 +145,7 @@ def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
 
 
 def _asked(memory: Memory, tie: Tie) -> tuple[int, str]:
-    """Return how many machines wrote to the repository, and why it does not answer."""
+    """Return how many machines wrote to the repository, and the error if it cannot be reached."""
     lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
     try:
         with files.Locked(lock, team_report.WAIT_S), exchanging.connected(memory, tie) as exchange:

@@ -1,4 +1,4 @@
-"""team: share this project's memories with others through a log in PostgreSQL."""
+"""Command team: share this project's memories with other people through a log in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memory_fabric.sharing.team.sync import Result
 
 MAX_TEXT_CHARS = 100
-# Of an adopted record; the quotation and where it was said stay its author's.
+# Fields copied when a record is adopted; its quotation and origin remain the author's.
 _ADOPTED = "type what why alternatives constraints tradeoffs entities outcome category domain"
 _RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
@@ -74,7 +74,7 @@ def init(
     with _opened("init") as memory:
         prepare(memory, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.server.connect import shown
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         state, name = joining.create(memory, dsn, space, insecure=insecure)
     return answer(
@@ -102,7 +102,7 @@ def join(
     """Tie this project to a space, and exchange at once."""
     with _opened("join") as memory:
         prepare(memory, driver.TEAM, quiet=as_json)
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         joined = joining.join(
             memory, dsn, space, name, me=me, insecure=insecure, words=lambda: asked_words(words)
@@ -149,7 +149,7 @@ def add(
     with _opened("add") as memory:
         tie = _tie(memory)
         from memory_fabric.sharing.server.connect import pgpass_line, shown
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         password = joining.add(memory, tie, member, create_role=create_role, owner=owner, me=me)
     dsn, about_role = tie.owner or tie.dsn, ""
@@ -177,7 +177,7 @@ def remove(member: str = _MEMBER, as_json: bool = AS_JSON) -> int:
     with _opened("remove") as memory:
         tie = _tie(memory)
         from memory_fabric.sharing.server import spaces
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         with joining.owning(memory, tie) as connection:
             spaces.remove(connection, tie.space, member)
@@ -195,7 +195,7 @@ def members(as_json: bool = AS_JSON) -> int:
     with _opened() as memory:
         tie = _tie(memory)
         from memory_fabric.sharing.server.log import SharedLog
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         with joining.owning(memory, tie) as connection:
             listed = SharedLog(connection, tie.space).members()
@@ -289,9 +289,9 @@ def rule(
     """
     with _opened("rule") as memory:
         tie = _tie(memory)
-        from memory_fabric.capture import edit  # late: most actions change no record
+        from memory_fabric.capture import edit  # imported late: few actions change records
         from memory_fabric.rules import effects
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         state, stored = joining.server_state(memory, tie), edit.editable(memory, id_)
         record, short = stored.record, ids.short_id(stored.record.id)
@@ -328,7 +328,7 @@ def release(
     project's decisions.jsonl; what others copied, backups and git's history keep them.
     """
     with _opened("release") as memory:
-        from memory_fabric.capture import edit  # late: most actions change no record
+        from memory_fabric.capture import edit  # imported late: few actions change records
         from memory_fabric.sharing.git import shared_journal
 
         if undo and memory.settings.share_words:
@@ -406,10 +406,12 @@ def _marked(
     quiet: bool,
     every: bool = False,
 ) -> list[Result]:
-    """Set or remove a mark of records and exchange at once; words that are taken back are erased in
-    the log, of `every` memory also those that an earlier release of this program sent.
+    """Set or remove (`undo`) a mark in the evidence of records, and exchange memories at once.
+
+    With `undo`, texts that were sent are erased in the log; with `every`, also those that an
+    earlier release sent.
     """
-    from memory_fabric.capture import edit  # late: most actions change no record
+    from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
 
     by, memory.batch = environment.provenance(), ids.new_id()
@@ -429,7 +431,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open the memory of this folder, for an action that a client may not run if it is named."""
+    """Open this folder's memory. If the action is `for_the_user`, a client must not run it."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -437,10 +439,10 @@ def _opened(for_the_user: str = "") -> Iterator[Memory]:
 
 
 def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
-    """Return the server's state of a space, or why there is none."""
+    """Return the state of a space from its server, or the error why it is not available."""
     try:
         driver.reach(memory.settings, tie.packages)
-        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
+        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         return joining.server_state(memory, tie)
     except FabricError as error:
@@ -498,7 +500,9 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return this project's binding, with the driver loaded. Raises NotFound, DriverMissing."""
+    """Return this project's link to a space, with the driver loaded. Raises NotFound,
+    DriverMissing.
+    """
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."

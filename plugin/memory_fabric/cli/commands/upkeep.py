@@ -1,4 +1,6 @@
-"""sync, check, repair, backup, queue: look after the stored data and what is not stored yet."""
+"""Commands sync, check, repair, backup and queue: maintain stored data, and process what is
+waiting.
+"""
 
 import os
 import time
@@ -23,7 +25,7 @@ from memory_fabric.text import cut, encodable, many, one_line
 
 MAX_ORPHANS = 10_000
 LIMIT, MAX_LIMIT = 50, 1_000_000
-# No system has a larger one.
+# The largest process id of any system.
 MAX_PID = 2**31 - 1
 MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
@@ -242,7 +244,7 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     ingest = ingest_queue.ingest_of(memory, text.id)
     if ingest is None:
         raise NotFound(text.id, f"{text.id} was dropped meanwhile.")
-    # The text may be older than a redaction rule.
+    # Redact again, because the text may be older than a redaction rule.
     summary = without_secrets(ingest.session_summary)
     decisions = tuple(map(without_secrets, ingest.key_decisions))
     ingest = ingest._replace(session_summary=summary, key_decisions=decisions)
