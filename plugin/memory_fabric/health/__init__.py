@@ -1,1 +1,1 @@
-"""Health: the state of the three tiers, the checks of `doctor` and their repairs, and its proof."""
+"""Health: the state of the three tiers, the checks and repairs of `doctor`, and its proof."""

@@ -1,4 +1,6 @@
-"""doctor --prove: store, recall and forget a test record by the real hooks and server."""
+"""Implementation of doctor --prove: store, recall and purge a test record by the real hooks and
+server.
+"""
 
 import json
 import os
@@ -27,7 +29,7 @@ REMEDY = "Run scripts/demo: it names the hook that fails."
 
 
 def prove(root: str) -> list[Finding]:
-    """Run each step with a test record in a temporary home. Raises OSError if no hook can start."""
+    """Run all steps with a test record in a temporary home. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")
@@ -88,7 +90,7 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
-    """Check that no file has the purged words, and that no other session is given them."""
+    """Check that no file contains the purged text, and that other sessions are not given it."""
     process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
     answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
     with closing(Memory.open(sandbox.settings())) as memory:

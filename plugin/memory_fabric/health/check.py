@@ -1,4 +1,4 @@
-"""The input and the result of a check, and times for people."""
+"""Input and result of a check, and functions that format times for people."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 
 class Message(NamedTuple):
-    """A sentence, with a remedy if something is wrong."""
+    """A sentence, with a remedy if it reports a problem."""
 
     text: str
     remedy: str = ""
@@ -22,7 +22,7 @@ class Message(NamedTuple):
 
 
 class TieState(NamedTuple):
-    """The state of a binding to a shared log: one line, and the problems if it does not work."""
+    """The state of a link to a space: a headline, and its problems if the link does not work."""
 
     space: str
     headline: str
@@ -31,7 +31,7 @@ class TieState(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The input of all checks; `events` have a hook, `ties` yields bindings to shared logs."""
+    """The input of all checks. `events` are those with a hook; `ties` gives the links to spaces."""
 
     settings: Settings
     layers: list[Layer]
@@ -44,7 +44,8 @@ class Sight(NamedTuple):
 class Finding(NamedTuple):
     """The result of a check: a state, a sentence, and a remedy unless the state is OK.
 
-    `doctor --fix` repairs what is `fixable`; `mended` are repairs made, `details` more lines.
+    `doctor --fix` can repair a `fixable` finding; `mended` lists repairs that were made, and
+    `details` has further lines.
     """
 
     state: str
@@ -57,7 +58,7 @@ class Finding(NamedTuple):
     area: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON; docs/commands.md lists the fields."""
+        """Return the finding as a dict for JSON; docs/commands.md documents the keys."""
         names = ("name", "state", "told", "remedy", "area")
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
         fields["fixable"] = self.fixable and self.state != OK
@@ -66,32 +67,32 @@ class Finding(NamedTuple):
 
 
 def fine(told: str) -> Finding:
-    """Return a finding without a problem."""
+    """Return a Finding with the state OK."""
     return Finding(OK, told)
 
 
 def warning(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return a finding that deserves a look."""
+    """Return a Finding with the state WARNING, which the user should look at."""
     return Finding(WARNING, told, remedy, fixable)
 
 
 def fault(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return a finding of something broken."""
+    """Return a Finding with the state FAULT: something does not work."""
     return Finding(FAULT, told, remedy, fixable)
 
 
 def when(timestamp: str) -> str:
-    """Format a UTC timestamp for people: `2026-01-15 10:00 UTC`."""
+    """Format a UTC timestamp for people, for example `2026-01-15 10:00 UTC`."""
     return f"{timestamp[:10]} {timestamp[11:16]} UTC" if timestamp else "an unknown date"
 
 
 def ago(at: str, now_s: float) -> str:
-    """Describe the age of an ISO time: `40 s ago`. Raises ValueError for another text."""
+    """Format the age of an ISO time, for example `40 s ago`. Raises ValueError for invalid text."""
     return f"{span(now_s - datetime.fromisoformat(at).timestamp())} ago"
 
 
 def span(seconds: float) -> str:
-    """Format a duration in its largest unit: 40 s, 12 min, 3 h, 5 days."""
+    """Format a duration in its largest unit, for example 40 s, 12 min, 3 h or 5 days."""
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds / size:.0f} {unit}"

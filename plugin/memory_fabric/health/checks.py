@@ -1,4 +1,4 @@
-"""The table of all checks, in the order in which they are shown, with their repairs."""
+"""Table of all checks with their repairs, in the order in which they are displayed."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A check: area, name of its finding (unless it yields named ones), function, safe repair."""
+    """A check: its area, the default name of its findings, its function, and its repair if any."""
 
     area: str
     name: str
@@ -62,20 +62,20 @@ DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
 def examine(sight: Sight) -> list[Finding]:
-    """Run all checks of the installation; return each finding with its area."""
+    """Run all checks except that of receipts; return their findings with areas."""
     return [finding for check in CHECKS for finding in _findings(check, sight)]
 
 
 def receipts(sight: Sight) -> list[Finding]:
-    """Check deliveries against the client's transcripts."""
+    """Check in the client's transcripts that injected memories arrived."""
     return _findings(DELIVERY, sight)
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Make all safe repairs, each once; return their descriptions by name of the finding."""
+    """Run each safe repair that is needed once; return descriptions by the finding's name."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
-    # All checks run before the first repair.
+    # Run all checks before the first repair.
     looked = [(check, _findings(check, sight)) for check in CHECKS]
     for check, finding in ((check, f) for check, findings in looked for f in findings):
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:
@@ -89,7 +89,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def _findings(check: Check, sight: Sight) -> list[Finding]:
-    """Return the findings of a check; a fault if its own data is damaged."""
+    """Return the findings of a check, or a fault if the check itself fails."""
     try:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)

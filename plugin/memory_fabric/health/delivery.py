@@ -1,7 +1,7 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-The client stores what a hook added to a request as an attachment in the order of the conversation
-(measured). Only the end of a long file is read.
+As measured, the client stores text that a hook adds to a request as an attachment, in the order of
+the conversation. Of a long transcript, only the end is read.
 """
 
 import os
@@ -23,16 +23,16 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Every entry of a conversation has a type.
+# Text in each entry of a conversation, since each has a type.
 HAS_TYPE = b'"type"'
-# Entries of the client's request log: most of a file, and no conversation.
+# Beginnings of the request log's entries, which are most of a file but no part of the conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# Channels whose injections appear in the main conversation's transcript.
+# Channels whose injections appear in the transcript of the main conversation.
 CHANNELS = ("session", "prompt", "compact")
 SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
-# Every entry names the version, so the end of the newest file is enough.
+# Number of bytes in which the version is looked for; each entry has it, so the end is sufficient.
 VERSION_BYTES = 256 << 10
 DAYS = MAX_AGE_S // 86400
 NOT_RUN = (
@@ -51,7 +51,7 @@ UNKNOWN_MARK = (
 
 
 class File(NamedTuple):
-    """A session's transcript: its session, path, size and time of change."""
+    """The transcript file of a session: session id, path, size in bytes, and modification time."""
 
     session: str
     path: str
@@ -60,7 +60,9 @@ class File(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A memory block in a request: time, event, and short ids or names of its memories."""
+    """A memory block found in a request: its time, event, and the short ids or names of its
+    memories.
+    """
 
     at: str
     event: str
@@ -68,7 +70,7 @@ class Receipt(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """A session's conversation in its transcript; not `whole` if only the end was read."""
+    """A conversation as read from a transcript; not `whole` if only the file's end was read."""
 
     session: str
     prompts: tuple[str, ...]
@@ -81,7 +83,7 @@ class Dialogue(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of the ledger: an injection of a memory into a session, its time and channel."""
+    """A row of the injection ledger: a memory, the session that was given it, channel and time."""
 
     session: str
     memory: str
@@ -90,7 +92,7 @@ class Entry(NamedTuple):
 
 
 class HookDelivery(NamedTuple):
-    """The injections of one hook run, and whether a transcript shows that they arrived."""
+    """The memories injected by one hook run; `arrived` if a transcript shows any of them."""
 
     session: str
     at: str
@@ -100,7 +102,7 @@ class HookDelivery(NamedTuple):
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[File]:
-    """Return the newest transcripts in these folders, newest first: at most 20 of 14 days."""
+    """Return the newest transcripts in these folders, newest first, up to MAX_FILES."""
     young = []
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
@@ -108,7 +110,7 @@ def files_of(folders: Iterable[str], now_s: float) -> list[File]:
             try:
                 status = os.stat(path)
             except OSError:
-                continue  # removed meanwhile, or a broken link
+                continue  # deleted meanwhile, or a broken link
             if now_s - status.st_mtime <= MAX_AGE_S and os.path.isfile(path):
                 session = name.removesuffix(".jsonl")
                 young.append(File(session, path, status.st_size, status.st_mtime))
@@ -116,12 +118,12 @@ def files_of(folders: Iterable[str], now_s: float) -> list[File]:
 
 
 def folder_of(config_dir: str, path: str) -> str:
-    """Return the folder in which the client keeps transcripts of sessions started in a folder."""
+    """Return the client's transcript folder for sessions that were started in the folder `path`."""
     return os.path.join(config_dir, "projects", memory_md.slug_of(path))
 
 
 def read(files: Iterable[File]) -> list[Dialogue]:
-    """Return the conversation of each file, within the limits; unreadable files are skipped."""
+    """Return the conversations in these files, up to the size limits; skip unreadable files."""
     left, dialogues = MAX_BYTES, []
     for file in files:
         most = min(MAX_BYTES_OF_FILE, left)
@@ -132,12 +134,12 @@ def read(files: Iterable[File]) -> list[Dialogue]:
             shown = entries(file.path, most)
             dialogues.append(dialogue(file.session, shown, whole=file.size <= most))
         except OSError:
-            continue  # removed meanwhile, or not readable: no evidence
+            continue  # deleted meanwhile or unreadable, so no evidence
     return dialogues
 
 
 def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
-    """Yield readable entries in the last `max_bytes` of a transcript. Raises OSError."""
+    """Yield the valid entries in the last `max_bytes` of a transcript. Raises OSError."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > max_bytes:
@@ -152,11 +154,11 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # incomplete, or not written by the client
+                continue  # incomplete, or not the client's
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
-    """Return the conversation that a transcript's entries show."""
+    """Return the conversation that the entries of a transcript contain."""
     view = Dialogue(session, (), (), whole=whole)
     prompts: list[str] = []
     receipts: list[Receipt] = []
@@ -194,7 +196,10 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections that a transcript must show, oldest first: read and answered."""
+    """Return the injections that must appear in a transcript, oldest first.
+
+    Only those that the transcript covers and that the assistant has answered since must appear.
+    """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in ledger:
@@ -210,24 +215,24 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
 
 
 def reference(memory: str) -> str:
-    """Return the reference to a memory in a block: its short id, or its entity's name."""
+    """Return how a block refers to a memory: by its short id, or by its entity's name."""
     source, _, name = memory.partition(":")
     return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
 
 
 def _is_shown(memories: Iterable[str], shown: Dialogue) -> bool:
-    """Return True if a memory of a hook's text is shown: a text arrives whole or not at all."""
+    """Return True if the transcript shows any of the memories; hook texts arrive whole or never."""
     references = {reference for receipt in shown.receipts for reference in receipt.references}
-    # A relation has the name of its first entity; a long name is cut.
+    # A relation is referred to by its first entity's name, and a long name is truncated.
     beginnings = tuple(name for r in references if (name := r.removesuffix("…")))
     return any(reference(memory).startswith(beginnings) for memory in memories)
 
 
-# --- the checks
+# --- checks
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the client's version, and its marks of prompts, in the project's newest transcript."""
+    """Check the client's version and its origin fields of prompts in the newest transcript."""
     for file in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(file.path, VERSION_BYTES))
@@ -236,12 +241,12 @@ def client_version(sight: Sight) -> Finding:
                 text = f"{version} marks prompts in a way that is not known: {'; '.join(strange)}"
                 return warning(text, UNKNOWN_MARK) if strange else version_check(version)
         except OSError:
-            continue  # removed meanwhile, or not readable
+            continue  # deleted meanwhile, or unreadable
     return version_check("")
 
 
 def checks(sight: Sight) -> Iterator[Finding]:
-    """Check the transcripts of the last days; having none is no fault."""
+    """Check the transcripts of the last days; a lack of transcripts is not a fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
     dialogues = [d for d in read(files_of(_folders(sight), sight.now_s)) if d.prompts]
@@ -251,7 +256,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
         yield fine(text)._replace(name="receipts")
         return
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # The request for notes is not a memory.
+    # Exclude the request for notes, which is not a memory.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
@@ -259,7 +264,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
 
 
 def _folders(sight: Sight) -> list[str]:
-    """Return the transcript folders of this project, from its folders and the hooks' events."""
+    """Return this project's transcript folders, derived from its folders and from hook events."""
     config_dir = sight.settings.config_dir
     top = os.path.join(config_dir, "projects", "")
     of_events = trace.transcript_folders(sight.memory.databases())
@@ -273,9 +278,10 @@ def _places(sight: Sight) -> list[str]:
 
 
 def _is_of_project(dialogue: Dialogue, sight: Sight) -> bool:
-    """Return True if a session began in or below the project's folders, or in an unknown one.
+    """Return True if a session began in or below the project's folders, or in an unknown folder.
 
-    Projects can share a transcript folder: the client replaces special characters of paths by "-".
+    Several projects may share a transcript folder, because the client replaces special characters
+    of paths by "-".
     """
     inside = os.path.join(dialogue.folder, "")
     places = (os.path.join(place, "") for place in _places(sight))
@@ -304,8 +310,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks should have run since the first run, else since the installation, else since the last
-    # change of the settings.
+    # Hooks are expected since their first run; if there is none, since the plugin's installation;
+    # if that is unknown, since the last change of the settings.
     first, _ = trace.span(sight.memory.databases())
     installed = first or client_settings.installed_at(sight.settings.config_dir)
     paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]

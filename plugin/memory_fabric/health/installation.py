@@ -1,4 +1,4 @@
-"""Checks of the installation: interpreter, packages, the plugin's files, the client's settings."""
+"""Checks of the installation: interpreter, packages, plugin files, and the client's settings."""
 
 import os
 import shlex
@@ -23,9 +23,9 @@ FROM_A_CLONE = (
     f'In a clone: scripts/package dist/memory-fabric, then {MARKETPLACE} "$PWD/dist/memory-fabric"'
 )
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
-# The release that docs/hooks.md was measured with; many older ones behave differently.
+# The release on which docs/hooks.md is based; many older releases behave differently.
 TESTED_VERSION = (2, 1, 329)
-# The server's name in .mcp.json, and the prefix of its tools when the plugin is installed.
+# The server's name in .mcp.json, and the prefix of its tools if the plugin is installed.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
 OTHERS_TOOLS = ["mcp", "memory"]
@@ -33,7 +33,7 @@ COMMAND_RULE = "Bash(memory-fabric"
 OLDEST_PYTHON = (3, 11)
 PROBE_S = 20
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
-# The same test of an interpreter as in hooks/find-python.sh.
+# Test of an interpreter, the same as in hooks/find-python.sh.
 PROBE = f"""
 import sys
 if sys.version_info < (3, 11):
@@ -46,7 +46,7 @@ AGAIN = f"Install the plugin again: {INSTALL}."
 
 
 def python(_sight: Sight) -> Finding:
-    """Check the interpreter of this command, and full-text search in its SQLite."""
+    """Check the interpreter of this command, and that its SQLite has full-text search."""
     version = ".".join(map(str, sys.version_info[:3]))
     text = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
     if sys.version_info < OLDEST_PYTHON:
@@ -62,7 +62,7 @@ def python(_sight: Sight) -> Finding:
 
 
 def interpreter(sight: Sight) -> Finding:
-    """Check that the hooks' interpreter exists, is new enough, and has full-text search."""
+    """Check that the hooks' interpreter exists, is recent enough, and has full-text search."""
     path = installer.remembered_file(sight.settings.data_dir)
     remembered = (read_text(path) or "").strip() if path else ""
     if not remembered:
@@ -77,7 +77,7 @@ def interpreter(sight: Sight) -> Finding:
 
 
 def forget_interpreter(sight: Sight) -> list[str]:
-    """Forget a remembered interpreter that is gone, so that the next hook searches again."""
+    """Delete the saved path of an interpreter that no longer exists, so the next hook searches."""
     path = installer.remembered_file(sight.settings.data_dir)
     filesystem.delete([path])
     return [f"{path} named an interpreter that is gone, and was deleted"]
@@ -96,7 +96,7 @@ def _failure(python: str) -> str:
 
 
 def packages(sight: Sight) -> Finding:
-    """Check the packages of the command line; hooks and the MCP server need none."""
+    """Check the command line's packages; hooks and the MCP server need none."""
     data, root = sight.settings.data_dir, sight.settings.plugin_root
     if not data or not root:
         return fine("the packages of this Python, not installed by the plugin")
@@ -116,14 +116,14 @@ def packages(sight: Sight) -> Finding:
 
 
 def install_packages(sight: Sight) -> list[str]:
-    """Start the installation again; it removes an unfinished earlier one."""
+    """Start the installation again; it deletes what an unfinished installation left."""
     if installer.start_again(sight.settings.data_dir, sight.settings.plugin_root):
         return ["the installation of the packages was started again, in the background"]
     return []
 
 
 def plugin_files(sight: Sight) -> Finding:
-    """Check that hooks.json names every event and only commands that can be started."""
+    """Check that hooks.json covers all events and that all its commands can be started."""
     root = sight.settings.plugin_root
     if not root:
         return warning("this package has no plugin folder", AGAIN)
@@ -138,7 +138,7 @@ def plugin_files(sight: Sight) -> Finding:
 
 
 def semantic(sight: Sight) -> Finding:
-    """Check the optional packages for semantic ranking; recall works without them."""
+    """Check the optional packages of semantic search; recall works without them."""
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
@@ -171,7 +171,7 @@ def hooks(sight: Sight) -> Finding:
     commands: dict[str, set[str]] = {}
     for hook in by_hand:
         commands.setdefault(hook.event, set()).add(hook.command)
-    # The client runs equal commands of an event once (measured).
+    # As measured, the client runs identical commands of an event only once.
     doubled = [event for event, different in commands.items() if len(different) > 1]
     if doubled:
         text = f"by hand in two ways, so they run twice: {', '.join(doubled)}"
@@ -210,7 +210,7 @@ def plugin_folder(sight: Sight) -> Finding:
 
 
 def hook_events(sight: Sight) -> Finding:
-    """Check that hooks set by hand name every event; the plugin has its own list."""
+    """Check that hooks set up by hand cover all events; the plugin's hooks are in hooks.json."""
     by_hand = settings.hooks_by_hand(sight.layers)
     if not by_hand:
         return fine("those of the plugin's hooks.json")
@@ -224,7 +224,7 @@ def hook_events(sight: Sight) -> Finding:
 
 
 def hooks_allowed(sight: Sight) -> Finding:
-    """Check that hooks are not disabled as a whole."""
+    """Check that the client's settings do not disable all hooks."""
     off = [layer.path for layer in sight.layers if layer.values.get("disableAllHooks") is True]
     if off:
         text = f"disableAllHooks is true in {', '.join(off)}: no hook runs"
@@ -233,7 +233,7 @@ def hooks_allowed(sight: Sight) -> Finding:
 
 
 def servers(sight: Sight) -> Finding:
-    """Check that only this server has its name, and that it is configured once."""
+    """Check that no other server has this server's name, and that it is configured only once."""
     enabled = [s for s in settings.servers(sight.settings, sight.layers) if s.enabled]
     strangers = [s for s in enabled if s.name == SERVER and not s.ours]
     if strangers:
@@ -256,7 +256,7 @@ def servers(sight: Sight) -> Finding:
 
 
 def permission_rules(sight: Sight) -> Finding:
-    """Check for rules that deny the tools or the command, or name an old server's tools."""
+    """Check for rules that deny the tools or the command, or that mention an old server's tools."""
     rules = settings.rules(sight.layers)
     ours = (OUR_TOOLS.removesuffix("__"), COMMAND_RULE)
     denied = [rule for rule in rules if rule.kind == "deny" and rule.text.startswith(ours)]
@@ -272,7 +272,7 @@ def permission_rules(sight: Sight) -> Finding:
 
 
 def variables(sight: Sight) -> Finding:
-    """Check for variables that switch memory off or move it."""
+    """Check for environment variables that switch memory off or move its home."""
     values = settings.variables(sight.layers)
     if sight.settings.memory_file_path:
         values = {**values, "MEMORY_FILE_PATH": (sight.settings.memory_file_path, "this shell")}
@@ -294,7 +294,7 @@ def variables(sight: Sight) -> Finding:
 
 
 def version_check(version: str) -> Finding:
-    """Check the version of the client in its newest transcript."""
+    """Check the version that the client wrote into its newest transcript."""
     if not version:
         return fine("not known: no session was recorded here lately")
     parts = version.split("-")[0].split(".")

@@ -1,7 +1,7 @@
-"""A sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
+"""Sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
 
-The command is the one in hooks.json; home, project and runtime folder are in one temporary folder.
-It needs the standard library only.
+The command is that of hooks.json; home, project and runtime folder are below one temporary folder.
+Only the standard library is needed.
 """
 
 import json
@@ -19,15 +19,15 @@ from memory_fabric.config import Settings, read_settings
 from memory_fabric.ids import timestamp
 from memory_fabric.store import files
 
-# Longer than any hook may take; reached only when something hangs.
+# Timeout that only a hanging hook exceeds.
 GIVE_UP_S = 60
-# Variables of this shell that a session inherits: to find programs, and the memory switch.
+# Variables that the sandbox inherits: to find programs, and to switch memory off.
 PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
 
 class HookResult(NamedTuple):
-    """Result of one hook process."""
+    """The result of one hook process."""
 
     status: int
     output: bytes
@@ -36,28 +36,28 @@ class HookResult(NamedTuple):
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The JSON object on standard output; empty if there is none."""
+        """The JSON object on the hook's standard output; {} if there is none."""
         return files.parsed(self.output.decode("utf-8", "replace")) or {}
 
     @property
     def context(self) -> str:
-        """Text injected for the model."""
+        """The text that the hook gives to the model."""
         specific = self.reply.get("hookSpecificOutput")
         return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
 
     @property
     def plain(self) -> str:
-        """Output that is not JSON: the instructions of PreCompact for the summariser."""
+        """Output that is not JSON: instructions of PreCompact for the summariser."""
         return "" if self.reply else self.output.decode("utf-8", "replace").strip()
 
     @property
     def notice(self) -> str:
-        """Message shown to the user."""
+        """The message that the client shows to the user."""
         return str(self.reply.get("systemMessage", ""))
 
 
 class Sandbox:
-    """The hooks of the plugin at `root`, with all their files under `folder`."""
+    """A sandbox for the hooks of the plugin at `root`, with all files below `folder`."""
 
     def __init__(self, root: str, folder: str, project_name: str) -> None:
         self.root, self.folder = root.rstrip("/"), folder
@@ -75,14 +75,15 @@ class Sandbox:
             "CLAUDE_PROJECT_DIR": self.project,
             "CLAUDE_PLUGIN_ROOT": self.root,
             "CLAUDE_PLUGIN_DATA": self.data,
-            # With a new HOME, a version manager's shim may not find its Pythons.
+            # With another HOME, a version manager's shim may not find its Pythons.
             "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
         }
 
     def run_hook(self, event: Mapping[str, Any]) -> HookResult:
         """Run the hook of this event and return its result. Raises OSError if it cannot start.
 
-        A message of the assistant is written to the transcript before the hook, a prompt after it.
+        As in the client, an assistant message is written to the transcript before its hook runs,
+        and a prompt after its hook.
         """
         if message := event.get("last_assistant_message"):
             self.write(event["session_id"], "assistant", [{"type": "text", "text": message}])
@@ -105,11 +106,11 @@ class Sandbox:
         )
 
     def hook(self, name: str, session: str, **fields: Any) -> HookResult:
-        """Run the hook of an event with these fields. Raises OSError if it cannot start."""
+        """Create an event with these fields and run its hook. Raises OSError if it cannot start."""
         return self.run_hook(self.event(name, session, **fields))
 
     def bare_start_s(self) -> float:
-        """Return the seconds that a start of Python takes now without any work."""
+        """Measure how many seconds Python takes at present to start and end."""
         started = time.monotonic()
         python = self.environ["MEMORY_FABRIC_PYTHON"]
         subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
@@ -126,7 +127,7 @@ class Sandbox:
         }
 
     def transcript(self, session: str) -> str:
-        """Path of a session's transcript."""
+        """Return the path of a session's transcript."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)
         return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
 
@@ -148,11 +149,11 @@ class Sandbox:
             file.write(json.dumps(entry) + "\n")
 
     def settings(self) -> Settings:
-        """Return the settings of the hooks in this sandbox."""
+        """Return the settings that hooks have in this sandbox."""
         return read_settings(self.environ, {})
 
     def log(self) -> list[str]:
-        """Lines of the hooks' log."""
+        """Return the lines of the hooks' log."""
         path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
         if not os.path.exists(path):
             return []
@@ -161,14 +162,14 @@ class Sandbox:
 
     @contextmanager
     def without_installing(self) -> Iterator[None]:
-        """Hold the lock of the installer, so that no packages are installed into the sandbox."""
+        """Hold the installer's lock, so that no packages are installed into the sandbox."""
         with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
             file_lock.take(lock.fileno())
             yield
 
 
 def command(root: str, event_name: str) -> list[str]:
-    """Return the command that hooks.json gives for an event, with its variable replaced."""
+    """Return the command of an event from hooks.json, with the plugin's root filled in."""
     with open(os.path.join(root, "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     hook = hooks[event_name][0]["hooks"][0]

@@ -1,4 +1,4 @@
-"""Checks of storage, and their repairs: permissions, free space, queues, backups, the tiers."""
+"""Checks and repairs of storage: permissions, disk space, queues, backups, and the tiers."""
 
 import os
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# The age of an old backup; for large databases, which are copied less often, LARGE_EVERY_S more.
+# Age from which a backup is old; LARGE_EVERY_S is added for large databases, copied less often.
 OLD_BACKUP_S = 7 * 24 * 3600
-# Reading a larger index would delay writers; the command `check` does it.
+# Larger indexes are not read, because that would delay writers; the command `check` reads them.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 
 
 def home(sight: Sight) -> Finding:
-    """Check that memory can be written."""
+    """Check that memory's home is writable."""
     folder = filesystem.nearest(sight.settings.home)
     if os.access(folder, os.W_OK) and os.path.isdir(folder):
         return fine(sight.settings.home)
@@ -32,7 +32,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check the project of this folder, and the registry against the projects' cards."""
+    """Check the project of this folder, and that the registry agrees with the projects' cards."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -48,7 +48,7 @@ def identity(sight: Sight) -> Finding:
 
 
 def permissions(sight: Sight) -> Finding:
-    """Check that only the owner can read what is stored."""
+    """Check that only the owner can read the stored files."""
     paths = _private_paths(sight)
     foreign = filesystem.foreign(paths)
     if foreign:
@@ -62,13 +62,13 @@ def permissions(sight: Sight) -> Finding:
 
 
 def make_private(sight: Sight) -> list[str]:
-    """Remove other users' rights on the files and folders."""
+    """Remove other users' permissions from memory's files and folders."""
     changed = filesystem.make_private(_private_paths(sight))
     return [f"removed other users' rights on {first_of(changed, SHOWN)}"] if changed else []
 
 
 def _private_paths(sight: Sight) -> list[str]:
-    """Return paths that only the owner may read: all but journals shared by git."""
+    """Return the paths that only the owner may read: all except journals shared by git."""
     folders, project = [sight.settings.home], sight.memory.project
     if project and not location.is_on(sight.memory) and location.is_hidden(project):
         folders.append(project.local)
@@ -96,7 +96,7 @@ def file_system(sight: Sight) -> Finding:
 
 
 def leftovers(sight: Sight) -> Finding:
-    """Check for half-written files of killed processes."""
+    """Check for temporary files that killed processes left."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     if paths:
         remedy = "memory-fabric doctor --fix removes them."
@@ -105,20 +105,20 @@ def leftovers(sight: Sight) -> Finding:
 
 
 def delete_leftovers(sight: Sight) -> list[str]:
-    """Remove half-written files of killed processes."""
+    """Delete temporary files that killed processes left."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     filesystem.delete(paths)
     return [f"removed half-written {path}" for path in paths]
 
 
 def queue(sight: Sight) -> Finding:
-    """Check for changes that wait for the graph, even a single one."""
+    """Check whether any change is waiting to be written to the graph."""
     waiting = 0
     for folder in health.queue_folders(sight.memory):
         try:
             waiting += len(journal.queued(folder)[0])
         except OSError:
-            continue  # the check of the tier reports this error
+            continue  # The check of the tier reports this error.
     if waiting:
         text = f"{waiting} changes wait for the graph"
         return warning(text, "memory-fabric sync applies them.", fixable=True)
@@ -126,7 +126,7 @@ def queue(sight: Sight) -> Finding:
 
 
 def update_tiers(sight: Sight) -> list[str]:
-    """Process the queue, and write journals and MEMORY.md again from the graph."""
+    """Process the queue, and rewrite the journals and MEMORY.md from the graph."""
     memory = sight.memory
     if not memory.settings.writes:
         return []
@@ -139,7 +139,7 @@ def update_tiers(sight: Sight) -> list[str]:
 
 
 def indexes(sight: Sight) -> Finding:
-    """Check that the full-text indexes hold every row."""
+    """Check that the full-text indexes contain all rows."""
     unfit, is_large = [], False
     for database in sight.memory.databases():
         if size_of(database.path) > MAX_INDEXED_BYTES:
@@ -156,7 +156,7 @@ def indexes(sight: Sight) -> Finding:
 
 
 def rebuild_indexes(sight: Sight) -> list[str]:
-    """Rebuild full-text indexes that do not match their texts."""
+    """Rebuild the full-text indexes that do not match their texts."""
     return [
         f"rebuilt {table} in {database.path}"
         for database in sight.memory.databases()
@@ -185,14 +185,15 @@ def backups(sight: Sight) -> Finding:
 
 
 def tiers(sight: Sight) -> Iterator[Finding]:
-    """Check the three tiers, as `memory-fabric status` reports them."""
+    """Check the three tiers as `memory-fabric status` reports them."""
     for tier in health.tiers(sight.memory, sight.now_s):
         text = "; ".join(problem.reason for problem in tier.findings) or tier.where
         remedy = " ".join(problem.remedy for problem in tier.findings if problem.remedy)
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # A user may switch the client's memory off: the other two tiers have everything.
+            # The user may switch the client's memory off, because the other two tiers have all
+            # memories.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

@@ -1,4 +1,4 @@
-"""Status of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
+"""State of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
 
 import os
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
 WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
-# Remedies that `doctor --fix` carries out by a sync.
+# Remedies that `doctor --fix` applies by a sync.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 MAX_LINES_NAMED = 5
-# Reading a larger backup would take too long; it was verified when it was made.
+# Larger backups are not verified here, because that takes too long and was done at their creation.
 MAX_VERIFIED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of a tier, its remedy, and the lines of the file that it concerns."""
+    """A problem of a tier, its remedy, and the numbers of the file's lines that it is about."""
 
     state: str
     reason: str
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Changes that wait for the graph: their number, and the age of the oldest in seconds."""
+    """Changes that wait to be written to the graph: how many, and the oldest's age in seconds."""
 
     count: int = 0
     oldest_s: float = 0.0
@@ -62,10 +62,10 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One tier: its place, contents, times of use, and problems.
+    """One tier: its path, contents, times of use, and problems.
 
-    Times are ISO 8601, empty for never or unknown. `read_at` of the graph is the last time that it
-    served a session, of others the time of this check if they are readable.
+    Times are in ISO 8601, or '' for never or unknown. `read_at` is the last time that the graph
+    served a session; for the other tiers it is the time of this check, if they are readable.
     """
 
     name: str
@@ -79,18 +79,18 @@ class Tier:
 
     @property
     def state(self) -> str:
-        """Return the worst state among the tier's problems."""
+        """The worst state among the tier's problems."""
         states = {finding.state for finding in self.findings}
         return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
 
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
-    """Return the status of graph, local journal and MEMORY.md, in this order."""
+    """Return the states of the graph, the local journal and MEMORY.md, in this order."""
     return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
 
 
 def as_json(tier: Tier) -> dict[str, Any]:
-    """Return one tier for programs; docs/tiers.md names the fields."""
+    """Return a tier as a dict for JSON; docs/tiers.md documents the fields."""
     fields = {"tier": tier.name, "state": tier.state, **asdict(tier)}
     findings, backup = fields.pop("findings"), fields.pop("backup")
     del fields["name"]
@@ -99,7 +99,7 @@ def as_json(tier: Tier) -> dict[str, Any]:
 
 
 def graph_tier(memory: Memory, now_s: float) -> Tier:
-    """Check the databases: open, readable, backed up, with no long queue."""
+    """Check that the databases are readable and backed up, and that their queue is short."""
     databases = memory.databases()
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Problem(UNAVAILABLE, failure, remedy) for failure in memory.failures]
@@ -129,7 +129,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def local_tier(memory: Memory, now_s: float) -> Tier:
-    """Check the project's journal and queues: readable, writable, complete, no long waits."""
+    """Check that the project's journal and queues are readable, writable, complete and current."""
     folder = memory.queue_folder("project")
     decisions = location.journal_file(memory)
     problems: list[Problem] = []
@@ -151,7 +151,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
     try:
         count = len(files.read_lines(decisions)[0])
         is_read = os.path.exists(decisions)
-    except OSError:  # reported above
+    except OSError:  # already reported above
         count, is_read = 0, False
     queue = _queue(folders, now_s)
     return Tier(
@@ -166,7 +166,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def native_tier(memory: Memory, now_s: float) -> Tier:
-    """Check MEMORY.md: readable, writable, with a complete block."""
+    """Check that MEMORY.md is readable and writable, and that its block is complete."""
     if memory.project is None:
         problem = Problem(UNAVAILABLE, "There is no project here.")
         return Tier("native", "", {"shown": 0}, (problem,))
@@ -198,7 +198,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def queue_folders(memory: Memory) -> list[str]:
-    """Return the folders in which changes may wait: the project's and the user's."""
+    """Return the folders with queues of changes: the project's and the user's."""
     return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
@@ -208,13 +208,13 @@ def _queue(folders: list[str], now_s: float) -> Queue:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # the check of the file reports this error
+            continue  # The check of the file reports this error.
         ages_s += [_age_s(line, now_s) for line in waiting]
     return Queue(len(ages_s), max(ages_s, default=0.0))
 
 
 def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
-    """Yield a problem for each folder in which too many changes wait, or for too long."""
+    """Yield a problem for each folder in which too many changes wait, or one waits too long."""
     for folder in folders:
         queue = _queue([folder], now_s)
         if queue.count > MAX_QUEUED:
@@ -237,7 +237,7 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
 
 
 def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
-    """Yield problems for unreadable lines, and for the lines of an unfinished git merge."""
+    """Yield problems for invalid lines of a journal, and for conflict markers of a git merge."""
     try:
         bad = files.invalid_lines(path, max_bytes)
         marks = sorted(set(journal.conflict_markers(path, max_bytes))) if bad else []
@@ -280,7 +280,7 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:
-    """Return the oldest of the databases' newest backups."""
+    """Return the newest backup of the database whose newest backup is the oldest."""
     newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
     if not newest:
         return None

@@ -1,6 +1,6 @@
-"""Memory at work: switches, sessions, the hooks' log, ingested texts, forwarding, transcripts.
+"""Checks of memory in use: switches, sessions, hook log, ingested texts, forwarding, transcripts.
 
-Each subject has its check for `doctor` beside the lines and the JSON of `status`.
+For each subject there is a check for `doctor`, and the lines and JSON of `status`.
 """
 
 import os
@@ -25,12 +25,13 @@ from memory_fabric.store.queues.ingest_queue import Backlog
 from memory_fabric.text import first_of, many
 
 LOG_LINES = 200
-# Fewer events are not judged: most are starts and ends of sessions.
+# With fewer events no warning is given, because most of them are starts and ends of sessions.
 MIN_EVENTS = 20
-# A worker takes seconds, so texts that have waited longer have no worker.
+# A worker takes seconds, so a text that has waited longer than this has no worker.
 OLD_INTAKE_S = 15 * 60
 MAX_NAMED = 5
-# The file in the home with one letter for each event (`live_client`; not on Windows).
+# File in the home with one letter per event for how it was answered (`live_client`; not on
+# Windows).
 WAYS = os.path.join("live", "ways")
 WARM = "W"
 REASONS = {
@@ -46,7 +47,7 @@ REDIRECT = "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or d
 
 
 def switched(sight: Sight) -> Finding:
-    """Check that recall and capture are on, and that all settings could be read."""
+    """Check that recall and capture are switched on, and that all settings are valid."""
     settings = sight.memory.settings
     states = (("recall", settings.reads), ("capture", settings.writes))
     off = [name for name, is_on in states if not is_on]
@@ -68,7 +69,7 @@ def last_session(sight: Sight) -> Finding:
 
 
 def log(sight: Sight) -> Finding:
-    """Report today's lines of the hooks' log."""
+    """Report today's lines in the hooks' log."""
     today = time.strftime("%Y-%m-%d", time.gmtime(sight.now_s))
     texts = [read_text(os.path.join(f, hook_log.LOG_NAME)) or "" for f in _logs(sight.settings)]
     recent = [line for text in texts for line in text.splitlines()[-LOG_LINES:]]
@@ -83,12 +84,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count hooks that ran out of time, by event; with `work` only those that left it undone."""
+    """Count hooks that ran out of time, by event; with `work`, only those that left it undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
-    """Return the lines of status about hooks that ran out of time, and prompts without memory."""
+    """Return the lines of `status` about hooks that ran out of time and prompts without memory."""
     by_event = late(memory)
     if not by_event:
         return []
@@ -104,7 +105,7 @@ def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
 
 
 def ingested(memory: Memory) -> Backlog:
-    """Return the backlog of the ingest queue; empty if the database fails (see its tier)."""
+    """Return the ingest queue's backlog; it is empty if the database fails (see its tier)."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -112,7 +113,7 @@ def ingested(memory: Memory) -> Backlog:
 
 
 def ingest_lines(memory: Memory) -> list[str]:
-    """Return the lines of status about texts of other programs."""
+    """Return the lines of `status` about texts ingested from other programs."""
     backlog, lines = ingested(memory), []
     if backlog.waiting or backlog.working:
         lines.append(
@@ -128,7 +129,7 @@ def ingest_lines(memory: Memory) -> list[str]:
 
 
 def intake(sight: Sight) -> Finding:
-    """Check for ingested texts that are not processed, or failed."""
+    """Check for ingested texts that failed or have waited too long."""
     backlog = ingest_queue.backlog(sight.memory)
     if backlog.dead:
         text = f"{many(backlog.dead, 'ingested text')} failed for good: {backlog.last_error}"
@@ -145,7 +146,7 @@ def intake(sight: Sight) -> Finding:
 
 
 def answers(sight: Sight) -> Finding:
-    """Check that the session's server answers hooks."""
+    """Check that the session's server answers the hook events."""
     counts = _answers(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
     warm = counts.get(WARM, 0)
@@ -157,7 +158,7 @@ def answers(sight: Sight) -> Finding:
 
 
 def answers_line(home: str) -> str:
-    """Return one sentence on how the latest events were answered; '' if no server listened yet."""
+    """Return a sentence on how the latest events were answered; '' if no server ever listened."""
     counts = _answers(home)
     total = sum(counts.values())
     if not total:
@@ -169,14 +170,14 @@ def answers_line(home: str) -> str:
 
 
 def answers_as_json(home: str) -> dict[str, object]:
-    """Return how the latest events were answered; docs/commands.md lists the fields."""
+    """Return how the latest events were answered; docs/commands.md documents the fields."""
     counts = _answers(home)
     others = {REASONS[letter]: number for letter, number in counts.items() if letter != WARM}
     return {"by_server": counts.get(WARM, 0), "by_processes_of_their_own": others}
 
 
 def _answers(home: str) -> dict[str, int]:
-    """Count events by the letter of how they were answered, if a server was asked."""
+    """Return the numbers of events by the letter that encodes how they were answered."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
@@ -185,7 +186,7 @@ def _answers(home: str) -> dict[str, int]:
 
 
 def receiver(sight: Sight) -> Finding:
-    """Check the receiver's address, and that the connection is encrypted."""
+    """Check whether forwarding is configured, and that its connection is encrypted."""
     url = sight.settings.forward_url
     if not url:
         return fine("off: nothing leaves this machine")
@@ -197,7 +198,7 @@ def receiver(sight: Sight) -> Finding:
 
 
 def spooled(sight: Sight) -> Finding:
-    """Report texts that wait to be forwarded, and those that the receiver refused."""
+    """Report items that wait to be forwarded, and those that the receiver rejected."""
     backlog = spool.backlog(sight.settings.home, sight.settings.forward_url)
     messages = _forwarding_troubles(sight.settings, backlog, sight.now_s)
     is_calm = sight.settings.forward_url and not (
@@ -210,7 +211,7 @@ def spooled(sight: Sight) -> Finding:
 
 
 def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
-    """Return the lines of `status`; none if no receiver is set and nothing waits."""
+    """Return the lines of `status` about forwarding; [] if no receiver is set and nothing waits."""
     backlog = spool.backlog(settings.home, settings.forward_url)
     lines = []
     if settings.forward_url:
@@ -221,7 +222,7 @@ def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
 
 
 def forwarding_as_json(settings: Settings) -> dict[str, Any]:
-    """Return the state of the spool as a JSON object."""
+    """Return the state of the spool as a dict for JSON."""
     backlog = spool.backlog(settings.home, settings.forward_url)
     return {"to": settings.forward_url, **backlog._asdict(), "elsewhere": list(backlog.elsewhere)}
 
@@ -264,7 +265,7 @@ def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
 
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
-    """Send waiting items now; return a sentence, the counts (None: no receiver), failures."""
+    """Send waiting items now; return a sentence, the counts (None: no receiver), and failures."""
 
     def counts(sent: int = 0, rejected: int = 0) -> dict[str, int]:
         waiting = len(spool.waiting(settings.home))
@@ -272,7 +273,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
     if not settings.forward_url or not spool.waiting(settings.home):
         return "", counts() if settings.forward_url else None, []
-    from memory_fabric.forwarding import sender  # loads what can reach a network
+    from memory_fabric.forwarding import sender  # imported late: can use the network
     from memory_fabric.forwarding.sender import over_network
 
     if not sender.may_send(settings):
@@ -292,7 +293,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 def shared_log(sight: Sight) -> Finding:
-    """Report the last exchanges with shared logs of this project and the user, and failures."""
+    """Report the last exchanges with spaces of this project and the user, and their failures."""
     ties = list(sight.ties())
     if not ties:
         return fine("none: nothing is exchanged with a team")
@@ -307,7 +308,7 @@ def shared_log(sight: Sight) -> Finding:
 
 
 def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
-    """Return the lines of status on sessions that clients still have; none without any."""
+    """Return the lines of `status` about sessions that clients still have; [] if they have none."""
     if not sessions:
         return []
     unread = [session for session in sessions if session.state in past_sessions.TO_READ]
@@ -335,7 +336,7 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 
 def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
-    """Return a sentence about unread sessions that a client will delete; none without any."""
+    """Return a sentence on unread sessions that a client will soon delete; [] if there are none."""
     due = [s for s in sessions if s.state in past_sessions.TO_READ and s.transcript.deleted_s]
     if not due:
         return []
@@ -349,7 +350,7 @@ def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 
 def clients_of(sessions: Sequence[Session]) -> str:
-    """Return the names of the clients, with their numbers of sessions if there are several."""
+    """Return the clients' names; if there are several, with their numbers of sessions."""
     count: dict[str, int] = {}
     for session in sessions:
         name = CLIENTS[session.transcript.client].name
@@ -360,7 +361,7 @@ def clients_of(sessions: Sequence[Session]) -> str:
 
 
 def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
-    """Return the state of sessions for programs, with names of unread projects only."""
+    """Return the state of past sessions for JSON; only projects with unread sessions are named."""
     fields = past_sessions.as_json(sessions, now_s)
     unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
     del fields["projects"]

@@ -1,6 +1,4 @@
-"""Commands sync, check, repair, backup and queue: maintain stored data, and process what is
-waiting.
-"""
+"""Commands check, repair, backup and queue: maintain stored data, and process ingested texts."""
 
 import os
 import time
