@@ -1,6 +1,6 @@
 """The user's prompts in each session as typed, for comparison with quotations; stored turns.
 
-Prompts come from the prompt hook, never from a transcript, where other texts pass as the user's.
+Prompts come from the prompt hook, never from a transcript, in which other texts look like prompts.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Prompt(NamedTuple):
 
 
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
-    """Save a prompt once. Of a very long session, only the newest MAX_KEPT prompts are kept."""
+    """Save a prompt, unless it is saved already. The newest MAX_KEPT prompts are kept."""
     with db.transaction(durable=False) as c:
         # The hook may run a second time for an event that was interrupted.
         existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
@@ -83,7 +83,7 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
     """Return the previous session and its last turns (role, text, time), newest first."""
-    # A session that began later runs in parallel with this one and is not the one before.
+    # A session that began later runs at the same time, and is not the previous one.
     last = db.row(
         "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
         "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
@@ -99,7 +99,7 @@ def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[s
 
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
-    """Return the prompts of other sessions that match a full-text query best, one of each."""
+    """Return the prompts of other sessions that best match a query, at most one of each session."""
     rows = db.rows(
         "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
         "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
@@ -129,7 +129,7 @@ def answered_before(db: Database, session: str, number: int) -> str:
 
 
 def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
-    """Return the sessions that began before a time ('': all) and when they began, newest first."""
+    """Return (id, begin) of stored sessions that began before a time ('': all), newest first."""
     return db.rows(
         "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
         "HAVING ? = '' OR began < ? ORDER BY began DESC",

@@ -20,7 +20,7 @@ from memory_fabric.store.queries.conditions import marks
 FORGET_INJECTION_AFTER_PROMPTS = 50
 # A task whose subagent has not started is dropped after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Represents an agent without an id in the list of agents that were offered a task.
+# Stands for an agent without an id in the list of agents that were offered a task.
 NAMELESS = "?"
 # Fields of a session's notes: the prompts that the assistant scheduled, and True if its last
 # message asks something.
@@ -29,11 +29,11 @@ SCHEDULED, ASKS = "scheduled", "asks"
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of ledger entries for records that a session's notes ended. Such an entry with the
-# channel "session" means that a later session was shown this.
+# The prefix of ledger entries for records that a session's notes ended. With the channel "session",
+# the entry means that a later session was informed.
 CLOSED = "closed:"
-# The field of a session's notes with feedback for its assistant: lists whose last item is 1 after
-# the part was shown. Then the count of parts that are kept.
+# The field of a session's notes with feedback for its assistant: a list of parts, each with a last
+# item of 1 after it was shown. Then the count of parts that are kept.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
@@ -53,8 +53,8 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Register a past session as ended, for the run `batch`; return the offset up to which its
-    transcript has been read.
+    """Register a past session as ended, for the run `batch`. Returns the offset up to which its
+    transcript was read before.
     """
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
@@ -71,7 +71,7 @@ def adopt(
 
 
 def finish(db: Database, session: str) -> None:
-    """Save that a run over past sessions has finished a session passed to `adopt`."""
+    """Save that a run over past sessions has finished a session, which `adopt` registered."""
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     with db.transaction(durable=False) as c:
@@ -79,7 +79,7 @@ def finish(db: Database, session: str) -> None:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Return the offset up to which each session was read; -1 if a run began but did not end it."""
+    """Return the offset up to which each session was read; -1 if a run has not finished it."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
@@ -126,9 +126,9 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return the time of a session's first event, True if its session block was shown, the time of
-    its last compaction or '', the count of its prompts, and True if one had `min_task_chars`
-    characters.
+    """Return a session's state: the time of its first event, True if its session block was shown,
+    the time of its last compaction or '', the count of its prompts, and True if one of these has at
+    least `min_task_chars` characters. None if the session is unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -199,7 +199,7 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Save items (`worth`) that a session was shown but that do not enter the injection ledger."""
+    """Save items (`worth`) that a session was shown, without entries in the injection ledger."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
@@ -214,7 +214,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions ended and none was shown, newest first."""
+    """Return (id, time) of records that other sessions ended, unless shown since; newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -265,7 +265,7 @@ def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
     """Return which of these turns (uuid, role, time) are stored: a map from uuid to session, and,
-    because a copy may have another uuid, a map from (role, time) to all turns then (session, text).
+    because a copy may have another uuid, a map from (role, time) to (session, text) of each turn.
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -285,13 +285,13 @@ def known_turns(
 
 
 def count_sessions(db: Database, most: int) -> int:
-    """Return the count of sessions with turns, `most` at the most."""
+    """Return the count of sessions with turns, counting at most `most` of them."""
     row = db.row(f"SELECT count(*) FROM (SELECT DISTINCT session FROM episodes LIMIT {most})")
     return int(row[0]) if row else 0
 
 
 def answer_to(db: Database, turn: str) -> str:
-    """Return the last answer to the request with this id, before the next request; '' if none."""
+    """Return the last answer to a request (by id) that precedes the next request; '' if none."""
     row = db.row(
         "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
         "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
@@ -351,7 +351,7 @@ def save_task(db: Database, task: str, session: str, agent_type: str, text: str,
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return tasks (id, prompt, agents offered it) of an agent type since then, oldest first."""
+    """Return tasks of an agent type since then: id, prompt, agents offered it; oldest first."""
     rows = db.rows(
         "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
         "AND created_at >= ? ORDER BY created_at, id",
@@ -363,8 +363,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Save that an agent was offered these tasks, because its start does not show which is its own.
-    When they were offered to as many agents as there are tasks, all these tasks are deleted.
+    """Save that an agent was offered these tasks, because its start does not show which task is its
+    own. Once as many agents as tasks have been offered them, all these tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -400,7 +400,7 @@ def load_notes(db: Database, session: str) -> dict[str, Any]:
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Save notes without secrets, except the feedback among them, and other columns of the row."""
+    """Save a session's notes, without secrets, and other columns. Keep the stored feedback."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
     # The feedback may have changed since these notes were loaded.

@@ -33,13 +33,13 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return the parts of a text: for each memory the line with its short id or its entity's name,
-    and one part for the rest. Line breaks are not counted.
+    """Return the parts of a text: the line of each memory, found by its short id or its entity's
+    name, and one part for the rest. Line breaks are not counted.
     """
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        # The text that identifies the memory's line; empty for other kinds of ledger ids.
+        # The text by which the memory's line is found; empty for other kinds of ledger ids.
         kind, _, key = memory.partition(":")
         name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
         if memory.startswith(GRAPH):

@@ -1,7 +1,7 @@
 """The state in which a mirrored file and its database last agreed, and access to the file's bytes.
 
-Each side's later changes follow from it. The state is in the database; the redacted lines are in a
-separate file, named after the digest of the content.
+With this state, the later changes of each side can be found. It is in the database; the redacted
+lines are in a separate file, named after the digest of the content.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ UNSEEN = (-1, -1, -1)
 class State(NamedTuple):
     """The file's signature and digest, and the last operation that the file contains.
 
-    `seq` and `operation` are checked together: after a rebuild a number may mean another operation.
-    `owed` is True if another program overwrote the file and it lacks the database's latest change.
-    `base` identifies the file of the agreed lines, and `length` is the size of its valid part in
-    bytes; 0 if all of it is valid and the mirrored file is to be written as a whole.
+    `seq` and `operation` are checked together: after a rebuild, a number may mean another
+    operation. `owed` is True if another program overwrote the file and it lacks the database's
+    latest change. `base` identifies the file of agreed lines, and `length` is the size of its valid
+    part in bytes, or 0 if all of it is valid and the mirrored file must be written as a whole.
     """
 
     signature: Signature
@@ -80,7 +80,7 @@ def is_ahead(db: Database, state: State | None) -> bool:
 
 
 def agree(db: Database, home: str, state: State) -> None:
-    """Save the agreed state, and delete the files of lines of former states."""
+    """Save the agreed state, and delete the saved lines of former states."""
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
@@ -112,7 +112,7 @@ def save_edits(
 ) -> State:
     """Append edits to the file of agreed lines: their state, digests of removed lines, new lines.
 
-    Returns `after` with its `base` and `length`; it is valid once `agree` saved it. Raises OSError.
+    Returns `after` with its `base` and `length`, which `agree` must then save. Raises OSError.
     """
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
@@ -121,7 +121,7 @@ def save_edits(
     handle = files.open_to_append(_path(home, before.base))
     try:
         if os.fstat(handle).st_size > before.length:
-            os.ftruncate(handle, before.length)  # appended by a process that died
+            os.ftruncate(handle, before.length)  # left by a process that died
         files.write_all(handle, added)
         os.fsync(handle)
     finally:
@@ -161,7 +161,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state of a content whose writer died between saving the lines and `agree`."""
+    """Return the state of a content whose writer died after saving its lines and before `agree`."""
     edits = pending(home, state)
     if edits and edits[0].digest == digest and _is_of(db, edits[0]):
         return edits[0]
@@ -173,7 +173,7 @@ def interrupted(db: Database, home: str, state: State, digest: str) -> State | N
 
 
 def pending(home: str, state: State) -> tuple[State, list[bytes]] | None:
-    """Return the state and the new lines of edits that were saved but not agreed; None if none."""
+    """Return state and new lines of edits that were saved but not agreed, or None."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first, *lines = appended.split(b"\n")
     head = files.parsed(first[2:].decode("utf-8", "replace")) if first[:2] == b"= " else None
@@ -204,9 +204,9 @@ def read(path: str) -> bytes:
 
 
 def append(path: str, expected: Signature, data: bytes) -> Signature:
-    """Append lines to a file with the expected signature, durable on return; end its last line
-    first. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they had
-    changed it before. Raises OSError, after removing the appended bytes.
+    """Append lines to a file if its signature is as expected, after ending its last line; durable
+    on return. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they
+    had changed it before. Raises OSError, after removing the appended bytes.
     """
     if not data:
         return expected
@@ -233,7 +233,7 @@ def append(path: str, expected: Signature, data: bytes) -> Signature:
 
 
 def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
-    """Return the rest of these lines that a content lacks after `size` bytes, if it fits at all."""
+    """Return what a content lacks of these lines after its first `size` bytes, if they fit."""
     whole = exchange.content_of(lines)
     if size and content[size - 1 : size] != b"\n":
         whole = b"\n" + whole

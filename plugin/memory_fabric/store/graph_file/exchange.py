@@ -29,8 +29,8 @@ BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
 # Count of lines between two reports of progress, and size of the bad lines kept in memory.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# Limits of a file that is one object, and of a single line. Parsing takes up to fifteen times as
-# much memory.
+# The largest file that may be one object, and the longest line: parsing takes up to fifteen times
+# as much memory.
 WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
 # The length to which a longer line is cut before it is set aside.
 KEPT_BYTES = 4 << 10
@@ -56,8 +56,8 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line that is not blank, without line end and byte order mark,
-    at most its first `max_bytes`. For one object with both lists, yield a line for each item.
+    """Yield number and content of each line that is not blank, without line end and byte order
+    mark, cut to `max_bytes`. If the file is one object with both lists, yield a line for each item.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:
@@ -79,7 +79,7 @@ def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def is_of_lines(content: bytes) -> bool:
-    """Return True if single lines can be edited: no object with both lists, no byte order mark."""
+    """Return True if single lines of a content can be edited: no object, no byte order mark."""
     return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
@@ -134,7 +134,7 @@ def content_of(lines: Iterable[bytes]) -> bytes:
 
 
 def cleaned(item: Item) -> Item:
-    """Return the item redacted as it would be stored."""
+    """Return the item with its texts redacted, as it would be stored."""
     if isinstance(item, Entity):
         # Storing may change a text: by redaction, or by removing a block marker of this program.
         texts = (*item[:2], *item.observations)
@@ -187,8 +187,8 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
 
 
 def _redacted(lines: Sequence[str]) -> list[str]:
-    """Redact the lines as one text. An unchanged line keeps its index. A replacement of several
-    lines is at the index of the first one, and the others are empty.
+    """Redact the lines as one text. Unchanged lines keep their indexes. A text that replaces
+    several lines gets the index of the first of them, and the others become empty.
     """
     redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
@@ -256,14 +256,14 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines, unless no line was readable: then the file has another format."""
+        """Write the bad lines, unless no line could be read: then the file has another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the items of a file that is one object with lists; else rewind it and return None."""
+    """Return the items of a file that is one object with lists; else rewind it, return None."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None

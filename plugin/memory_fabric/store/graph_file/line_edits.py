@@ -1,8 +1,8 @@
-"""The database's own changes of a mirrored graph, as edits of single lines of its file.
+"""The database's own changes of a mirrored graph, written as edits of single lines of its file.
 
-For a change that only adds lines, the saved lines are not even read. For a change or deletion of
-lines, they are searched for the old lines. In unusual cases (another order of keys, a line that
-occurs twice, an operation of another kind) the whole file is written instead.
+If a change only adds lines, the saved lines are not even read; otherwise, the old lines are looked
+up in them. In unusual cases (another order of keys, a line that occurs twice, an operation of
+another kind) the whole file is written instead.
 """
 
 import json
@@ -32,9 +32,9 @@ Touched = dict[str | Relation, bool]
 class Edits(NamedTuple):
     """Lines that the file lacks, and lines of the file to remove or replace.
 
-    All lines are in canonical form. `replaced` maps each old line to its new line, or to an empty
-    one if it is to be removed; `marks` maps it to the digest of its form in the file. `seq` and
-    `operation` are the number and id of the last operation in the edits.
+    All lines are in canonical form. `replaced` maps each old line to its new line, or to b"" to
+    remove it; `marks` maps it to the digest of the form that the file has. `seq` and `operation`
+    are the number and id of the last operation in the edits.
     """
 
     seq: int
@@ -117,7 +117,7 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the names in removed rows, and in relations, whose ends may have had no own line."""
+    """Return the names in removed rows, and the ends of relations, which may have no own line."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
@@ -134,12 +134,12 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines of a name or relation that were not removed later, in canonical form,
-    each with the digest of its form in the file. Two forms of one line are both yielded.
+    """Yield the saved lines of a name or relation that were not removed later, each in canonical
+    form and with the digest of its form in the file. If the file has two forms, both are yielded.
     """
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
-    else:  # the key after the name belongs to the beginning
+    else:  # up to the key after the name
         whole = exchange.line_of(Entity(part, "", ()))
         beginning = b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
     at = saved.find(beginning)
@@ -169,7 +169,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def can_be_appended(content: bytes, edits: Edits) -> bool:
-    """Return True if all edits add lines at the end of the file: entities precede relations."""
+    """Return True if all edits only add lines at the end; entities must come before relations."""
     if edits.replaced:
         return False
     has_entities = any(line.startswith(_ENTITY) for line in edits.added)

@@ -1,11 +1,11 @@
-"""Merge changes that others made to a mirrored file into its database.
+"""Merge changes that other programs made to a mirrored file into its database.
 
 A graph is a mapping from the digests of a file's lines to redacted lines; a line of another kind is
 empty. `before` is the last agreed state. Content that is neither in `before` nor in the change is
-the database's own and is kept. So are own changes that are so recent that the writer may not have
-seen them, because the writer did not delete or add that content on purpose. For this, the digests
-of changed parts (an entity with its type, an observation, a relation) are stored, but no texts.
-Times are seconds since 1970; this module reads neither files nor the clock.
+the database's own and is kept. Recent changes of the database are also kept, because the other
+program may not have seen them, and did not delete or add such content on purpose. For this, the
+digests of changed parts (an entity with its type, an observation, a relation) are stored, but no
+texts. Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEY = "mirror-recent"
 # The longest time between another program's reading and its writing of the whole file: the
 # reference server needs milliseconds, on a loaded machine or with a large file seconds.
 WINDOW_S = 5.0
-# If another program removes a part after each own write, this is accepted after this time.
+# A removal that another program repeats after each own write is accepted after this time.
 LONGEST_S = 60.0
 CHUNK = 500
 
@@ -54,7 +54,7 @@ class Recent(NamedTuple):
         return Ours(_young(self.added, written_s), _young(self.removed, written_s))
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
-        """Return the changes including the replacement of `before` by `lines`, without old ones."""
+        """Add the change from `before` to `lines`, and drop changes that are too old."""
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
         is_ = parts_of(map(exchange.read, new - old))
@@ -289,8 +289,8 @@ def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
 
 
 def _is_young(times: Times, written_s: float) -> bool:
-    """Return True if a program that writes at this time may not have seen the change. An old copy
-    of the file that someone restores is not such a case.
+    """Return True if a program that wrote at this time may not have seen the change. If someone
+    restores an old copy of the file, the copy counts as it is.
     """
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S

@@ -49,7 +49,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory of `memory_file_path`; `report` gets messages. Raises StoreUnavailable."""
+    """Open the memory of `memory_file_path`. Messages go to `report`. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
@@ -85,7 +85,7 @@ def file_path(settings: Settings) -> str:
 
 
 def home_of(home: str, path: str) -> str:
-    """Return the folder for the database and all other files of a mirrored file."""
+    """Return the folder that contains the database and all other data of a mirrored file."""
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
     return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
@@ -117,7 +117,7 @@ class Mirror:
                 for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # A process that can write to the folder removes them.
+            # Another process, which can write to this folder, will remove them.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
@@ -228,7 +228,7 @@ class Mirror:
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
         # The state is saved first, under the digest of the new content. If this process dies before
-        # the end, the next process recognises that content by it.
+        # the end, the next one finds this state and recognises the content.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -242,7 +242,7 @@ class Mirror:
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
         """Save the coming changes, because others may have read the old file. Raises OSError."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
-            # Replacing the file would bypass its mode.
+            # Replacing the file would ignore its mode.
             raise PermissionError("it is read-only")
         merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
         self.look_in_s = merge_external.WINDOW_S
@@ -326,12 +326,12 @@ class Mirror:
         after = state or NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # A rewrite of the whole file removes bad lines. It is also necessary if both sides have
-        # changed, because some lines do not follow from the operations then.
+        # Bad lines disappear when the whole file is written. It must also be written as a whole if
+        # both sides changed, because some lines do not follow from the operations then.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _mended(self, state: State, stamp: Signature) -> bool:
-        """Complete lines that a killed process began to append; return True if it had begun."""
+        """Complete lines that a killed process began to append; return False if there were none."""
         pending = agreed.pending(self.home, state)
         size = state.signature[0] if state.signature else -1
         if pending is None or stamp is None or not 0 <= size < stamp[0]:
@@ -391,7 +391,7 @@ def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
     """Return the new file's lines and their digests: entities and relations in the database's
-    order, lines of another kind (from `present`) in front if they were there, otherwise at the end.
+    order, other lines (from `present`) in front if they were there, otherwise at the end.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

@@ -56,7 +56,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Save that the session was shown these candidates, because its model may only repeat them."""
+    """Save that the session was shown these candidates, so that repeating one confirms nothing."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -65,8 +65,8 @@ def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
 
 
 def named(memory: Memory, text: str) -> Record:
-    """Return the candidate with this id, or with an id that ends so. Raises NotFound, BadInput."""
-    from memory_fabric.store.history import resolve  # imported late: a start does not need it
+    """Return the candidate whose id is or ends with this text. Raises NotFound, BadInput."""
+    from memory_fabric.store.history import resolve  # late: not needed at a session's start
 
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":
@@ -77,7 +77,7 @@ def named(memory: Memory, text: str) -> Record:
 
 
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
-    """Demote old, unused statements of the assistant, after enough sessions; return their count."""
+    """Turn old unconfirmed statements of the assistant into candidates; return their count."""
     demoted = 0
     for database in memory.databases():
         row = database.row(
@@ -90,7 +90,7 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
 
 
 def distrust_without_words(memory: Memory) -> int:
-    """Lower user trust without the user's words to the assistant's; return the count of notes."""
+    """Lower the trust of notes without the user's words to the assistant's; return their count."""
     writable = (db for db in memory.databases() if not db.read_only)
     return sum(_demote(memory, db, _WITHOUT_WORDS, "", {"trust": "assistant"}) for db in writable)
 

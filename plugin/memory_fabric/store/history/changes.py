@@ -1,4 +1,4 @@
-"""Read access to the log of operations: each with author, time, description, and undone or not."""
+"""Read access to the log of operations: author, time, description, and whether each was undone."""
 
 import heapq
 import json
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if the change only gave a staged record its trust: both are undone as one."""
+        """Return True if the change only set a staged record's trust: both are undone as one."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -53,7 +53,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return operations that match a condition, newest first; `undone` may contain known ids."""
+    """Return the operations that match a condition, newest first; `undone` are ids, if known."""
     undone = undone_ids(database) if undone is None else undone
     changes = []
     for id_, kind, text, inverse, provenance, seq in database.rows(
@@ -83,7 +83,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes by time, but those of one database by its order, because queues delay some."""
+    """Sort changes by time, but keep each database's own order, because a queue may delay some."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -108,8 +108,8 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     """Return the changes that are undone together with this one, newest first.
 
     These are the others of its batch, and all changes of a statement that a note of the batch
-    replaced, which would be valid again otherwise. If the user selected the change (`is_named`) and
-    it belongs to a run over past sessions, it is undone alone, unless it began the run.
+    replaced, which would be valid again otherwise. A change of a run over past sessions that the
+    user selected (`is_named`) is undone alone, unless it began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -128,7 +128,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
 
 
 def _said_better(change: Change) -> list[str]:
-    """Return the ids of statements that a note deleted because the note repeats them."""
+    """Return the ids of statements that a note deleted because it says the same."""
     if change.kind != "forget" or change.payload.get("bury") is not False:
         return []
     former = former_records(change.inverse)

@@ -85,7 +85,7 @@ def records(db: Database, before: str, now: str) -> list[AgedMemory]:
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
-    """Return, by the row number of each entity, its mentions in valid records, one for a type."""
+    """Return the mentions of each entity in valid records, one for each type, by row number."""
     by_entity: dict[int, list[Mention]] = {}
     for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
         by_entity.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
@@ -93,7 +93,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Return an aged memory with its text or last observation, cut, and its count of relations."""
+    """Return an aged memory with its (last) text, cut, and an entity's count of relations."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
@@ -111,7 +111,7 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 
 
 def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
-    """Return each memory's row now, without text; None if deleted, superseded or pinned since."""
+    """Return the current state of each memory, or None if deleted, superseded or pinned since."""
     numbers = {kind: json.dumps([a.row for a in memories if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"
     entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))

@@ -1,4 +1,4 @@
-"""Several names for one entity: aliases, and merges of entities with their plans."""
+"""Several names for one entity: aliases, and planned merges of entities."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 
 class Aliases(NamedTuple):
-    """The aliases of an entity; `refused` maps names that could not be added to reasons."""
+    """The aliases of an entity; `refused` maps names that could not be added to the reasons."""
 
     entity: str
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
 
 
 def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Add aliases; return all that the entity has, and refused ones. Raises NotFound, BadInput."""
+    """Add aliases; return all of the entity and the refused names. Raises NotFound, BadInput."""
     part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, by, store=part.store)
@@ -79,7 +79,7 @@ def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenanc
 
 
 def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Remove aliases; return the remaining ones. Raises NotFound if the entity had none of them."""
+    """Remove aliases; return the remaining ones. Raises NotFound if none was an alias."""
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in keys for name in names):

@@ -25,7 +25,7 @@ def looks_like_id(text: str) -> bool:
 
 
 def means_id(memory: Memory, text: str) -> bool:
-    """Return True if a text can only be an id, or is an id's end and not an entity's name."""
+    """Return True if a text can only be an id, or is the short end of one and no entity's name."""
     if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
         return looks_like_id(text)
     return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
@@ -37,7 +37,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record whose id ends so, its sessions and database. Raises NotFound, BadInput."""
+    """Return the record whose id ends so, its sessions and store. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
         (record, seen_in, database.kind)
@@ -64,7 +64,7 @@ def no_such_entity(name: str) -> NotFound:
 
 
 def several_ids(text: str, ids: Any) -> BadInput:
-    """Return the error for a text with which several ids end."""
+    """Return the error for a text that is the end of several ids."""
     listed = ", ".join(ids)
     return BadInput("id", f"{text!r} fits several ids: {listed}.", remedy="Type more of the id.")
 
@@ -81,7 +81,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return all names and aliases of the entities with this name in any spelling, and the text."""
+    """Return all names of the entities that a text means in any spelling, and the text itself."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -151,7 +151,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return a checksum of eight digits of the fields that people decide on, not of counters."""
+    """Return a checksum (eight digits) of the fields that people decide on, without counters."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

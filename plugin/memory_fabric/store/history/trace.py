@@ -16,7 +16,7 @@ from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# The count of operations read for one history; older ones are ignored.
+# Limit of the operations that are read for one history; older ones are ignored.
 MAX_LOOKED_AT = 10_000
 # SQLite refuses expressions that are nested deeper than a thousand.
 NEEDLES_AT_ONCE = 200
@@ -27,7 +27,7 @@ _ONLY_LEARNED = (
     "AND json_extract(value, '$[1]') = -1))"
 )
 _SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
-# The ids of records that state an observation about the entity with a name.
+# The ids of records that state an observation about the entity with this name.
 _STATING = (
     "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
     "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
@@ -139,7 +139,7 @@ def described(memory: Memory, change: Change) -> DescribedChange:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's graph rows, all as known if it was `repeated`; none while it is queued."""
+    """Return a record's graph rows. A repeated record created none; a queued one has none yet."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -154,7 +154,7 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return injections into main conversations, without copies: session, memory, channel, time."""
+    """Return injections into main conversations, except copies: session, memory, channel, time."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
@@ -247,7 +247,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # a merge adds former names
+    while searched != names | ids:  # a merge adds the entity's former names
         searched, endings = names | ids, tuple(ids)
         for change in _mentioning(memory, ids, names):
             texts = (text for part in (change.payload, *change.inverse) for text in _texts(part))
@@ -261,7 +261,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
 
 
 def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
-    """Return operations whose JSON contains a name as a whole string, or an id as its end."""
+    """Return operations whose JSON has a string equal to a name, or one that ends with an id."""
     patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
     patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
     either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"

@@ -26,7 +26,7 @@ _UNDO_OF = (
 
 
 class Undone(NamedTuple):
-    """The result of undoing a change: `by` is the undo's id, `because` the reason of a failure."""
+    """The result of undoing a change: `by` is the undo's id, `because` says why it failed."""
 
     change: Change
     by: str = ""
@@ -44,7 +44,7 @@ def last(memory: Memory, session: str = "") -> Change:
 
 
 def of_session(memory: Memory, session: str) -> list[Change]:
-    """Return a session's changes, newest first, without its undos of them. Raises NotFound."""
+    """Return a session's changes, newest first, but not its undos of them. Raises NotFound."""
     listed = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
     own = {change.id for change in listed}
     listed = [c for c in listed if c.kind != "undo" or c.payload.get("operation") not in own]
@@ -77,9 +77,9 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo changes in this order; results contain reasons of failures. Raises StoreUnavailable."""
+    """Undo changes in this order; results have the reasons of failures. Raises StoreUnavailable."""
     results = []
-    # Changes of one batch are undone as one batch, so that they can also be redone together.
+    # An undo of changes of a batch gets its own batch, so that it can be undone as a whole.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
@@ -89,7 +89,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # If the undo is queued, the database may not be readable.
+        # If the undo is queued, it may not be possible to open the database.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))

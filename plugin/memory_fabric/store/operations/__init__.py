@@ -1,1 +1,1 @@
-"""For each kind of operation: its effect on a database, and its inverse."""
+"""Kinds of operations: what each one changes in a database, and how it is reversed."""

@@ -18,8 +18,8 @@ from memory_fabric.text import many
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations; to an existing entity, add the observations that it
-    lacks. With `apart` in the payload, an observation is lacking unless the caller's domain has it.
+    """Create entities with their observations. An existing entity gets the observations that it
+    lacks; with `apart`, also those that it has in another domain only.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -44,8 +44,8 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations, and the missing entities at their ends, each with the type that the
-    vocabulary has for its name or `unknown` (BR-9).
+    """Create relations. A missing entity at an end is created first; its type is that of its name
+    in the vocabulary, or `unknown` (BR-9).
     """
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
@@ -60,7 +60,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item, edge in zip(wanted, edges, strict=True):
         relation = {name: item[name] for name in kind.RELATION}
         if edge in new or rows.add_relation(c, *edge, by):
-            new.discard(edge)  # if the payload repeats it, it exists by then
+            new.discard(edge)  # a repetition in the payload is not new
             created.append(relation)
         else:
             statement.detach_relation(relation)
@@ -100,7 +100,7 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add the texts that an existing entity lacks, except forgotten ones; return these."""
+        """Add and return the texts that an existing entity lacks, except forgotten ones."""
         c = self._c
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
@@ -136,7 +136,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and texts from their record, because they are now stated directly."""
+        """Detach an entity and texts of it from their record: they are now stated directly."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -147,7 +147,7 @@ class _Statement:
         self._detach(mine)
 
     def detach_relation(self, relation: Payload) -> None:
-        """Make a relation independent of its record, because it is now stated directly."""
+        """Detach a relation from its record: it is now stated directly."""
         of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
         of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
         self._detach(rows.nothing() | {"relations": of_records})
@@ -159,7 +159,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, with refused names as `forgotten`, and the whole inverse."""
+        """Return the result, with refused names as `forgotten`, and the complete inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

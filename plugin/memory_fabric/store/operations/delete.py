@@ -23,7 +23,7 @@ Domains = Sequence[str] | None
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete entities with their rows, with `only` those in these domains; ignore unknown names."""
+    """Delete entities and their rows; `only` limits this to some domains. Ignore unknown names."""
     only = payload.get("only")
     removed, handed = rows.nothing(), []
     of_entity = f"o.entity = ? AND {_within(only, 'o')}"
@@ -47,7 +47,7 @@ def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete texts of entities, with `only` those in these domains; ignore unknown texts."""
+    """Delete texts of entities; `only` limits this to some domains. Ignore unknown texts."""
     only = payload.get("only")
     where = "o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND "
     where, matches = where + _within(only, "o"), []
@@ -59,7 +59,7 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete relations but not their ends, with `only` in these domains; ignore unknown ones."""
+    """Delete relations, not their ends; `only` limits this to some domains. Ignore unknown ones."""
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
     matches = [row for row in matches if only is None or row["domain"] in only]
@@ -148,8 +148,8 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Take rows that records of other domains also state out of `removed`, and attribute the rows
-    to these records. Returns the groups that undo this.
+    """Keep the rows of `removed` that records of other domains also state, and attribute them to
+    these records. Returns the groups that undo this.
     """
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"

@@ -1,4 +1,4 @@
-"""The type of a kind of operation, checks of payloads, and helpers for descriptions of changes.
+"""The class of a kind of operation, checks of payloads, and helpers for describing changes.
 
 Queues and journals are files that anyone can edit, so a payload is checked before it is applied.
 """
@@ -64,7 +64,7 @@ def _fits_or_is_missing(shape: Any, value: Any) -> bool:
 
 
 RECORD = {"type": str, "what": str, "id": str}
-# The fields are in the order of the reference server; answers of the graph tools keep this order.
+# Fields in the order of the reference server, which answers of the graph tools keep.
 RELATION = {"from": str, "to": str, "relationType": str}
 TEXTS = {"entityName": str, "observations": [str]}
 ROWS = {
@@ -75,7 +75,7 @@ ROWS = {
 
 
 def joined(parts: Sequence[str], by: str = "; ") -> str:
-    """Join the first few parts into one text for a description."""
+    """Join the first few of these parts into one text, for the description of a change."""
     return first_of(parts, MAX_NAMES, by)
 
 
@@ -85,7 +85,7 @@ def named(names: Iterable[str]) -> str:
 
 
 def relation_phrases(relations: Iterable[Mapping[str, str]]) -> str:
-    """Return the first few of these relations as one text for a description."""
+    """Return the first few of these relations as phrases, joined into one text."""
     return joined([f"{r['from']} {r['relationType']} {r['to']}" for r in relations])
 
 

@@ -1,7 +1,7 @@
 """The table of all kinds of operations, and the code that uses it: checks, undo, stored inverses.
 
-The content of an import is usually new. Its inverse would repeat every text of its payload, and was
-a sixth of a large database. So an inverse that can be derived from its payload is not stored.
+The content of an import is usually new. Its inverse would repeat every text of its payload, and
+took a sixth of a large database. So an inverse that can be derived from its payload is not stored.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from memory_fabric.store.operations import (
 )
 from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
-# Stored in place of an inverse that can be derived from the payload. The marker has no letter, so
-# that a purge cannot erase a part of it.
+# Stored in place of an inverse that can be derived from the payload. It contains no letters, so
+# that a purge of words cannot damage it.
 FOLLOWS = "[[]]"
 
 
@@ -67,7 +67,7 @@ def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _is_step(value: Any) -> bool:
-    """Return True for a valid step of an inverse; False for an undo, because undos would nest."""
+    """Return True for a valid step of an inverse. An undo is not one, because undos would nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
         return False
     return KINDS[value["kind"]].is_logged and value["kind"] != "undo"
@@ -81,6 +81,6 @@ KINDS: dict[str, Kind] = {
         _undo,
         lambda *_: "undid a change",
     ),
-    # The content of a purged operation was erased, and applying it has no effect.
+    # A purged operation has lost its content, and applying it changes nothing.
     "purged": Kind({}, lambda *_: ({}, []), lambda *_: "a change that was purged"),
 }

@@ -1,6 +1,6 @@
-"""Operations that add turns of sessions, start a run over past sessions, and reverse such a run.
+"""Operations for runs over past sessions: add turns, begin a run, and reverse a run.
 
-Turns are not logged, so rows of `meta` list the turns of a run, by ids and sessions without texts.
+Turns are not logged, so rows of `meta` list the turns of a run by their ids, without texts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, 
 
 
 def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add turns, each once by its uuid, unless forgotten; `batch` is the id of the run, if any."""
+    """Add turns, each once by its uuid and unless forgotten; `batch` is the run's id, if any."""
     added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -48,8 +48,8 @@ def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete a run's turns, and reset its sessions so that they can be read again, except turns and
-    sessions with erased words. This operation has no inverse.
+    """Delete a run's turns, and reset its sessions so that they can be read again. Turns and
+    sessions with erased words are kept. This operation has no inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
@@ -64,7 +64,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
         finish_session(c, session)
         where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
-            # Keep a session that has been continued since: its own hooks maintain its row.
+            # A session that was continued since the run is kept: its own hooks update it.
             unused = f"{where} AND loaded_at = '' AND prompts = 0"
             c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:
@@ -81,7 +81,7 @@ def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
 
 
 def finish_session(c: Connection, session: str) -> None:
-    """Delete the mark of `mark_session`, because the run has read the session to its end."""
+    """Delete the mark set by `mark_session`: the run has read the session to its end."""
     c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
 
 

@@ -18,8 +18,8 @@ from memory_fabric.text import name_key
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add aliases to an entity, except names of other entities. Raises NotFound, or BadInput if all
-    aliases are refused.
+    """Add aliases to an entity, except names that other entities have. Raises NotFound for an
+    unknown entity, BadInput if all aliases are refused.
     """
     name = payload["entity"]
     id_ = _existing(c, name)
@@ -33,7 +33,7 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add the aliases that no entity has yet: the inverse of `unalias`."""
+    """Add those aliases that no other entity has meanwhile: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     pairs = [(name_key(other), other) for other in payload["aliases"]]
@@ -51,8 +51,8 @@ def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Merge entities: rows keep author, time and order, equal rows become one. Relations between
-    them are removed, and their names become aliases. Raises NotFound for an unknown name.
+    """Merge entities into one: rows keep author, time and order, and equal rows become one.
+    Relations among the entities are removed, and their names become aliases. Raises NotFound.
     """
     into = payload["into"]
     _existing(c, into)
@@ -101,7 +101,7 @@ def _refusal(c: Connection, entity: int, name: str) -> BadInput | None:
 
 
 def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
-    """Return the group that replaces several entities by one that has all their names."""
+    """Return the group that replaces several entities with one that has all their names."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
@@ -132,8 +132,8 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows, and make one row of those with equal `content` then; unchanged
-    rows get no group.
+    """Return groups that replace rows with their moved form. Rows whose `content` is then equal
+    become one row, and unchanged rows get no group.
     """
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
@@ -141,7 +141,7 @@ def _moved(
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # If the target entity already has the row, that row keeps its number.
+        # A row that the target entity has already keeps its number.
         same.sort(key=_is_of_others)  # this user's own statement comes first
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])
@@ -158,7 +158,7 @@ def _is_of_others(row: Row) -> bool:
 
 
 def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
-    """Delete and return the tombstones of observations that the merge adds to the entity."""
+    """Delete and return the tombstones of the observations that the merge adds to the entity."""
     lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
         return lifted

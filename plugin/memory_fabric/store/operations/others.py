@@ -1,6 +1,6 @@
-"""Add and remove records of other users, which were read from a shared journal or a team's log.
+"""Operations that add and remove other users' records, from a shared journal or a team's log.
 
-They stay separate from this user's records: their source is `journal`, they add nothing to the
+These stay separate from this user's records: their source is `journal`, they add nothing to the
 graph, supersede no record of this user, and a journal cannot pin them. Neither operation is logged:
 the journal has the text, and removing the records undoes reading it.
 """
@@ -30,11 +30,11 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store the current content of a shared journal; return counts of added and removed records.
+    """Store the current content of a shared journal; return counts of added and deleted records.
 
-    `records` are new or changed records, `forgotten` the ids that the journal marks as forgotten,
-    `here` all ids in the journal, `sums` checksums of the lines read. A record no longer in the
-    journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
+    `records` are new or changed records, `forgotten` ids that the journal marks as forgotten,
+    `here` all its ids, `sums` checksums of the lines that were read. A record that is no longer in
+    the journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
     """
     place, stored = payload["place"], []
     of_team = f"{_OF_TEAM} ?"  # the team's log proves the author of these records
@@ -45,7 +45,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
             stored += [record] if record is not None else []
     for record in stored:
         records.put(c, record, [])
-    # Links are set last, because a record may refer to any other record of the same journal.
+    # Links come last, because a record may refer to any other record of the same journal.
     successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
     for record in stored:
         set_successor(c, record, successors[record.id])
@@ -66,7 +66,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete the records read from journals and the journals' state, but no records of a team."""
+    """Delete the records read from journals, and the journals' state; keep a team's records."""
     del payload, by
     deleted = c.execute(
         f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
@@ -99,8 +99,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's entry as a record, with pin and end of `old`, the stored record of its
-    id; None if the record is own or forgotten. `any_forgotten` is False if there is no tombstone.
+    """Return another user's record as it is to be stored; None if this user wrote or forgot it. Pin
+    and successor are those of `old`, as stored. `any_forgotten` is False if no tombstone exists.
     """
     if old is not None and not is_of_others(old):
         return None
@@ -115,15 +115,15 @@ def claimed_record(
     )
     if any_forgotten and remember.is_forgotten(c, record):
         return None
-    # If a record of this user had superseded the old record, it supersedes the new one, too.
+    # A record of this user that superseded the old record also supersedes the new one.
     if old and old.superseded_by and not _is_others(c, old.superseded_by):
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     return record
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor, but not with one of this user's own, which would
-    lend the claim authority.
+    """Link a replaced record with its successor, if that is also another user's. A successor of
+    this user would give the claim authority.
     """
     is_other = successor not in ("", record.id) and not record.superseded_by
     if is_other and _is_others(c, successor):
@@ -136,7 +136,7 @@ def _is_others(c: Connection, id_: str) -> bool:
 
 
 def drop(c: Connection, id_: str, *, pinned: bool) -> int:
-    """Delete a record of others, a pinned one only if `pinned`; return the number deleted."""
+    """Delete another user's record, a pinned one only with `pinned`; return the count deleted."""
     deleted = c.execute(
         "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
         (id_, OTHERS, pinned),
@@ -148,7 +148,7 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
-    """Return the record ids in other clones' journals, when last read, and in a team's log."""
+    """Return the record ids that other clones' journals had when last read, or a team's log has."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),
@@ -158,12 +158,12 @@ def _held_elsewhere(c: Connection, place: str) -> set[str]:
 
 
 def note_any(c: Connection) -> None:
-    """Save that the database has records of other users, so that searches limit their share."""
+    """Save that the database has records of other users, so that searches treat them separately."""
     _note(c, HAS_OTHERS, "1")
 
 
 def held_by_journal(c: Connection) -> set[str]:
-    """Return the record ids in shared journals when last read, without those of a team's log."""
+    """Return the record ids that shared journals had when last read, without a team's records."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

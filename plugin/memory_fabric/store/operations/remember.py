@@ -34,9 +34,9 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Makes keys of texts larger than every CRC-32; a tombstone without a text has the key 0.
+# Makes the keys of texts larger than any CRC-32; a tombstone without a text has the key 0.
 _OF_TEXTS = 1 << 32
-# Evidence that changes when a person confirms a record, and fields that people change directly.
+# Keys of evidence that change when a person keeps a record, and fields that people change.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
@@ -45,21 +45,21 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store a record and its graph rows; a repetition only strengthens the known record.
 
     The result has `record` as stored (None if it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it, unless the second statement was only heard in a
-    prompt or is an `echo` of an earlier one. A forgotten record returns only when the user states
-    it again later. Records that the payload `supersedes` are superseded, if this record is allowed
-    to. With `past`, the record is from an old session, and may be stored again after an undo.
+    becomes active when a second session states it, but not if that was only heard in a prompt or is
+    an `echo` of an earlier statement. A forgotten record returns only when the user states it again
+    later. Records listed in `supersedes` are superseded, if `models.may_close` allows this. With
+    `past`, the record is from an old session and may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
-    # A shared journal may have added this record as another user's before it is stored here as own.
+    # A shared journal may have brought this record back as another user's before it is stored here.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # A record with the same text has been superseded. A statement from before that time, read late,
-    # is a repetition of that record. A later statement makes a new record.
+    # If a record with this text has been superseded, a statement from before that time, which is
+    # read late, repeats that record. A later statement makes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -83,15 +83,15 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
-    # Without a session it is unknown if this is another statement or the same one. A statement that
-    # was only heard in a prompt waits for the user or a note, however often it is repeated.
+    # Without a session it is unknown whether this is another statement or the same one. A statement
+    # heard only in a prompt waits for the user or a note, even if it is repeated often.
     second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
         stored = stored._replace(evidence=_with_stated(old, new))
         against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
         if against and stated_at(new) > stated_at(old):
-            # Of two statements that contradict each other, the repeated one is now the newer one.
+            # The repeated statement is now newer than the one that it contradicts.
             against = [*contradicted(old), *against]
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
@@ -108,7 +108,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # Other operations set and remove links. A record that no longer exists gets the given link.
+    # Other operations set and remove links; only a record that was deleted keeps its own link.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -129,11 +129,11 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Supersede the records that `new` is allowed to supersede; return the links that were set.
+    """Supersede the records that `new` may supersede; return the links that were set.
 
-    `new` is the statement itself, and `stored` the record that represents it, which may be an older
-    record that the statement repeats. The statement's trust counts. The permission is checked here
-    again, inside the transaction.
+    `new` is the statement itself, and `stored` the record that contains it, which may be an older
+    one that it repeats. The trust of `new` decides. The permission is checked again here, inside
+    the transaction.
     """
     if stored.status != "active":
         return []
@@ -185,8 +185,8 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 class Change(NamedTuple):
-    """Effects on the graph of replacing a record: `lifted` rows (None if nothing changed), `groups`
-    that reverse changes of other rows, and operations that `undo` the rest.
+    """How replacing a record changed the graph: `lifted` rows (None if unchanged), `groups` that
+    reverse changes of other records' rows, and operations that `undo` the rest.
     """
 
     lifted: Any = None
@@ -202,7 +202,7 @@ def _replace(
     old_rows: Any = None,
     by: Provenance | None = None,
 ) -> Change:
-    """Store the record's row, and replace its graph rows by its current ones or by `old_rows`."""
+    """Store the record's row, and replace its graph rows with new ones or with `old_rows`."""
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
         return Change()
@@ -254,7 +254,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Delete the rows that only this record states; return all rows that it stated."""
+    """Delete the graph rows that no other record states; return all rows that the record stated."""
     claimed = rows.claimed(c, record.id)
     c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
     for table in ("observations", "relations", "entities"):
@@ -273,7 +273,7 @@ def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
 
 
 def _said_by(record: Record) -> Provenance:
-    """Return the record's own provenance, which its graph rows keep whoever restores them."""
+    """Return the record's provenance, which its graph rows keep even if someone restores them."""
     fields = {name: getattr(record, name) for name in ("trust", "session", "agent", "domain")}
     return Provenance(record.source, at=record.created_at, **fields)
 
@@ -285,12 +285,12 @@ def names_of(record: Record) -> list[str]:
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that the new one repeats: one with its id, or with its text, scope and
+    """Return the record that the new one repeats: with the same id, or the same text, scope and
     domain.
 
-    An open question is never equal to its answer, nor a failure to a success. A record of another
-    user with the same text is not changed: the new record is stored as this user's own, and nothing
-    of the other record is merged into it.
+    An open question never repeats its answer, nor a failure a success. A record of another user
+    with the same text is not changed: the new record is stored as this user's own, and nothing of
+    the other record is merged into it.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
         return None if contradict(old, new) else (old, seen)
@@ -311,7 +311,7 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # The same sentence was read again: entities known since must not raise its confidence.
+    # If the same sentence was read again, entities known since must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
     quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # newly quoted
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
@@ -340,7 +340,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Return a record's evidence with that of a repetition, unless the latter has less trust."""
+    """Merge a repetition's evidence into the record's, unless the repetition has less trust."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}
@@ -356,7 +356,7 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
-    """Return True if the record or its text was forgotten and this statement may not restore it."""
+    """Return True if the record or its text was forgotten, and this statement cannot restore it."""
     if tombstones.is_set(c, new.id):
         return True
     last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
@@ -375,7 +375,7 @@ def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
 
 
 def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
-    """Return the operation that stores the record in this state, with these graph rows."""
+    """Return the operation that stores the record in this state, with the graph rows `lifted`."""
     return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
 
 
@@ -387,7 +387,7 @@ def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
     replaced = f", in place of {kind.named(closed)}" if closed else ""
     if not former:
         return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
-    # A repetition has no record of its own, so it is shown with the id of the first statement.
+    # A repetition is not stored, so the description has the id of the first statement.
     first = {**payload["record"], "id": former[0]["id"]}
     # Only a person who keeps a candidate states it again with the candidate's own id.
     is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"

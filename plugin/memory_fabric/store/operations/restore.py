@@ -1,4 +1,4 @@
-"""Operations that restore graph rows, or replace rows by others: the inverses of other operations.
+"""Operations that restore graph rows, or replace rows with others: inverses of other operations.
 
 Later changes have priority: a row that has been forgotten since is not restored, a row that has
 been added again is not changed, and a row that no longer exists is not replaced.
@@ -52,7 +52,7 @@ def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Replace each group of rows that still exists by other rows: the inverse of `merge`."""
+    """Replace groups of rows with others, each if all its rows exist: the inverse of `merge`."""
     back = replace(c, payload["groups"], by)
     return {"replaced": len(back)}, op(back)
 
@@ -86,7 +86,7 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each group by its rows `in`, if all of `out` exist; return the
+    """Replace the rows `out` of each group with its rows `in`, if all of `out` exist; return the
     groups that undo this. An entity that is only in `out` is deleted if nothing else refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
@@ -219,7 +219,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Complete a row, without missing records; return None if only forgotten ones stated it."""
+    """Return a complete row without deleted records; None if only forgotten records stated it."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None

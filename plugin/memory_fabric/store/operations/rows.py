@@ -1,4 +1,4 @@
-"""Queries and changes of rows of the graph tables."""
+"""Functions that find, insert, change and delete rows of the graph tables."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _OWN = {
 
 
 def nothing() -> Rows:
-    """Return an empty list of rows for each graph table."""
+    """Return a dictionary with an empty list of rows for each graph table."""
     return {"entities": [], "observations": [], "relations": []}
 
 
 def type_of_end(name: str) -> str:
-    """Return the vocabulary's type for a relation's end that is not an entity yet, or `unknown`."""
-    from memory_fabric.language.vocabulary import entity_type  # imported late: few ends are missing
+    """Return the type for a new entity at a relation's end, by the vocabulary, or `unknown`."""
+    from memory_fabric.language.vocabulary import entity_type  # imported late: rarely needed
 
     return entity_type(name) or UNKNOWN_TYPE
 
@@ -55,12 +55,12 @@ def entity_id(c: Connection, name: str) -> int | None:
 
 
 def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return a map from each of these names that an entity has to the entity's row number."""
+    """Return the row numbers of the entities with exactly these names, by name."""
     return dict(_among(c, "SELECT name, id FROM entities WHERE name IN ({})", names))
 
 
 def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of entities, the oldest first, for each of these name keys that has any."""
+    """Return the names of entities by name key, the oldest first, for the keys that have any."""
     names: dict[str, list[str]] = {}
     query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
     for key, name in _among(c, query, keys):
@@ -69,7 +69,7 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return those of these row numbers of entities whose entity a record added."""
+    """Return those of these entities, given by row number, that a record added."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
@@ -89,7 +89,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with this name, or else this alias or name key."""
+    """Return the row number of the entity with this name, or else with this alias or name key."""
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -100,7 +100,7 @@ def variant_id(c: Connection, name: str) -> int | None:
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """Return the row number of exactly this observation of an entity, if stated in the domain."""
+    """Return the row number of exactly this observation of an entity, in `domain` if given."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -165,18 +165,18 @@ def count_own(c: Connection) -> tuple[int, int, int]:
 
 
 def stated_directly(c: Connection, first: int, last: int) -> list[Row]:
-    """Return this user's observations without a record, for entities between two row numbers."""
+    """Return this user's observations without a record, of entities between two row numbers."""
     where = f"o.{_OWN['observations']} AND o.record = '' AND o.entity BETWEEN ? AND ?"
     return observations(c, where, (first, last))
 
 
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:
-    """Return a list with the whole row of this number; empty if there is none."""
+    """Return a list with the row of this number in a table; empty if there is none."""
     return _FINDERS[table](c, f"{table[0]}.id = ?", (id_,))
 
 
 def relation_of(c: Connection, item: Payload) -> list[Row]:
-    """Return a list with the whole row of this relation, given by names; empty if there is none."""
+    """Return a list with the row of this relation, given by names; empty if there is none."""
     same = "s.name = ? AND r.type = ? AND t.name = ?"
     return relations(c, same, (item["from"], item["relationType"], item["to"]))
 
@@ -188,7 +188,7 @@ def aliases_of(c: Connection, entity: int) -> list[list[str]]:
 
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
-    """Return the whole rows of these entities, if they have neither observations nor relations."""
+    """Return the rows of those named entities that have neither observations nor relations."""
     where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
@@ -206,7 +206,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return the whole rows that this record states, and the entities that it added."""
+    """Return the observations and relations that a record states, and entities that it added."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     return {
         "entities": entities(c, "e.record = ?", (record,)),
@@ -251,7 +251,7 @@ def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return the texts that the entity (`apart`: in the caller's domain) lacks, once and in order.
+    """Return the texts that the entity lacks, or lacks in the caller's domain (`apart`), in order.
     A text that only other members of a team state counts as lacking, and their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
@@ -275,7 +275,7 @@ def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
 
 
 def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
-    """Insert an entity's row and aliases, with this row number if given; return the number."""
+    """Insert an entity's row and aliases, with this row number if given; return the row number."""
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
     values = {"id": id_} | {name: row[name] for name in copied}
     values |= {"key": name_key(row["name"]), "extra": index_extra(row["name"])}
@@ -294,7 +294,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload
 
 
 def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
-    """Insert a relation, or make one that only others stated this user's own; True if either."""
+    """Insert a relation, or make another user's relation this user's own. Return True if so."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
@@ -322,7 +322,7 @@ class NewRows:
     the entities that have rows to insert.
     """
 
-    # The columns whose values are equal in all rows come first, and their values are bound once.
+    # Columns with the same value in all rows come first, so that each value is bound once.
     _ENTITIES = (
         "INSERT INTO entities (domain, created_at, updated_at, record, said_by, id, name, key, "
         "type, extra) VALUES "
@@ -347,7 +347,7 @@ class NewRows:
         return self._last
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> None:
-        """Queue observations that the entity with this number and name lacks for `insert`."""
+        """Queue observations for `insert` that the entity with this number and name lacks."""
         for text in texts:
             self._observations.append((entity, text, index_extra(f"{name} {text}")))
             self.pending.add(entity)
@@ -364,7 +364,7 @@ class NewRows:
     def _insert(
         self, insert: str, common_marks: str, common: Sequence[Any], rows: list[tuple[Any, ...]]
     ) -> None:
-        """Insert rows whose first columns are `common` in all of them, then empty the list."""
+        """Insert rows that share the values `common` in their first columns; empty the list."""
         width = len(rows[0]) if rows else 1
         row_marks = f"({common_marks}, {', '.join('?' * width)})"
         for some in _chunks(rows, (MAX_VALUES - len(common)) // width):
@@ -374,7 +374,7 @@ class NewRows:
 
 
 def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
-    """Add and index the pairs (key, alias) whose key is free; return the added pairs."""
+    """Add pairs (key, alias) whose key is not in use, and index them; return the added pairs."""
     free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
     added = [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]
     if added:
@@ -401,7 +401,7 @@ def remove(c: Connection, rows: Rows) -> None:
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to a record ("": none) and move them to `domain` or the record's domain."""
+    """Attribute rows to a record, or to none (""), and to `domain` or else the record's domain."""
     for table, some in rows.items():
         c.executemany(
             f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
@@ -444,7 +444,7 @@ def _with_claims(
 
 
 def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows of a query for many values, in chunks; `{}` stands for a chunk's values."""
+    """Yield the rows of a query for many values, some hundred at once; their marks replace `{}`."""
     for some in _chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)
 

@@ -1,7 +1,7 @@
 """Tombstones: rows without texts that keep forgotten content from being stored again.
 
-The tombstone of a record has the record's id, that of an entity or observation a digest. A later
-statement with the same content, unless from an import or a journal, removes the tombstone.
+A record's tombstone contains the record's id, that of an entity or observation a digest. A later
+statement of the same content, except in an import or a journal, removes the tombstone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_set(c: Connection, id_: str) -> bool:
 
 
 def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
-    """Return True if the text with this key (of `remember.key_sum`) was forgotten since then."""
+    """Return True if the text with this key (see `remember.key_sum`) was forgotten since a time."""
     last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
     return any(database.row(last, (key, since)) for database in databases)
 
@@ -69,7 +69,7 @@ def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
 
 
 class StatementGuard:
-    """A check of a statement against tombstones: `forgotten` lists the names that it refused,
+    """A check of a statement against tombstones: `forgotten` lists the names that it refused, and
     `lifted` the tombstones that it deleted.
     """
 
@@ -101,13 +101,13 @@ class StatementGuard:
 
 
 class RestoreGuard:
-    """A check of rows to restore against tombstones, which deletes no tombstone."""
+    """A check of rows to restore against tombstones. It deletes no tombstone."""
 
     def __init__(self, c: Connection) -> None:
         self._c, self._any = c, _any(c)
 
     def holds(self, table: str, row: Payload) -> bool:
-        """Return True if this row of a table was forgotten."""
+        """Return True if a tombstone prevents restoring this row of a table."""
         if not self._any or table == "relations":
             return False
         if table == "entities":

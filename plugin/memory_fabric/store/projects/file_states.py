@@ -18,17 +18,17 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import identity
 
-# Limits of the files of a record, of the words that are tried as paths, and of a path's length.
+# Limits: files of a record, words of its text that are tried as paths, characters of a path.
 MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
 # For a larger file no blob id is computed: only a change of its size is noticed.
 MAX_BLOB_BYTES = 2 << 20
-# Limits of the records, and of the bytes of files, that one `update` reads; the next one continues.
+# Limits of one `update`: records, and bytes of files. The next one continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Limits while a person waits: compared files of a record, and their size if the time differs.
+# Limits while a person waits: files compared for a record, and their size if the time differs.
 # Reading and hashing 64 kB takes 0.4 ms.
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
-# Keys of a record's evidence that contain files: where a rule applies, and what a fix changed.
+# Keys of a record's evidence that mention files: where a rule applies, and what a fix changed.
 _WHEN, _FILES = "when", "files"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
 _ENDS = ".:!?…"
@@ -45,7 +45,7 @@ class FileState(NamedTuple):
 
 def update(memory: BaseMemory) -> int:
     """Save the states of files that new, reworded or confirmed records mention; return the count of
-    these records. Raises StoreUnavailable, DeadlinePassed.
+    such records. Raises StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -135,7 +135,7 @@ def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
-    """Return the states of files that these texts mention by paths from root or `folder`."""
+    """Return the states of files whose paths are in these texts, relative to root or `folder`."""
     states: dict[str, FileState] = {}
     for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
@@ -149,8 +149,8 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Save no states for records of a batch, because the files have changed since the batch's time.
-    Raises StoreUnavailable.
+    """Do not save states for the records of a batch, because the files may have changed since the
+    time of these records. Raises StoreUnavailable.
     """
     with database.transaction(durable=False) as c:
         c.execute(
@@ -193,7 +193,7 @@ def paths_in(texts: Iterable[str]) -> list[str]:
     for text in texts:
         for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
             word = word.strip().rstrip(_ENDS).removeprefix("./")
-            head, colon, tail = word.partition(":")  # without a line number
+            head, colon, tail = word.partition(":")  # before a line number
             path = head if colon and tail[:1].isdigit() else word
             is_plain = not any(part in path for part in ("\0", "\n", "://"))
             fits = is_plain and 2 < len(path) <= MAX_PATH_CHARS

@@ -22,7 +22,7 @@ Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
-    """A listed project: folder, count of records, last change; `readable` if its database is."""
+    """A project in the list; `readable` is False if its database could not be read."""
 
     id: str
     name: str
@@ -33,15 +33,15 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of another project, which is opened for writing only by a first change."""
+    """The memory of another project. Only the first change opens its database for writing."""
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
-        # The state of the files of copied databases, when these were copied.
+        # The state of the files of each copied database at the time of copying.
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """Return True if the project's folder, or its location in home, has changed since."""
+        """Return True if the project's folder, or its folder in home, is now another one."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -59,7 +59,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views are created as usual. Raises StoreUnavailable for an old release."""
+        """Return None: a view is created as usual. Raises StoreUnavailable for an old release."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."

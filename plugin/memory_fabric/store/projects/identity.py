@@ -2,8 +2,8 @@
 
 A project is known by the real path of its git common directory, or of a folder without git; the
 folder itself proves these keys. A normalised git remote, and a repository to which a `.git` file
-points without a link back, are only claims: an unpacked archive can make them, too. They count if
-no other project has them or the user trusts them (docs/decisions/0035). No basename decides alone.
+points without a link back, are only claims: an unpacked archive can have them, too. They count if
+no other project has them or the user trusts them (docs/decisions/0035). A basename is never enough.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
 
 
 def _key(kind: str, path: str) -> str:
-    """Return a key as text; a path that is not UTF-8 is escaped, which no other path equals."""
+    """Return a key as text; a path that is not UTF-8 is escaped and remains unique."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -144,7 +144,7 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
-    if not back:  # maybe in worktree-specific settings
+    if not back:  # may be in worktree-specific settings
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
     return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
@@ -156,7 +156,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def worktree_of(folder: str) -> str:
-    """Return the top folder of the worktree that contains a folder, or the folder without one."""
+    """Return the top folder of the worktree that contains a folder, or else the folder itself."""
     return _up_to_git(folder) or folder
 
 
@@ -178,13 +178,13 @@ def common_directory(dot_git: str, own: str | None = None) -> str:
         return os.path.realpath(dot_git)
     shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
-        # Pruned but still used: a worktree's git directory is two levels below the common one.
+        # A pruned worktree still points here: its directory is two levels below the common one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
 
 def git_directory(dot_git: str) -> str:
-    """Return the git directory to which a `.git` file points; empty if it points to none."""
+    """Return the git directory to which a `.git` file points; empty if it does not point to one."""
     pointer = git_text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""
@@ -203,7 +203,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Return `url` of origin or else the first remote, `worktree` and `bare` of core, or ''."""
+    """Return `url` of origin or the first remote, `worktree` and `bare` of core; '' if missing."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""

@@ -1,7 +1,7 @@
-"""The instruction files from which records are derived: last state, and the records of each file.
+"""Instruction files from which records are derived: their last state, and the records of each.
 
 A row of `meta` in the project's database lists the project's files, a row in the user's database
-those in the user's home (`~/…`), with names, sizes, times and ids of records, but no texts.
+those in the user's home (`~/…`): names, sizes, times and ids of records, but no texts.
 """
 
 import json
@@ -18,7 +18,7 @@ GONE = -1
 
 
 class Followed(NamedTuple):
-    """A file's state when it was last read: size, time (ns), its records, files that import it.
+    """A file when it was last read: size, time (ns), ids of its records, and files that import it.
 
     `via` also has the names of links to the file. `domain` is the domain of its records.
     """
@@ -54,7 +54,7 @@ def kind_of(name: str) -> str:
 
 
 def path_of(memory: BaseMemory, name: str) -> str:
-    """Return the path of a followed file by its name; '' without a home or project for it."""
+    """Return the path of a followed file; '' if this memory lacks the home or project for it."""
     if name.startswith("~"):
         home = memory.settings.user_home
         return os.path.join(home, name[2:]) if home else ""
@@ -83,7 +83,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the ids of records from files that a client shows its model; `patterns` are names."""
+    """Return the ids of records from those files that a client shows its model (by patterns)."""
     ids: set[str] = set()
     for database in memory.databases():
         for name, file in load(database).items():

@@ -2,8 +2,8 @@
 
 A folder's own keys (its repository or path, but not a remote, which others may share) are assigned
 to a project and marked as settled, so that they decide from then on. If the folder was the last one
-of its former project, the current memory of that project is copied, and the original is kept. Rows
-are inserted in the same way as by an undo, so that they can be removed again.
+of its former project, that project's current memory is copied, and the original is kept. Rows are
+inserted in the same way as by an undo, so that they can be removed again.
 """
 
 import json
@@ -27,7 +27,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 class KnownProject(NamedTuple):
-    """A project of this home; `asked` if the user has not answered the question about its claim."""
+    """A project of this home; `asked` if the question about its folder's claim is not answered."""
 
     id: str
     name: str
@@ -91,7 +91,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
         other_keys = of_old - {*own, *place.claims}
         other_keys = {k for k in other_keys if not k.startswith(registry_file.REMOTE)}
         moved = own
-        if not other_keys and old != new:  # no other folder belongs to it, so its claims move, too
+        if not other_keys and old != new:  # the old project has no other folder: move claims, too
             moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
         return _plan(memory, registry, "link", new, moved, place.name)
     return _plan_split(memory) if action == "split" else _plan_undo(memory)
@@ -109,7 +109,7 @@ def pending_question(memory: Memory) -> str:
 
 
 def _plan_split(memory: Memory) -> Plan:
-    """Plan a separate project for this folder; with an unanswered claim the folder has one."""
+    """Plan a separate project for this folder; a folder with an open claim has one already."""
     registry, place = _registry_and_identity(memory)
     own, new = _own(place), _id(memory)
     if place.own[0] not in registry.asked:
@@ -129,7 +129,7 @@ def _plan_undo(memory: Memory) -> Plan:
 
 
 def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
-    """Return True if the registry's undo information is in the form in which it is written."""
+    """Return True if the registry's undo information has the form in which it is written."""
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
     ids = [last.get("old"), *filter(None, last["keys"].values())]

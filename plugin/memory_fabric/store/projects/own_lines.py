@@ -91,7 +91,7 @@ def is_stated_for(folder: str, expected: Header) -> bool:
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Append signatures of new lines of the journal, if own.jsonl is valid. Raises OSError."""
+    """Append signatures of new lines of the journal, if own.jsonl is there. Raises OSError."""
     head = header(home, folder)
     if head is not None:
         key = signing.key_of(home)
@@ -117,7 +117,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those lines that this home wrote for the project and location in the header."""
+    """Return the lines that this home wrote, for the project and location in the header."""
     key = signing.known_key(home)
     try:
         marks = files.read_lines(os.path.join(folder, NAME))[0] if key else []

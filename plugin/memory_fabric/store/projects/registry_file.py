@@ -36,7 +36,7 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """Return the project of a folder, and register it if possible; None without a folder."""
+    """Return the project of a folder, and register a new folder if possible; None for no folder."""
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
@@ -86,7 +86,7 @@ def registry_stamp(home: str) -> files.Stamp:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry and the cards of `names` by id ('' keeps a name). Raises OSError."""
+    """Write the registry, and cards for `names` by id ('' keeps a name). Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -105,7 +105,7 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
 
 
 def registry_lock(home: str) -> files.Locked:
-    """Return the lock to acquire for reading, changing and writing the registry."""
+    """Return the lock to acquire before the registry is read and changed."""
     return files.Locked(os.path.join(home, REGISTRY + ".lock"))
 
 
@@ -133,7 +133,7 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects that have keys of a folder, unless the user has decided."""
+    """Return the ids of other projects that have keys of this folder, if that is not settled."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -185,7 +185,7 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
                 names[id_] = ""  # '' keeps the name that the card has
     write_registry(home, now, names)
-    # Late: only a changed registry needs it. A queue needs the key, even in a read-only home.
+    # late: only a changed registry needs it. A queue needs the key even if home is read-only.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -208,7 +208,7 @@ def project_ids(home: str) -> list[str]:
 
 
 def _read(cards: Cards) -> Registry:
-    """Return the registry from the cards; the project that settled a key has it if two do."""
+    """Return the registry from the cards; the project that settled a key gets it."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -255,7 +255,7 @@ def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tu
     ids = {*former.keys.values()}
     if not owners:
         return former, new_id(folder.keys[0], folder.name, ids)
-    # Settled, so that releases that trusted claims do not move the folder, either.
+    # Settled, so that earlier releases, which trusted claims, do not move the folder either.
     settled = tuple(sorted({*former.settled, *folder.own}))
     asked_keys = tuple(sorted({*former.asked, folder.own[0]}))
     id_ = new_id(folder.own[0], folder.name, ids)
@@ -279,7 +279,7 @@ def question(registry: Registry, folder: Identity, other: tuple[str, str]) -> st
 
 
 def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
-    """Return a readable id, not used yet, from the name and a checksum of the key."""
+    """Return a readable, unused id from a name and a checksum of the key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
     ids = (f"{slug}-{checksum(f'{key}{salt or str()}'):08x}" for salt in count())
@@ -287,21 +287,21 @@ def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
 
 
 def folder_in(key: str) -> str:
-    """Return the folder in a key: of a `.git` directory, the folder that contains it."""
+    """Return the folder of a key; for a `.git` directory, the folder that contains it."""
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
 
 
 def folders_in(keys: Iterable[str]) -> list[str]:
-    """Return the folders in these keys, each once, without remotes."""
+    """Return the folders of these keys, each once; a remote has no folder."""
     folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
     return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
     """Return the registry with the new path of a moved folder, and its project; None if no move is
-    proved. The proof is own lines that are signed for this inode and a path that no longer exists.
+    proved. Proof: own lines signed for this inode, which no copy has, and for a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 

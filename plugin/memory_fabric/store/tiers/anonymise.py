@@ -17,7 +17,7 @@ from memory_fabric.store.base_memory import BaseMemory
 
 # A name with this many characters also reveals the origin as a part of another word: "ledgerly-db".
 DISTINCTIVE_CHARS = 6
-# Hosts that reveal nothing about the project.
+# Hosts of repositories that reveal nothing about the owner.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
 # Entity types that identify somebody, and what replaces the names of such entities.
 IDENTIFYING_TYPES = (
@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names: two labels with an ending that no program name has, or more labels.
+# Host names: two labels with an ending that program names do not have, or more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -95,7 +95,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people, hosts, and entities with such names."""
+    """Return the record without project, paths, people and hosts, and without entities of these."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
@@ -129,7 +129,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _HANDLE.sub(lambda m: m[0] if m[0].lower() in _ANNOTATIONS else "someone", text)
     text = _ACCOUNT.sub(_account, text)
     for name, instead in names.items():
-        # A short name may be a part of other words, like "api" in "rest-api"; a long one may not.
+        # Only a short name may be part of a word by chance, like "api" in "rest-api".
         joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
         # The parts of a name may be joined by `-`, `_`, a space or nothing.
         spelling = "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))

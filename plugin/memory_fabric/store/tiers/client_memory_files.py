@@ -19,7 +19,7 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# More than the client itself shows (24 KB of one file), and quick to read (in milliseconds).
+# More than the client itself shows (24 KB of one file), but read within milliseconds.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
@@ -32,9 +32,9 @@ _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return the notes in this project's client memory files that match the filters, with ids
-    `native:<file>#<n>`, and failures. A memory limited to domains returns none, because these notes
-    have no domain.
+    """Return the notes of this project's client memory files that match the filters, with ids
+    `native:<file>#<n>`, and failures. A memory limited to domains returns none, because notes have
+    no domain.
     """
     project = memory.project
     # Notes have no agent, session, category, domain or tag.
@@ -125,7 +125,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return at most `most` bytes of a file in the folder, its time (s), True if these are all."""
+    """Return up to `most` bytes of a file in the folder, its time (s), True if these are all."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None
@@ -142,7 +142,7 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (heading above, text) of bullets and paragraphs; a lone heading is the text itself."""
+    """Yield (heading, text) of each bullet or paragraph; a lone heading is yielded as a text."""
     heading, level, code, is_alone = "", 0, "", False
     parts: list[str] = []
     for line in lines:
@@ -173,7 +173,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """Return True for an empty line or a rule, such as around the head of the client's files."""
+    """Return True for an empty line, or a rule such as those around the client's file headers."""
     return not bare.strip("-*_=# \t")
 
 

@@ -17,7 +17,7 @@ from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, wit
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# Begins a block after a line without a line end: the line break before the block is part of it.
+# Begins a block after text without a final line break: the break above belongs to the block.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 # Must not change: with another heading, existing blocks would count as the user's text.
 HEADING = "## Remembered by memory-fabric"
@@ -50,7 +50,7 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The user's text before and after the block, with foreign lines from it; own lines by id."""
+    """The user's text before and after the block, with others' lines in it; own lines by id."""
 
     before: str
     after: str
@@ -59,7 +59,7 @@ class Parts(NamedTuple):
 
 
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
-    """Return a project's MEMORY.md by the client's rules; `off_by` is a variable that hides it."""
+    """Return a project's MEMORY.md by the client's rules; the variable `off_by` disables it."""
     own = os.path.join(project_root, ".claude")
     paths = [os.path.join(folder, "settings.json") for folder in (config_dir, own)]
     paths.append(os.path.join(own, "settings.local.json"))
@@ -166,7 +166,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the index after the block whose content begins at `at`, its lines, foreign lines."""
+    """Return the index after the block that begins before `at`, its lines, and foreign lines."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END

@@ -76,7 +76,7 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append lines that the journals have lost, from the graph; return the count of these lines."""
+    """Append lines that the journals have lost but the graph has; return the count of lines."""
     from memory_fabric.sharing.git import location  # a session's start does not need it
 
     restored = 0
@@ -117,10 +117,10 @@ def promote(memory: BaseMemory) -> None:
 
 def promotable(memory: BaseMemory) -> list[Record]:
     """Return the records for MEMORY.md: pinned ones, rules and preferences, others; each group
-    newest first, because the file has space for a part of a large memory only.
+    newest first, because the file has space for only a part of a large memory.
 
     Others are shown if the user stated or kept them on purpose, or if a second session noted them.
-    Records of isolated domains never are: the client shows the file to all sessions and subagents.
+    Records of isolated domains are not, because the client shows the file to all its agents.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
@@ -136,8 +136,8 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Records that a newer one of them contradicts are omitted, unless the user has pinned them.
-    # Records that another newer record contradicts are marked.
+    # Omit records that a newer one of them contradicts, unless the user has pinned them. Mark
+    # records that another, newer record contradicts.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -149,7 +149,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Delete saved ids of records that MEMORY.md no longer shows: the user may have changed it."""
+    """Delete saved ids of records that are no longer in MEMORY.md, which the user may change."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database = memory.database("project", create=False)
@@ -177,7 +177,7 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
 
 
 # Statements that delete old rows, by kind: local records of sessions not seen since, as after a
-# crash; turns; and candidates that nobody stated again. Candidates were never in the graph, and no
+# crash; turns; and candidates that did not occur again. Candidates were never in the graph, and no
 # tombstone prevents capturing them again.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
@@ -189,8 +189,8 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete rows older than a time (ISO 8601): `local` records, `turns`, `candidates`, `sessions`,
-    or the words of ingested `texts`.
+    """Delete old rows, from before a time (ISO 8601): `local` records, `turns`, `candidates`,
+    `sessions`, or the words of ingested `texts`.
     """
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
@@ -230,7 +230,7 @@ def _export(memory: BaseMemory, database: Database) -> None:
 
 
 def _keeps_words(memory: BaseMemory) -> bool:
-    """Return True if the journal may have the user's words: it is private or they are allowed."""
+    """Return True if the journal may contain the user's words: it is private or they allow it."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared
