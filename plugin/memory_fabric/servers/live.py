@@ -57,7 +57,7 @@ class Live:
 
     def __init__(self, settings: Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
-        # Offsets up to which transcripts were read by this server.
+        # For each transcript, the offset up to which this server has read it.
         self._read: dict[str, int] = {}
         # Root folders of hooks; True if the folder holds this server's code.
         self._roots: dict[str, bool] = {}
@@ -154,7 +154,7 @@ class Live:
 
     def _rehearse(self) -> None:
         try:
-            # Delete rehearsals and sockets of servers that have ended.
+            # Delete rehearsal folders and sockets of servers that have ended.
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
                 head, ending = os.path.splitext(name)

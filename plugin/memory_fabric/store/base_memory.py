@@ -43,7 +43,7 @@ class Mirror(Protocol):
         """Import changes that other programs made to the file."""
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the changes of the database to the file."""
+        """Write the database's changes to the file."""
 
     def erase(self, memory: BaseMemory, is_gone: Callable[[bytes], bool]) -> None:
         """Rewrite the file without the lines for which `is_gone` returns True."""
@@ -255,7 +255,7 @@ class BaseMemory:
         except (StoreUnavailable, DeadlinePassed) as error:
             if isinstance(error, StoreCorrupt):
                 mark_suspect(self.path_of(operation.store))
-            # only if the graph cannot be written
+            # imported only if the graph is not writable
             from memory_fabric.store import journal, write
             from memory_fabric.store.home import signing
 

@@ -366,7 +366,7 @@ def is_lost(path: str, journal_path: str) -> bool:
 
 
 def mark_suspect(path: str) -> None:
-    """Mark a database as damaged, for the next process that has time to repair it."""
+    """Mark a database as damaged, so that the next process with enough time repairs it."""
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
@@ -465,7 +465,7 @@ def _migrate(database: Database, version: int) -> None:
     if not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
-    # Another process may have migrated the database first.
+    # Read the version again, because another process may have migrated the database first.
     version = _version(database.connection)
     if version < schema.LATEST:
         for statement in schema.statements_from(version):

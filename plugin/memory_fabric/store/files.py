@@ -107,7 +107,7 @@ class Locked:
 
 
 def lock_path(home: str, path: str) -> str:
-    """Return a lock file in home for another program's file, whose folder must get no new files."""
+    """Return a lock file in home for another program's file, whose folder must stay unchanged."""
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
@@ -367,7 +367,7 @@ def _replace(beside: str, target: str, tries: int) -> None:
 
 
 def json_line(value: Mapping[str, Any]) -> str:
-    """Return the object as one line of JSON."""
+    """Serialise the object as one line of JSON."""
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 

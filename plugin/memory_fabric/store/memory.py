@@ -199,7 +199,7 @@ class Memory(BaseMemory):
         return self.native_ids(session_started_at) | read_by_client
 
     def close(self) -> None:
-        """Close the databases."""
+        """Close the databases, also those of scoped views."""
         for part in self.scoped.values():
             part.close()
         super().close()

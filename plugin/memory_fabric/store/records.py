@@ -80,7 +80,7 @@ def from_object(value: Payload) -> Record:
 
 
 def have_same_text(one: Record, other: Record) -> bool:
-    """Return True if two records have the same text; an equal `key_of` does not prove that."""
+    """Return True if two records have the same text, which equal `key_of` values do not prove."""
     return same_form(one.what) == same_form(other.what)
 
 
@@ -166,7 +166,7 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "
-        # The index of fixes is ordered by row.
+        # The index of fixes is ordered by row, so this order needs no sorting.
         f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
     )
     return [

@@ -179,7 +179,7 @@ def _harmless(value: Any) -> Any:
 
 
 def names_in(kind: str, payload: Payload) -> list[str]:
-    """Return the names of entities in a change of the graph."""
+    """Return the names of all entities that a change of the graph mentions."""
     field, name_fields = _ITEMS[kind]
     return [item[name] for item in payload[field] for name in name_fields]
 
@@ -323,11 +323,11 @@ def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, An
 
 
 def entity_object(entity: Entity) -> Json:
-    """Return the entity as an item of `create_entities`."""
+    """Return the entity in the form of an item of `create_entities`."""
     texts = list(entity.observations)
     return {"name": entity.name, "entityType": entity.type, "observations": texts}
 
 
 def relation_object(relation: Relation) -> Json:
-    """Return the relation as an item of `create_relations`."""
+    """Return the relation in the form of an item of `create_relations`."""
     return {"from": relation.source, "to": relation.target, "relationType": relation.type}

@@ -1,8 +1,8 @@
 """Checks before a request reaches the application: key, host name, origin, size and rate.
 
-A page of any site can send requests to this machine, even under its own name (DNS rebinding), so
-Host and Origin must match the server's own. Other programs and users of the machine reach the port,
-too, so reading needs a key.
+A page of any site can send requests to this machine, even under its own host name (DNS rebinding),
+so the Host and Origin headers must match the server's own. Other programs and users of the machine
+can reach the port too, so reading needs a key.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Holders(Protocol):
 
     @property
     def are_needed(self) -> bool:
-        """True if ingest requests must carry a key."""
+        """Return True if ingest requests must carry a key."""
 
     def holder(self, key: str) -> str:
         """Return the holder of a key, NOBODY if the key is invalid."""
@@ -119,7 +119,7 @@ class Guard:
                 holder = self._keys.holder_by_cookie(cookie)
         scope[HOLDER] = holder
         sender.holder = holder
-        # Ingest needs a key only if there are permanent keys.
+        # Ingest requests need a key only if there are permanent keys.
         needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
         if holder == NOBODY and needs_key and path not in OPEN:
             if path == FRONT:
@@ -140,7 +140,7 @@ class Guard:
         return None
 
     def _refuse(self, scope: Scope, headers: Headers) -> None:
-        """Raise Refused for a foreign host or origin, or for a request that is too large."""
+        """Raise Refused if the host or origin is foreign, or if the request is too large."""
         if not self._names.fit_host(headers.getlist("host")):
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."

@@ -79,7 +79,7 @@ class BatchedWriter:
         self._task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
-        # True if too many texts wait to be processed.
+        # True if too many accepted texts wait to be processed.
         self.is_full = False
         # True if the last write succeeded; False before the first write.
         self._is_proven = False
@@ -107,7 +107,7 @@ class BatchedWriter:
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> ingest_queue.Backlog:
-        """Return the backlog of unprocessed texts. Raises FabricError."""
+        """Return the numbers of texts that are not processed yet. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
@@ -162,7 +162,7 @@ class BatchedWriter:
             self._task = None
 
     def _look(self) -> None:
-        """Check the size of the backlog in the background, at most every two seconds."""
+        """Start a background check of the backlog's size, at most every two seconds."""
         now = time.monotonic()
         if self._looking is not None or now - self._looked_at < LOOK_EVERY_S:
             return

@@ -136,7 +136,7 @@ class Keys:
         self._looked_at = clock()
 
     def once(self) -> str:
-        """Return a new single-use key."""
+        """Create and return a single-use key."""
         self._once.append(token_urlsafe(KEY_BYTES))
         return self._once[-1]
 
@@ -147,7 +147,7 @@ class Keys:
 
     @property
     def has_kept(self) -> bool:
-        """True if there is a permanent key."""
+        """Return True if there is a permanent key."""
         self._look()
         return bool(self._kept)
 

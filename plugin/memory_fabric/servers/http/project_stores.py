@@ -139,7 +139,7 @@ def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
 
 
 def status(memory: Memory) -> dict[str, Any]:
-    """Return the state of the tiers."""
+    """Return the health of the memory's tiers as JSON."""
     from memory_fabric.health import tiers as health  # imported only for the first question
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}

@@ -41,7 +41,7 @@ WARM_UP = partial(
 
 
 class Reader(NamedTuple):
-    """A reader: an executor with a single process."""
+    """A reader process, as an executor with a single process."""
 
     pid: int
     executor: ProcessPoolExecutor
@@ -85,7 +85,7 @@ class ReaderPool:
                 break
             try:
                 answer = reader.executor.submit(_answer, job, project)
-            except BrokenExecutor:  # the reader has ended since its last question
+            except BrokenExecutor:  # the reader process has ended since its last question
                 self._replace(reader)
                 continue
             try:

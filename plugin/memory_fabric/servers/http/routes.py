@@ -54,7 +54,7 @@ class Store(Protocol):
         """Stop everything that `begin` and the requests have started."""
 
     async def admit(self, holder: str) -> None:
-        """Raise Unauthorized if the holder's key is not valid."""
+        """Raise Unauthorized if this holder's key is not valid."""
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
         """Return the result of `job(memory)` as a JSON response. Raises FabricError."""

@@ -1,1 +1,1 @@
-"""The MCP server `memory`."""
+"""The MCP server `memory`, with its tools, protocol and transports."""

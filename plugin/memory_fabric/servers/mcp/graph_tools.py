@@ -51,7 +51,7 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return a page of the project's and the user's graph in creation order (MEM-10)."""
+    """Return a page of the combined graph of project and user, in creation order (MEM-10)."""
     start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
 

@@ -297,7 +297,7 @@ class _Filled:
         return len(around) - fitting
 
     def page(self, following: Start | None) -> Page:
-        """Return the filled page, with relations in creation order."""
+        """Return the filled page, with its relations in creation order."""
         relations = [self._relations[key] for key in sorted(self._relations)]
         return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
 

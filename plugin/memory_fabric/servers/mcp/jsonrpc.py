@@ -147,7 +147,7 @@ def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CH
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as a `tools/call` result."""
+    """Return the outcome in the form of a `tools/call` result."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
     if outcome.structure is not None:
         result["structuredContent"] = outcome.structure

@@ -28,7 +28,7 @@ Context = ServerRequestContext[Any]
 
 
 async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
-    """Answer `tools/list`."""
+    """Answer `tools/list` with the tools that clients see."""
     return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
 

@@ -110,7 +110,8 @@ def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
     if live is not None:
         live.close(grace_s)
     store.close(grace_s)
-    # Other threads may wait for the client; an ordinary exit would wait with them.
+    # Exit at once, because other threads may be waiting for the client, and an ordinary exit would
+    # wait for them.
     os._exit(0)
 
 
@@ -248,7 +249,7 @@ class WorkingFolder:
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """Return True if the folder has a memory; costs two stats."""
+        """Return True if a memory has been created for the folder; costs two stats."""
         if not self._folder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)

@@ -271,7 +271,7 @@ def restore_card(memory: Memory) -> str:
 
 
 def notice_text(found: Missing) -> str:
-    """Return a notice about missing records and how to get them back."""
+    """Return a notice that records are missing, and how to get them back."""
     if found.lines:
         first, last = found.span
         subject = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
@@ -346,7 +346,7 @@ def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Map
 
 
 def _known(memory: Memory) -> set[str]:
-    """Return the ids of this user's records and of records that were forgotten here."""
+    """Return the ids of this user's own records, and of records that were forgotten here."""
     own = _known_by(memory, "SELECT id FROM records WHERE source <> ?", OTHERS)
     return own | _known_by(memory, "SELECT id FROM tombstones")
 

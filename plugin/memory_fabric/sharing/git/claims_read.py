@@ -21,7 +21,8 @@ MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
 MAX_PARTS = 8
-# Between the least confidence that is stored and the least that MEMORY.md shows.
+# Confidence of others' records: above the least that is stored, below the least that MEMORY.md
+# shows.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 # Characters allowed in names besides letters and digits: none could end a label in a rendered line.
@@ -113,7 +114,7 @@ def has_conflict(path: str) -> bool:
 
 
 def _claim_in(line: str) -> Claim | None:
-    """Return the claim in a line; None if this package could not have written it."""
+    """Return the claim in a line; None if this package could not have written the line."""
     if len(line) > MAX_LINE_CHARS or line.startswith(MARKERS):
         return None
     value = files.parsed(line)

@@ -205,7 +205,7 @@ def _payload(
 
 
 def _ours(memory: Memory, wanted: list[str]) -> set[str]:
-    """Return the ids that belong to this user's records."""
+    """Return those of the wanted ids that belong to this user's own records."""
     query = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND source <> ?"
     values = (json.dumps(wanted), OTHERS)
     ours = {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}

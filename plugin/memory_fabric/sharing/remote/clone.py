@@ -225,7 +225,7 @@ class Clone:
         return commit.strip()
 
     def has(self, commit: str) -> bool:
-        """Return True if the clone has a commit with its files."""
+        """Return True if the clone has a commit and all files of the commit."""
         if commit in self._files:
             return True
         process = self._run("cat-file", "-e", f"{commit}^{{tree}}")

@@ -90,7 +90,7 @@ _INSERT = (
 
 
 def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]:
-    """Return all rows of these keys, by key."""
+    """Return all `team_heads` rows of these keys, by key."""
     rows: dict[str, list[Head]] = {}
     for head in where(c, f"key {ANY_OF}", (json.dumps(list(keys)),)):
         rows.setdefault(head.key, []).append(head)
@@ -110,14 +110,14 @@ def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) 
 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
-    """Insert or replace these rows."""
+    """Insert these rows into `team_heads`, or replace those with the same ids."""
     c.executemany(
         _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in heads)
     )
 
 
 def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
-    """Delete the rows with these ids."""
+    """Delete the `team_heads` rows with these operation ids."""
     c.executemany("DELETE FROM team_heads WHERE op_id = ?", ((id_,) for id_ in op_ids))
 
 
@@ -127,7 +127,7 @@ def current(heads: Iterable[Head]) -> Head | None:
 
 
 def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
-    """Return the row of an operation that came from the log."""
+    """Return the `team_heads` row for an operation that came from the log."""
     same = {name: getattr(operation, name) for name in _SAME}
     return Head(**same, value=value, state=state, payload=payload, seen=True)
 

@@ -210,7 +210,7 @@ def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
 
 
 class _Graph:
-    """The rows of the graph that other members state."""
+    """Writer of the graph rows that other members state."""
 
     def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
         self._c, self._by = c, by

@@ -214,7 +214,7 @@ def counts(database: Database) -> Counts:
 
 
 def number_of(database: Database, state: str) -> int:
-    """Return the number of operations in a state of `heads`; cheaper than `counts`.
+    """Return how many operations are in a state of `heads`; cheaper than `counts`.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -223,7 +223,7 @@ def number_of(database: Database, state: str) -> int:
 
 
 def asked(database: Database) -> list[Asked]:
-    """Return the demands that wait for the user's answer, oldest first.
+    """Return other members' demands that wait for the user's answer, oldest first.
 
     Raises StoreUnavailable, DeadlinePassed.
     """
@@ -304,5 +304,5 @@ def value(c: sqlite3.Connection, key: str) -> str:
 
 
 def note(c: sqlite3.Connection, key: str, text: str) -> None:
-    """Set a value of `meta`."""
+    """Set a value in the table `meta`."""
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text))

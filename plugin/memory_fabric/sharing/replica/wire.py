@@ -78,22 +78,22 @@ class Position(NamedTuple):
 
 
 def key_of_record(id_: str) -> str:
-    """Return the key of a record."""
+    """Return the key that identifies a record in the log."""
     return f"r:{id_}"
 
 
 def key_of_entity(name: str) -> str:
-    """Return the key of an entity."""
+    """Return the key that identifies an entity in the log."""
     return key_of(ENTITY, {"name": name})
 
 
 def key_of_observation(name: str, text: str) -> str:
-    """Return the key of one observation of an entity."""
+    """Return the key that identifies one observation of an entity in the log."""
     return key_of(OBSERVATION, {"entity": name, "text": text})
 
 
 def key_of_relation(source: str, kind: str, target: str) -> str:
-    """Return the key of a relation."""
+    """Return the key that identifies a relation in the log."""
     return key_of(RELATION, {"from": source, "relationType": kind, "to": target})
 
 

@@ -17,7 +17,7 @@ FOLDER = "callers"
 MAX_ID_CHARS = 128
 # The user may take this long to permit a call.
 MAX_AGE_S = 24 * 3600
-# Old files are removed at most this often.
+# Seconds between two removals of old files.
 CLEAN_UP_EVERY_S = 3600
 
 

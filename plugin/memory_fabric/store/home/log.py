@@ -97,7 +97,7 @@ def _now() -> str:
 
 
 def _append_in_first(places: Sequence[str], line: str) -> bool:
-    """Append to the log in home, else in the data folder; return False if neither is writable."""
+    """Append to the log in home, or else in the data folder; return False if both are read-only."""
     home, data_dir = places
     folders = (os.path.join(home, "logs") if home else "", data_dir)
     return any(folder and _append(folder, line) for folder in folders)

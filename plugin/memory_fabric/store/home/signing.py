@@ -38,7 +38,7 @@ def known_key(home: str) -> bytes:
 
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
-    """Return the signature of a line, which only a holder of the key can make."""
+    """Return the HMAC of a line, which only a holder of the key can compute."""
     import hmac  # imported late: hmac loads OpenSSL, and few hooks need it
 
     plain = {name: part for name, part in line.items() if name != "signature"}
@@ -55,7 +55,7 @@ class ListSignature:
         self._before = ""
 
     def add(self, item: Mapping[str, Any]) -> None:
-        """Add the next item of the list."""
+        """Add the next item of the list to the signature."""
         self._signing.update((self._before + json.dumps(item, sort_keys=True)).encode())
         self._before = ", "
 

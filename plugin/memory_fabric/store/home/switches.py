@@ -65,7 +65,7 @@ def follow(settings: Settings, home: str) -> Settings:
 
 
 def read_file(home: str) -> ConfigFile:
-    """Read the config.toml of a home; empty if there is none."""
+    """Read the config.toml of a home; return empty tables if the file is missing."""
     path = os.path.join(home, NAME)
     try:
         return ConfigFile(files.read_toml(path))
@@ -100,7 +100,7 @@ def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
 
 
 def off_error(settings: Settings) -> StoreUnavailable:
-    """Return the error for memory that is switched off, with the remedy."""
+    """Return the error that reports that memory is switched off, with the remedy."""
     if settings.closed:
         return StoreUnavailable("", f"{settings.closed}.", remedy="Correct config.toml.")
     problem = "Memory is switched off here."

@@ -112,19 +112,19 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
 
 
 def find(memory: BaseMemory, id_: str) -> QueuedText | None:
-    """Return the state of the text with this id; None if it is not in the queue."""
+    """Return the state of the text with this id; None if the id is unknown."""
     return next(iter(_queued_texts(memory, "id = ?", (id_,), 1)), None)
 
 
 def ingest_of(memory: BaseMemory, id_: str) -> Ingest | None:
-    """Return the text with this id as stored; None if it is not in the queue."""
+    """Return the stored text with this id; None if the id is unknown."""
     database = _database(memory)
     row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
     return _ingest(row[0]) if row else None
 
 
 def backlog(memory: BaseMemory) -> Backlog:
-    """Return the counts of texts that are not done, and the newest error among them."""
+    """Return how many texts are not done, by state, and the newest error among them."""
     database = _database(memory)
     if database is None:
         return Backlog()
@@ -139,13 +139,13 @@ def backlog(memory: BaseMemory) -> Backlog:
 
 
 def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
-    """Return the texts in these states, oldest first."""
+    """Return the states of the texts in these queue states, oldest first."""
     marks = ", ".join("?" * len(states))
     return _queued_texts(memory, f"state IN ({marks})", tuple(states), limit)
 
 
 def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
-    """Return the texts that were processed last, newest first."""
+    """Return the states of the texts that were processed last, newest first."""
     return _queued_texts(memory, "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
@@ -199,7 +199,7 @@ def save_progress(
 
 
 def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
-    """Mark the text as done with this result. Return False if another worker has the lease."""
+    """Mark the text as done, with this result. Return False if another worker has the lease."""
     database, lease = memory.session_database(), (id_, worker)
     row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", lease)
     if row is None:

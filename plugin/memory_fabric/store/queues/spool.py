@@ -65,12 +65,12 @@ class Backlog(NamedTuple):
 
 
 def folder_of(home: str) -> str:
-    """Return the folder of the spool."""
+    """Return the path of the spool's folder."""
     return os.path.join(home, FOLDER)
 
 
 def waiting(home: str) -> list[Item]:
-    """Return the waiting items, oldest first."""
+    """Return the items that wait to be sent, oldest first."""
     return _items(folder_of(home))
 
 
@@ -103,7 +103,7 @@ def read(item: Item) -> dict[str, Any]:
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """Encode a JSON object as it is stored and sent."""
+    """Serialise a JSON object in the form in which it is stored and sent."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -138,12 +138,12 @@ def set_aside(home: str, item: Item, why: str) -> None:
 
 
 def state(home: str) -> dict[str, Any]:
-    """Return the saved state of sending."""
+    """Return the saved state of sending: last attempt, receiver, counters."""
     return files.read_json(os.path.join(folder_of(home), STATE))
 
 
 def update_state(home: str, **changes: object) -> None:
-    """Update the state of sending. Raises OSError, TimeoutError."""
+    """Update fields of the saved state of sending. Raises OSError, TimeoutError."""
     with _locked(home):
         _change(home, **changes)
 
