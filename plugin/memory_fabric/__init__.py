@@ -7,14 +7,15 @@ _get_code = SourceFileLoader.get_code
 
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
-    """Compile a module again if its compiled file is cut off, as on a full disk: Python would fail.
+    """Return a module's code; if its compiled file is truncated, as on a full disk, compile it
+    again.
 
-    This way it does not fail in this process, nor in any later one.
+    Python itself would fail in this case, in this process and in later ones.
     """
     try:
         return _get_code(loader, name)
     except (EOFError, TypeError, ValueError):
-        import os  # late: hooks/dispatch.py may do without
+        import os  # imported late: seldom needed
 
         os.unlink(cache_from_source(loader.path))
         return _get_code(loader, name)

@@ -1,45 +1,46 @@
-"""The traits of the client that runs the hooks; `clients.table` has one row for each client.
+"""Traits of the client that runs the hooks; `clients.table` has a row for each client.
 
-The client is decided once for each event (`clients.adapter`). Other code reads these traits from
-`Settings.client`, and never compares keys.
+The client is determined once for each event (`clients.adapter`). Other code reads the traits from
+`Settings.client`, and never compares clients' keys.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# The variable that `setup` writes into another client's hooks; its value is the client's key.
+# Environment variable that `setup` writes into other clients' hooks; its value is the client's key.
 VARIABLE = "MEMORY_FABRIC_CLIENT"
-# Variables that only other clients set for their hooks, by the client's key. Qwen Code descends
-# from Gemini CLI and also sets its variable.
+# Environment variables that only one client sets for its hooks, with the client's key. Qwen Code is
+# derived from Gemini CLI and also sets Gemini's variable, so it comes first.
 SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"),
     ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"),
     ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )
-# Set by Claude Code for its hooks. Started in the shell of another client, it also inherits the
-# variables of that client.
+# Set by Claude Code for its hooks. If Claude Code is started in another client's shell, it also
+# inherits that client's variables.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
-# Fields that only other clients send together, by the client's key.
+# Pairs of fields that occur together only in events of one client, with the client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
-# Beginnings of the names of other clients' transcripts.
+# Prefixes of transcript file names, with the client's key.
 TRANSCRIPTS = (("rollout-", "codex"),)
 
 
 class Client(NamedTuple):
-    """A client: its key, its name, and how this package treats it otherwise than Claude Code.
+    """A client: its key, its name, and how this package treats it differently from Claude Code.
 
-    `assistant` is the name of its assistant in notices. `memory_file` is the file of records that
-    the client itself shows its model, '' for none. `transcripts` is the form of its transcripts
-    (`clients.transcripts`), '' if they are not read. `events`, `tools` and `fields` map its names
-    to Claude Code's, which all other code uses. `form` is the form of its replies
-    (`clients.adapter`). `asks` is true if a hook may have it ask the person before a call,
-    `summarises` if its summariser reads what PreCompact prints. Its model never sees context in
-    replies to the events in `unheard`. `project_variable` has the folder in which the session was
-    started, '' for the event's own folder. `mark` is added to the evidence of its records and to
-    the notes of its sessions. `instructions` are the instruction files that it shows its model:
-    names below the project's root, or below the user's home with `~`; `*` is any name. `has_skills`
-    is true if this plugin's skills are commands in it.
+    `assistant` is the name of the client's assistant in notices. `memory_file` is the file of
+    records that the client shows to its model ('': none). `transcripts` is the format of its
+    transcripts (`clients.transcripts`; '': they are not read). `events`, `tools` and `fields` map
+    its names to Claude Code's, which all other code uses. `form` is the format of its replies
+    (`clients.adapter`). `asks` is true if a hook can make the client ask the user before a tool
+    call, `summarises` if its summariser reads PreCompact's output. The model does not see context
+    in replies to the events in `unheard`. `project_variable` is the environment variable with the
+    folder in which the session was started ('': the event has the folder). `mark` is added to the
+    evidence of the client's records and to the notes of its sessions. `instructions` are the
+    instruction files that it shows to its model: names below the project's root or, with `~`, below
+    the user's home; `*` matches any name. `has_skills` is true if this plugin's skills are commands
+    in the client.
     """
 
     key: str = "claude-code"
@@ -72,8 +73,8 @@ CLAUDE_CODE = Client()
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
     """Return the key of the client that sent an event.
 
-    The variable that `setup` writes decides, then the event, then the client's own variables, if
-    they are not inherited by Claude Code.
+    In order of precedence, the client is determined by the variable that `setup` writes, by the
+    event, and by the client's own variables unless Claude Code inherited them.
     """
     stated = environ.get(VARIABLE)
     if stated:

@@ -1,4 +1,4 @@
-"""The environment and config.toml as one frozen value; no other module reads variables."""
+"""Settings from the environment and config.toml, as one frozen value; read only by this module."""
 
 import os
 import re
@@ -9,35 +9,35 @@ from typing import Any, NamedTuple
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 
-# The client's own folder. Memory is in a folder next to it, never in the plugin's folders.
+# Claude Code's own folder. The home of memory is inside it, but never in a plugin's folder.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
-# The file in home that ties projects to shared logs (team.ties).
+# File in the home that links projects to spaces in shared logs (team.ties).
 TIES = "team.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# As Claude Code reads the variables by which it shows its model no MEMORY.md (measured, 2.1.330).
+# Values that Claude Code accepts as true in these variables (measured, 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
     "CLAUDE_CODE_REMOTE",
 )
-# The switches, each of them independent.
+# The switches, which are independent of each other.
 PARTS = ("read", "write")
 MAX_PRICE = 10_000
 # Values of the setting `notes`.
 NOTES = ("auto", "on", "off")
-# Entry points without a person who reads the answers: programs built on the client's SDK.
+# Prefix of entry points of programs built on the client's SDK, whose answers nobody may read.
 SDK = "sdk-"
-# Every top-level key of config.toml.
+# All top-level keys of config.toml.
 KNOWN = (
     *PARTS,
     *"notices weekly notes share_words semantic capture episodes serve agent_terms domains".split(),
     *"agents projects worth".split(),
 )
-# Variables that the client sets for its hooks and for the commands of its model, surest first.
+# Variables that Claude Code sets for its hooks and its model's commands, most reliable first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
-# Variables in the shells of other clients' models, by the keys of the clients that may set them.
+# Variables set in the shells of other clients' models, with the keys of the clients that set them.
 SHELL_SIGNS = (
     ("CODEX_THREAD_ID", "codex"),
     ("CODEX_SANDBOX", "codex"),
@@ -47,7 +47,7 @@ SHELL_SIGNS = (
     ("QWEN_CODE", "qwen"),
     ("OPENCODE", "opencode"),
 )
-# The variables of the forward target, each address with its own key: the first that is set wins.
+# Variables for the forwarding address and its key, in order of precedence.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -55,7 +55,7 @@ RECEIVERS = (
 
 
 class Settings(NamedTuple):
-    """Everything that a run depends on besides its input. Paths are absolute; empty means unset."""
+    """All settings on which a run depends. Paths are absolute; empty values mean "not set"."""
 
     home: str
     config_dir: str
@@ -74,16 +74,16 @@ class Settings(NamedTuple):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    # At most once in seven days, the start of a session shows a summary of the week.
+    # Show a summary of the week at the start of a session, at most once in seven days.
     weekly: bool = True
-    # Shared records include the user's own words behind a note.
+    # Include the user's own words behind a note in shared records.
     share_words: bool = False
-    # "auto": ask the assistant for notes if a person reads its answers.
+    # With "auto", the assistant is asked for notes only if a person reads its answers.
     notes: str = "auto"
-    # How the client was started: "cli", "sdk-py", …
+    # How the client was started, for example "cli" or "sdk-py".
     entrypoint: str = ""
     semantic: bool = True
-    # The variable that stops Claude Code from showing its model MEMORY.md; empty if none is set.
+    # The variable that stops Claude Code from showing MEMORY.md to its model; '' if none is set.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -96,20 +96,20 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # "ask" or "trust": handling of folders that claim to belong to a known project. Only
-    # config.toml in the home sets it, since a repository can bring its own variables.
+    # How to treat folders that claim to belong to a known project: "ask" or "trust". This is read
+    # only from config.toml in the home, because a repository can set environment variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
-    # Dollars for a million tokens of context; 0: none stated.
+    # Price of a million tokens of context in dollars; 0 if not specified.
     token_price: float = 0.0
-    # Switched off by the variable MEMORY_FABRIC, regardless of config.toml.
+    # True if the variable MEMORY_FABRIC switches memory off, regardless of config.toml.
     muted: bool = False
-    # The reason why memory is off although its switches are on: config.toml is broken and may
-    # isolate an agent.
+    # Why memory is off although its switches are on: config.toml is invalid and may isolate an
+    # agent.
     closed: str = ""
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    # True if the event came from a shell of another client: nothing in it was typed by the user.
+    # True if the event came from another client's shell, so the user may have typed none of it.
     foreign: bool = False
 
 
@@ -117,13 +117,13 @@ _of_thread = _local()
 
 
 def environment() -> Mapping[str, str]:
-    """Return the variables of the event that this thread answers, else the process's own."""
+    """Return the environment of the event that this thread answers, or else the process's own."""
     own_environ: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
     return os.environ if own_environ is None else own_environ
 
 
 class answering:
-    """A `with` block in which this thread answers an event that came with these variables."""
+    """A context manager in which this thread answers an event with this environment."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -137,18 +137,18 @@ class answering:
 
 
 def home_path(environ: Mapping[str, str]) -> str:
-    """Return memory's folder: MEMORY_FABRIC_HOME, else `memory-fabric` in the client's folder."""
+    """Return memory's home: MEMORY_FABRIC_HOME, or `memory-fabric` in the client's folder."""
     stated = environ.get("MEMORY_FABRIC_HOME", "")
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
 
 
 def config_path(environ: Mapping[str, str]) -> str:
-    """Return the client's own config folder: CLAUDE_CONFIG_DIR, else `~/.claude`."""
+    """Return Claude Code's config folder: CLAUDE_CONFIG_DIR, or `~/.claude`."""
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
 def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the folders in which clients keep transcripts, by the clients' keys."""
+    """Return the folders with the clients' transcripts, by client key."""
     codex = environ.get("CODEX_HOME", "") or "~/.codex"
     qwen = environ.get("QWEN_RUNTIME_DIR", "") or environ.get("QWEN_HOME", "") or "~/.qwen"
     return {
@@ -159,7 +159,7 @@ def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def has_display(environ: Mapping[str, str], system: str) -> bool:
-    """Return True if a browser started here would have a screen; `system` is `sys.platform`."""
+    """Return True if a browser started here would be visible; `system` is `sys.platform`."""
     if environ.get("BROWSER"):
         return True
     if system in ("darwin", "win32"):
@@ -168,32 +168,36 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
 
 
 def in_client(environ: Mapping[str, str]) -> bool:
-    """Return True in a shell that the client started: its model may have written the command."""
+    """Return True in a shell started by Claude Code, whose model may have written the command."""
     return any(environ.get(sign) for sign in CLIENT_SIGNS)
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True for an event of client `key` in another's shell, whose model may write it."""
+    """Return True if an event of client `key` comes from another client's shell.
+
+    In that case the other client's model may have written the prompt.
+    """
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
 
 
 def memory_md_off(environ: Mapping[str, str]) -> str:
-    """Return the variable by which Claude Code shows its model no MEMORY.md; '' if it does."""
+    """Return the variable that stops Claude Code from showing MEMORY.md to its model, or ''."""
     stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
     return next(stated, "")
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders in which a shell looks for commands."""
+    """Return the folders of PATH, in which a shell looks up commands."""
     return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from variables and the parsed config.toml; a variable wins over the file.
+    """Read the settings from the environment and the parsed config.toml; the environment has
+    precedence.
 
-    An unusable value is reported in `complaints`, and its default applies.
+    An invalid value is reported in `complaints` and replaced by the default.
     """
     complaints: list[str] = []
     read = _Reading(environ, file, complaints)
@@ -255,8 +259,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return the settings of a long-lived process; only switches and domains are read again."""
-    read = _Reading({}, file, [])  # complaints are reported at a start and by status instead
+    """Return a long-lived process's settings with switches and domains read from `file` again."""
+    read = _Reading({}, file, [])  # complaints are reported elsewhere
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
         writes=read.flag("write") and not settings.muted,
@@ -266,9 +270,10 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
 
 class _Reading:
-    """Variables and the parsed config.toml while they are read.
+    """The environment and the parsed config.toml while they are being read.
 
-    Each method returns the value of a setting, or its default with a complaint about another value.
+    Each method returns the value of a setting; if the value is invalid, it adds a complaint and
+    returns the default.
     """
 
     def __init__(
@@ -281,7 +286,7 @@ class _Reading:
         return table if isinstance(table, dict) else {}
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
-        """Return a switch, which is on if it is not stated."""
+        """Return a switch, which is on by default, and `otherwise` if its value is invalid."""
         value = self.file.get(name, True)
         if isinstance(value, bool):
             return value
@@ -290,7 +295,7 @@ class _Reading:
         return otherwise
 
     def choice(self, name: str, choices: tuple[str, ...], table: str = "") -> str:
-        """Return one of the choices; the first is the default."""
+        """Return one of the choices; the first choice is the default."""
         value = (self.table(table) if table else self.file).get(name, choices[0])
         if value in choices:
             return str(value)
@@ -313,7 +318,7 @@ class _Reading:
         return default
 
     def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
-        """Return the number at `<table>.<key>`: a whole one unless the default is none."""
+        """Return the number at `<table>.<key>`; it must be an integer if the default is one."""
         table, _, key = place.partition(".")
         value = self.table(table).get(key, default)
         if type(value) in (int, type(default)) and low <= value <= most:
@@ -324,17 +329,17 @@ class _Reading:
 
 
 def captures(settings: Settings) -> bool:
-    """Return True if anything of this session may be saved or forwarded."""
+    """Return True if anything in this session may be saved or forwarded."""
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of captured text; '' if nothing may be captured, as in CI.
+    """Return the trust of captured text; '' if nothing may be captured, for instance in CI.
 
-    It is `stated`, but "assistant" if the session is unattended (unless `capture_unattended` is
-    "full") or if the event came from another client's shell.
+    The trust is `stated`. It is "assistant" instead if the event came from another client's shell,
+    or if the session is unattended, unless `capture_unattended` is "full".
     """
     if not captures(settings):
         return ""
@@ -345,7 +350,8 @@ def trust_for(settings: Settings, stated: str) -> str:
 def is_checked(settings: Settings) -> bool:
     """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
 
-    `unattended = "full"` says so of every session; print mode is always an SDK session.
+    With `unattended = "full"` this is assumed for all sessions. Print mode always counts as an SDK
+    session, without a person.
     """
     if trust_for(settings, "user") != "user":
         return False
@@ -363,7 +369,7 @@ def _notes(read: _Reading) -> str:
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
-    """Return the domain of the process; complain if others are isolated and this one is unknown."""
+    """Return the process's domain; complain if it is unknown although some domains are isolated."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -378,7 +384,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders whose clones are trusted: absolute paths, or paths below `~`."""
+    """Return the folders whose clones are trusted, given as absolute paths or below `~`."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
@@ -393,7 +399,7 @@ def _roots(read: _Reading) -> tuple[str, ...]:
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
     if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    from memory_fabric.ingest_protocol import read_address  # late: only if a target is set
+    from memory_fabric.ingest_protocol import read_address  # imported late: seldom needed
 
     return read_address(environ, RECEIVERS, complaints)
 
@@ -403,7 +409,9 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Resolve a relative path, or one that begins with `~`, from the user's home: hooks `cd`."""
+    """Return an absolute path; a relative one is relative to the user's home, as hooks change
+    folder.
+    """
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
@@ -411,13 +419,13 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """Return the switches that an otherwise unreadable config.toml turns off."""
+    """Return the switches that are turned off in a config.toml that cannot be parsed."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}
 
 
 def may_isolate(text: str) -> bool:
-    """Return True if an unreadable config.toml says `isolate` with any value but false."""
+    """Return True if an invalid config.toml sets `isolate` to anything except false."""
     lines_after = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
     return any(not re.match(r"=[ \t]*false(?![^\W_])", part) for part in lines_after)

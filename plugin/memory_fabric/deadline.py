@@ -1,8 +1,8 @@
-"""The deadline of an event, and the time that is left until it.
+"""The deadline of an event, and the time that remains until it.
 
-A thread answers one event, whose deadline is `current()`; commands and tools of a server have no
-deadline. Long work checks the deadline between two steps, and takes from it how long to wait for
-other processes.
+A thread answers one event at a time, and `current()` returns that event's deadline; commands and
+tools of a server have no deadline. Long work checks the deadline between its steps, and limits its
+waiting for other processes by it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The end of an event: seconds from now by the clock (`wall_s`) and of CPU time (`work_s`).
+    """The deadline of an event, after `wall_s` seconds of time or `work_s` of the thread's CPU
+    time.
 
-    CPU time, the thread's, is the same on a loaded machine. `lock_s` limits all waiting for other
-    processes' database transactions together, and again all waiting for file locks. `hurried` means
-    that a person is waiting, so no maintenance is done. `postponed` lists the work left for a later
-    event. `is_revoked` returns True once the event is answered elsewhere.
+    CPU time does not depend on the machine's load. `lock_s` limits the total wait for other
+    processes' database transactions, and separately the total wait for file locks. `hurried` means
+    that a person is waiting, so no maintenance is done. `postponed` lists work that is left for a
+    later event. `is_revoked` is a function that returns True once the event has been answered
+    elsewhere.
     """
 
     is_revoked: Callable[[], bool] | None = None
@@ -43,32 +45,32 @@ class Deadline:
         self.postponed: list[str] = []
 
     def is_over(self) -> bool:
-        """Return True once the time, or the CPU time, is up."""
+        """Return True if the time or the CPU time is used up."""
         return time.monotonic() >= self.ends_s or time.thread_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
-        """Raise DeadlinePassed if no time is left; `what` names the work. Raises EventRevoked."""
+        """Raise DeadlinePassed if no time is left, or EventRevoked; `what` describes the work."""
         self.need_event()
         if self.is_limited and self.is_over():
             raise DeadlinePassed(f"The time for this event was over before {what}.")
 
     def need_event(self) -> None:
-        """Raise EventRevoked if the event is answered elsewhere."""
+        """Raise EventRevoked if the event was answered elsewhere."""
         if self.is_revoked is not None and self.is_revoked():
             raise EventRevoked
 
     def wait_s(self, most_s: float, *, for_file: bool = False) -> float:
-        """Return how long to wait now, in seconds from 0 to `most_s`: for a database or a file."""
+        """Return how many seconds to wait for a database or file lock now, at most `most_s`."""
         lock_s = self.file_lock_s if for_file else self.lock_s
         return max(0.0, min(most_s, lock_s, self.ends_s - time.monotonic()))
 
     def postpone(self, what: str) -> None:
-        """Note, once, the work that a later event has to do."""
+        """Record, only once, work that a later event must do."""
         if what not in self.postponed:
             self.postponed.append(what)
 
     def part(self, share: float) -> _Part:
-        """Return a `with` block that may take this share of the time that is left."""
+        """Return a context manager whose block may take this share of the remaining time."""
         return _Part(self, share)
 
 
@@ -88,7 +90,7 @@ class _Part:
 
 
 class running:
-    """A `with` block in which this deadline is the current one of the thread."""
+    """A context manager in which this deadline is the thread's current one."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -102,13 +104,13 @@ class running:
 
 
 def current() -> Deadline:
-    """Return the deadline of the event that this thread answers, else one without an end."""
+    """Return the deadline of the event that this thread answers, or else an unlimited deadline."""
     current_deadline: Deadline = getattr(_of_thread, "deadline", _NONE)
     return current_deadline
 
 
 def is_over() -> bool:
-    """Return True once the time of the event that this thread answers is up."""
+    """Return True if the deadline of the event that this thread answers has passed."""
     limit = current()
     return limit.is_limited and limit.is_over()
 
@@ -118,10 +120,10 @@ _NONE = Deadline()
 
 
 class time_limit:
-    """A `with` block of at most `after_s` seconds; then `on_timeout` is called.
+    """A context manager that calls `on_timeout` if its block takes longer than `after_s` seconds.
 
-    An error that `on_timeout` raises ends the block, even if SQLite reports it as the interruption
-    of a query. After `call_again`, `on_timeout` is called a second time. Only the main thread of a
+    An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
+    query. `on_timeout` may use `call_again` to be called later once more. Only the main thread of a
     POSIX system can be interrupted; elsewhere there is no limit.
     """
 
@@ -130,7 +132,7 @@ class time_limit:
         self._raised: BaseException | None = None
 
     def __enter__(self) -> None:
-        import signal  # late, as below: no hook needs a timer
+        import signal  # imported late: hooks need no timer
         import threading
 
         can_interrupt = threading.current_thread() is threading.main_thread()
@@ -157,17 +159,17 @@ class time_limit:
 
 
 def call_again(after_s: float) -> None:
-    """Set the timer of a `time_limit` once more, `after_s` seconds from now; 0 stops it."""
+    """Restart the timer of a `time_limit`, to fire in `after_s` seconds; 0 stops the timer."""
     import signal
 
     signal.setitimer(signal.ITIMER_REAL, after_s)
 
 
 def process_age_s(process: int | str = "self") -> float:
-    """Return the seconds since a process started, by default this process; 0 if it has ended.
+    """Return the seconds since a process started, by default this one; 0 if it has ended.
 
-    Without /proc, on macOS and Windows, the CPU time so far is returned: asking those systems needs
-    ctypes, whose import takes longer than the time to be measured.
+    Without /proc, on macOS and Windows, this process's CPU time is returned instead, because asking
+    the system needs ctypes, whose import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

@@ -1,4 +1,4 @@
-"""Domains as config.toml defines them, and the normal form of a domain's name."""
+"""Domains as defined in config.toml, and the normal form of a domain's name."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,15 +6,15 @@ from typing import NamedTuple
 from memory_fabric.models import Payload
 from memory_fabric.text import composed
 
-# Both keys that give an agent its domain.
+# Both names of the key that sets an agent's domain.
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
 class DomainConfig(NamedTuple):
-    """Domains of agent types and folders, and which of them are isolated.
+    """The domains of agent types and folders, and which domains are isolated.
 
-    `agents` maps an agent type, as config.toml spells it, to its domain; `paths` does so for
-    folders. `isolated` domains and `isolated_agents` see only their own memory.
+    `agents` maps agent types, as spelled in config.toml, to domains; `paths` maps folders to
+    domains. `isolated` domains and `isolated_agents` see only their own memories.
     """
 
     agents: Mapping[str, str] = {}
@@ -24,20 +24,20 @@ class DomainConfig(NamedTuple):
 
     @property
     def configured(self) -> bool:
-        """True if config.toml defines any domain."""
+        """True if config.toml defines any domains."""
         return bool(self.agents or self.paths or self.isolated or self.isolated_agents)
 
 
 def domain_name(text: str) -> str:
-    """Return the normal form of a domain: `Code-Reviewer` is `code_reviewer`; '' for no name."""
+    """Return a domain's name in normal form, `code_reviewer` for `Code-Reviewer`; '' if invalid."""
     return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
 def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
     """Read the tables `[domains.NAME]` and `[agents.TYPE]`.
 
-    The keys are `agents`, `paths` and `isolate`, and `domain` and `isolate`. An `isolate` that is
-    neither true nor false isolates: its author wanted isolation.
+    Their keys are `agents`, `paths` and `isolate`, or `domain` and `isolate`. A value of `isolate`
+    that is neither true nor false counts as true, because its author wanted isolation.
     """
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
@@ -72,7 +72,7 @@ def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints:
 def _tables(
     file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Payload]]:
-    """Return the tables in a table with their names; complain about keys that are not `known`."""
+    """Return (name, table) for each subtable of a table; complain about keys not in `known`."""
     tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
@@ -92,7 +92,7 @@ def _tables(
 
 
 def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
-    """Return the usable texts of a list, even if other entries are wrong: they may isolate."""
+    """Return the valid texts of a list, even if other entries are invalid, as they may isolate."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

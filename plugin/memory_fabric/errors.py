@@ -1,21 +1,22 @@
-"""All errors of this package, each with the data that its message needs.
+"""Errors of this package, each with the data that its message needs.
+
 FabricError
-├── BadInput            the input cannot be used; `field` names the part, `remedy` says what helps
+├── BadInput            the input cannot be used; `field` is the part, `remedy` what the user can do
 ├── NotFound            a named thing does not exist
-├── StoreUnavailable    a database cannot be opened or written now (the write may still be queued)
+├── StoreUnavailable    a database cannot be opened or written at present (writes may be queued)
 │   ├── StoreCorrupt    the file is not a readable database
 │   ├── StoreNewer      a newer release has migrated it
-│   ├── StoreReadOnly   its folder cannot be written
+│   ├── StoreReadOnly   the folder of the database is not writable
 │   └── StoreRefuses    the database is intact, but refuses this content
-├── CannotListen        an address of this machine cannot be listened on
-└── DeadlinePassed      the event ran out of time
+├── CannotListen        the server cannot listen on an address of this machine
+└── DeadlinePassed      the deadline of the event has passed
 """
 
 from __future__ import annotations
 
 
 class FabricError(Exception):
-    """Base of all errors; `remedy` is one sentence a person can act on, or empty."""
+    """Base class of all errors; `remedy` is a sentence on what the user can do, or ''."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -27,7 +28,7 @@ class FabricError(Exception):
 
 
 class BadInput(FabricError):
-    """The input cannot be used; `field` names the part."""
+    """The input cannot be used; `field` is the part that is wrong."""
 
     def __init__(self, field: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -35,7 +36,7 @@ class BadInput(FabricError):
 
 
 class NotFound(FabricError):
-    """A named thing does not exist; `name` is the name that was requested."""
+    """Something that was requested by name does not exist; `name` is that name."""
 
     def __init__(self, name: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -43,7 +44,7 @@ class NotFound(FabricError):
 
 
 class StoreUnavailable(FabricError):
-    """A database cannot be opened or written now; `path` is its file."""
+    """A database cannot be opened or written at present; `path` is its file."""
 
     def __init__(self, path: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -55,24 +56,26 @@ class StoreCorrupt(StoreUnavailable):
 
 
 class StoreNewer(StoreUnavailable):
-    """A newer release has migrated the database; this process must not write it."""
+    """A newer release has migrated the database, so this process must not write to it."""
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The database's folder cannot be written."""
+    """The folder of the database is not writable."""
 
 
 class StoreRefuses(StoreUnavailable):
-    """SQLite will never accept this content: a constraint, or a text beyond its limits."""
+    """SQLite will never accept this content, because of a constraint or of its length limits."""
 
 
 class CannotListen(FabricError):
-    """An address of this machine cannot be listened on; another program may use it."""
+    """The server cannot listen on an address of this machine; another program may be using it."""
 
 
 class EventRevoked(BaseException):
-    """The hook has taken its event back from the server, which must change nothing more for it."""
+    """The hook has taken its event back from the server, which must not change anything more for
+    it.
+    """
 
 
 class DeadlinePassed(FabricError):
-    """The event ran out of time; a hook then stays silent."""
+    """The deadline of the event has passed; a hook then gives no output."""

@@ -1,8 +1,8 @@
-"""The client's hook events, read leniently and at the lowest cost.
+"""Parser of the client's hook events, tolerant and as fast as possible.
 
 The fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines
-them again as pydantic models, and a test compares both readers. A field that is missing or of
-another type reads as empty: a newer client must never break a session.
+them as pydantic models, and a test compares both parsers. A field that is missing or has another
+type is read as empty, because a newer client must never break a session.
 """
 
 import json
@@ -14,12 +14,12 @@ from memory_fabric.errors import BadInput
 from memory_fabric.text import each_text, encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
-# Removed by hand, since the codec `utf-8-sig` would have to be imported.
+# Removed by this module, because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
 
-# Tags with which clients begin a prompt that no person typed: of ended tasks, local commands and
-# their output, other sessions, agents, channels and schedules (measured in Claude Code 2.1.329).
-# A name that ends in a hyphen stands for all tags that begin with it.
+# Tags at the beginning of prompts that no person typed: about ended tasks, local commands and their
+# output, other sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name
+# that ends with a hyphen matches all tags that begin with it.
 MACHINE_TAGS = (
     "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
     "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
@@ -28,18 +28,18 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# Sources of prompts that a person wrote, or a program in a person's place; any other source is a
+# Sources of prompts written by a person, or by a program acting for a person; any other source is a
 # machine.
 TYPED_SOURCES = ("", "user", "sdk")
-# The origins of a prompt, as the end of the transcript shows them at its event: a schedule of the
-# client, or a prompt that was typed while a tool runs.
+# How a prompt was sent, according to the end of the transcript: by a schedule of the client, or
+# while a tool was running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
 class Event(NamedTuple):
-    """One event of a client. Texts that were not sent are empty; `raw` is the whole object.
+    """An event of a client. Texts that are missing in the event are ''; `raw` is the whole object.
 
-    Names of events, tools and fields are Claude Code's, whatever the client.
+    Names of events, tools and fields are Claude Code's, even for other clients.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Event(NamedTuple):
     client: Client = CLAUDE_CODE
 
     def text(self, field: str) -> str:
-        """Return a field of the event; '' if it is missing or no text."""
+        """Return a text field of the event; '' if it is missing or not a text."""
         return _text(self.raw, field)
 
 
 def parse_event(data: bytes) -> Event:
-    """Parse one JSON object into an event. Raises BadInput if it is none, or has no name."""
+    """Parse a JSON object into an event. Raises BadInput if it is invalid or has no event name."""
     event = event_of(load_object(data))
     if not event.name:
         raise BadInput("hook_event_name", "The event has no name.")
@@ -66,7 +66,7 @@ def parse_event(data: bytes) -> Event:
 
 
 def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
-    """Return the event with these fields, which have Claude Code's names."""
+    """Return the event with these fields, which must have Claude Code's names."""
     name = _text(raw, "hook_event_name")
     return Event(
         name,
@@ -82,10 +82,11 @@ def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """Parse one JSON object, whose texts UTF-8 can encode afterwards. Raises BadInput."""
+    """Parse a JSON object and replace text that UTF-8 cannot encode. Raises BadInput."""
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Only an escape `\ud...` can produce a lone surrogate, and almost no event has one.
+        # Only an escape `\ud...` can result in a lone surrogate, and few events have such an
+        # escape.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
@@ -96,17 +97,17 @@ def load_object(data: bytes) -> dict[str, Any]:
 
 
 def prompt(event: Event) -> str:
-    """Return the prompt's text, at most 64 Ki characters."""
+    """Return the text of the prompt, at most 64 Ki characters."""
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
 def source(event: Event) -> str:
-    """Return the reason for a session's start: startup, resume, clear, compact or fork."""
+    """Return why a session started: startup, resume, clear, compact or fork."""
     return _text(event.raw, "source")
 
 
 def tool_name(event: Event) -> str:
-    """Return the tool's name, for MCP tools `mcp__<server>__<tool>`."""
+    """Return the tool's name; that of an MCP tool is `mcp__<server>__<tool>`."""
     return _text(event.raw, "tool_name")
 
 
@@ -117,9 +118,10 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: the chosen labels of options, which
-    the assistant wrote, and the typed texts. If the result has no options, all answers count as
-    labels.
+    """Return the user's answers in a result of AskUserQuestion: chosen labels, then typed texts.
+
+    The labels of options were written by the assistant. If the result has no options, all answers
+    count as labels.
     """
     table = result if isinstance(result, dict) else {}
     options = [
@@ -131,7 +133,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
         text_left = (
-            f", {' '.join(str(answer).split())}, "  # several answers to one question are joined so
+            f", {' '.join(str(answer).split())}, "  # joined like several answers to a question
         )
         for label in labels:
             if label and f", {label}, " in text_left:
@@ -143,7 +145,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
 
 
 def scheduled_prompts(event: Event) -> list[str]:
-    """Return the prompts that the assistant scheduled in this session (from the Stop event)."""
+    """Return the prompts that the assistant has scheduled in this session, from a Stop event."""
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
@@ -154,18 +156,18 @@ def mcp_server(event: Event) -> str:
 
 
 def stop_active(event: Event) -> bool:
-    """Return True if this turn continues only because a Stop hook asked for it."""
+    """Return True if this turn only continues because a Stop hook requested it."""
     return event.raw.get("stop_hook_active") is True
 
 
 def is_machine_turn(event: Event) -> bool:
-    """Return True if the event shows that the client, not a person, wrote this prompt."""
+    """Return True if the event shows that the client, not a person, wrote the prompt."""
     source = event.raw.get("source", "")
     return source not in TYPED_SOURCES or is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:
-    """Return True if the client wrote this text in place of a person."""
+    """Return True if the client, not a person, wrote this text."""
     opening = text.lstrip()[:80].lower()
     if not opening.startswith("<"):
         return opening.startswith(MACHINE_OPENINGS)
@@ -174,7 +176,7 @@ def is_machine_text(text: str) -> bool:
 
 
 def is_typed_command(event: Event) -> bool:
-    """Return True if the prompt is a typed command or skill such as `/plugin:skill arguments`."""
+    """Return True if the prompt is a typed command or skill, like `/plugin:skill arguments`."""
     text = prompt(event).lstrip()
     if not text.startswith("/"):
         return False

@@ -1,8 +1,9 @@
-"""Locks on open files: never waited for, released when the file is closed or the process ends.
+"""Locks on open files, acquired without waiting and released when the file closes or the process
+ends.
 
-POSIX has `flock`. Windows locks bytes for one holder, and nobody else can read them meanwhile: an
-exclusive lock takes all of BYTES, a shared lock takes one byte. The package filelock locks the
-first byte, so it and this module exclude each other on either system.
+On POSIX systems, `flock` is used. Windows locks byte ranges, which other processes then cannot
+read: an exclusive lock covers all of BYTES, a shared lock one byte. The package filelock locks the
+first byte, so it and this module exclude each other on both systems.
 """
 
 from __future__ import annotations
@@ -10,21 +11,21 @@ from __future__ import annotations
 import os
 from typing import Any
 
-# The bytes of a lock on Windows; at most BYTES - 1 processes can share it.
+# Number of bytes of a lock on Windows; at most BYTES - 1 processes can share the lock.
 BYTES = 64
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Take a file's lock; False if another process has it. Raises OSError where there are none."""
+    """Acquire a lock; return False if it is held elsewhere. Raises OSError if locks do not work."""
     try:
         _take(handle, shared)
-    except (BlockingIOError, PermissionError):  # both mean another holder
+    except (BlockingIOError, PermissionError):  # Both mean that the lock is held.
         return False
     return True
 
 
 def _flock(handle: int, shared: bool) -> None:
-    import fcntl  # late: a process that only reads does not load the library
+    import fcntl  # imported late: not needed for reading
 
     fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
@@ -32,11 +33,11 @@ def _flock(handle: int, shared: bool) -> None:
 def _lock_bytes(handle: int, shared: bool) -> None:
     import msvcrt
 
-    system: Any = vars(msvcrt)  # names that type checkers see on Windows only
+    system: Any = vars(msvcrt)  # names that type checkers know only on Windows
     lock, now = system["locking"], system["LK_NBLCK"]
     spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
     for place, size in spans:
-        os.lseek(handle, place, os.SEEK_SET)  # `locking` begins at the current position
+        os.lseek(handle, place, os.SEEK_SET)  # `locking` starts at the current position.
         try:
             lock(handle, now, size)
         except PermissionError:

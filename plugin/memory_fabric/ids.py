@@ -1,4 +1,4 @@
-"""Identifiers and times: UUIDv7 (RFC 9562) and ISO 8601 in UTC, both sortable as text."""
+"""Ids and times: UUIDv7 (RFC 9562), and ISO 8601 in UTC. Both sort by time as text."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ def new_id(now_s: float | None = None) -> str:
 
 
 def id_for(name: str) -> str:
-    """Return an id (UUIDv8) that is the same for equal names: a repeated write is one write."""
+    """Return an id (UUIDv8) that depends only on the name, so that a repeated write has the same
+    id.
+    """
     digits = name.replace("-", "").lower()
     if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
-        import hashlib  # late: it loads OpenSSL, and few hooks need it
+        import hashlib  # imported late: loads OpenSSL, and few hooks need it
 
         digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    # Reversed, so that the short form differs from the session's short form.
+    # Reversed, so that its short form differs from that of the session.
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"
 
 
 def checksum(text: str) -> int:
-    """Return the CRC-32 of the text: enough to distinguish names, no protection against forgery."""
-    from zlib import crc32  # late: few hooks need even this, and hashlib would cost more
+    """Return the CRC-32 of a text, which distinguishes names but does not protect from forgery."""
+    from zlib import crc32  # imported late: few hooks need it, and hashlib costs more
 
     return crc32(text.encode("utf-8", "replace"))
 
 
 def short_id(identifier: str) -> str:
-    """Return the last eight characters of an id: the form that people read and type."""
+    """Return the last eight characters of an id, the form that people read and type."""
     return identifier[-8:]
 
 
@@ -47,5 +49,5 @@ def timestamp(now_s: float | None = None) -> str:
 
 
 def is_project_id(value: object) -> bool:
-    """Return True for the id of a project, which becomes the name of a folder."""
+    """Return True if a value is a valid project id, which is also used as a folder name."""
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()

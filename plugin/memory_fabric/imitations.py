@@ -1,8 +1,8 @@
-"""Removal of invisible characters and of imitated fence tags from texts for models and screens.
+"""Removal of invisible characters and imitated tags from texts for models and screens.
 
-The client and this plugin enclose their own texts in tags, which no other text may imitate.
-Invisible characters are removed where no script needs them. Tag names are compared in a folded
-form: compatibility forms, marks, and letters of other scripts that look like Latin ones.
+Clients and this plugin enclose their own texts in tags, which other texts must not imitate.
+Invisible characters are removed unless a script needs them. Tag names are compared after folding
+compatibility forms, combining marks, and letters of other scripts that look like Latin ones.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-# Characters that may imitate `<`; `‹` replaces them.
+# Characters that look like `<` and are replaced by `‹`.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
-# A tag's name is looked for at most this many characters after an opening character.
+# Number of characters after an opening character in which a tag's name is looked for.
 MAX_TAG_CHARS = 80
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-# Cyrillic, Greek and other letters, and the Latin letters that they look like.
+# Maps Cyrillic, Greek and other letters to the Latin letters that they look like.
 _ALIKE = dict(
     zip(
         "аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ",
@@ -27,7 +27,7 @@ _ALIKE = dict(
 
 
 class Guarded(NamedTuple):
-    """Invisible characters, names of tags that open a fence, and beginnings of such names."""
+    """Invisible characters to remove, names of guarded tags, and prefixes of such names."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -35,8 +35,8 @@ class Guarded(NamedTuple):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Remove invisible characters, except where a script or an emoji needs them, and replace the
-    `<` of fence tags by `‹`.
+    """Remove invisible characters that no script or emoji needs; replace `<` of guarded tags by
+    `‹`.
     """
     visible: list[str] = []
     for at, c in enumerate(text):
@@ -56,14 +56,14 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Return True if a character joins with others: Arabic, Indic or emoji."""
+    """Return True if a character can join with its neighbours: Arabic, Indic or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Return True if this sign, emoji, ideograph or keycap may have the selector."""
+    """Return True if this symbol, emoji, ideograph or keycap can have the variation selector."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":
@@ -80,13 +80,13 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """Return the name of the tag that begins here, folded, with `-` for every dash and `_`."""
+    """Return the folded name of the tag at an offset, with `-` in place of every dash and `_`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():
             kind = unicodedata.category(part)
             if (kind[0] in "MC" or part in hidden) and not part.isspace():
-                continue  # marks and invisible characters
+                continue  # skip marks and invisible characters
             part = "-" if kind == "Pd" or part == "_" else _ALIKE.get(part, part)
             if part.isalnum() or part in "-:":
                 name += part

@@ -1,18 +1,18 @@
-"""The hook's part of the warm way: hand an event to the session's MCP server (`servers.live`).
+"""The hook's side of the warm path: pass an event to the session's MCP server (`servers.live`).
 
     hooks/dispatch.py ── answer() ──▶ <home>/live/<client>.sock ──▶ the server: dispatcher ──▶ reply
-                      └─ no server, a busy or another one: the event's bytes, to be answered here
+                      └─ no server, or a busy or different one: return the event, to answer it here
 
-Nothing but `sys`, `posix` and `_socket` is imported: a prompt waits for every module.
+Only `sys`, `posix` and `_socket` are imported, because the user waits for each import.
 
     hook: REQUEST, head and event   server: ACCEPTED and the seconds, else BUSY, OTHER or APART
     hook: GO                        server: the length of the reply, and the reply
     hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
-    hook: REVOKED                   after these seconds: what is not committed then never is
+    hook: REVOKED                   after these seconds: uncommitted changes are then discarded
 
-Up to GO a closed connection means to both that the event was not begun. If the server dies between
-GO and DONE, the hook answers the event itself, unless the database has the event's nonce: the
-server writes it in the transaction of the event's changes (`store.event_changes`).
+If the connection is closed before GO, both sides know that the event was not begun. If the server
+dies between GO and DONE, the hook answers the event itself, unless the database has the event's
+nonce, which the server writes in the transaction of the event's changes (`store.event_changes`).
 """
 
 import _socket
@@ -26,26 +26,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# The first bytes of a connection, of answers to them, and of what follows.
+# First bytes of a connection, and one-byte messages of server and hook.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
-# How an event was answered: one letter in the file of ways; BUSY, OTHER and APART as well.
+# How an event was answered, one letter each in the file WAYS; BUSY, OTHER and APART are used too.
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
-# A server that answers nothing in this time is not asked again for a while, unless it waits for a
-# processor, as on a loaded machine: then it gets PATIENCE times as long.
+# A server that does not answer within ANSWER_S is not asked again for HUNG_S. If it is waiting for
+# a processor on a loaded machine, it gets PATIENCE times as long.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-# The longest path of a socket, in bytes, that every system accepts.
+# Maximum length of a socket's path that all systems accept.
 MAX_PATH_BYTES = 100
-# Programs that may stand between a client and what it starts.
+# Programs that a client may use to start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
 LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
 
 
 class Event:
-    """An event on its way: `begun` by a server with this nonce, and its reply `printed`."""
+    """An event being passed to a server; `begun` if a server accepted it, `printed` if it was
+    answered.
+    """
 
     def __init__(self, data: bytes, nonce: str) -> None:
         self.data, self.nonce = data, nonce
@@ -53,14 +55,14 @@ class Event:
 
 
 def answer(root: str) -> "Event | None":
-    """Have the event on stdin answered, print the reply, and end the process.
+    """Have a server answer the event on stdin, print the reply, and end the process.
 
-    Returns the event if no server has answered it; None if it cannot be read.
+    Returns the event if no server answered it, or None if stdin cannot be read.
     """
     try:
         event = Event(_input(), posix.urandom(NONCE_BYTES).hex())
     except OSError:
-        return None  # as the dispatcher will find
+        return None  # The dispatcher will find the same error.
     folder = live_folder(posix.environ)
     if folder:
         pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
@@ -73,12 +75,12 @@ def answer(root: str) -> "Event | None":
 
 
 def identity(root: str, version: str) -> bytes:
-    """Return a text that is the same in a hook and a server if they run the same code."""
+    """Return bytes that are equal in a hook and a server if they run the same code."""
     return f"{version} {root}".encode("utf-8", "surrogateescape")
 
 
 def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
-    """Return the folder of live servers in memory's home; b"" for a path that needs resolving."""
+    """Return the folder of server sockets in memory's home; b"" if its path needs resolving."""
     home = environ.get(b"MEMORY_FABRIC_HOME", b"")
     home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
     if home.startswith(b"~/"):
@@ -88,10 +90,10 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def client_name(process: int) -> bytes:
-    """Return the name of a client by its process, or of what started the shell that it is.
+    """Return a name for the client process, or for the process that started it if it is a shell.
 
-    It has the process's start, the namespace of its number and the machine, so that it means one
-    process. Raises OSError or ValueError where no process has the number, or without /proc.
+    The name has the process's number, start time, namespace and machine, so that it is unique.
+    Raises OSError or ValueError if there is no such process or no /proc.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")
@@ -106,7 +108,7 @@ def client_name(process: int) -> bytes:
 
 
 def note(folder: bytes, way: bytes) -> None:
-    """Count how an event was answered, where a server has ever listened. Never raises."""
+    """Record how an event was answered, if a server has ever listened. Never raises."""
     try:
         file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
     except OSError:
@@ -116,13 +118,13 @@ def note(folder: bytes, way: bytes) -> None:
         if posix.lseek(file, 0, 2) > MAX_WAYS_BYTES:
             posix.ftruncate(file, 0)
     except OSError:
-        pass  # a count that is lost
+        pass  # This event is not counted.
     finally:
         posix.close(file)
 
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
-    """Return a connection to the server of this name, which is this user's. Raises OSError."""
+    """Connect to the server of this name, which must run as the same user. Raises OSError."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(ANSWER_S)
@@ -137,7 +139,7 @@ def connected(folder: bytes, name: bytes) -> "_socket.socket":
 
 
 def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-untyped-def]
-    """Call `use` with the address of a name's socket; a long one leads through an open folder."""
+    """Call `use` with a socket's address; if it is too long, address it through /proc/self/fd."""
     path = b"%s/%s%s" % (folder, name, SOCKET)
     if len(path) <= MAX_PATH_BYTES:
         use(path)
@@ -150,7 +152,7 @@ def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-un
 
 
 def received(connection: "_socket.socket", length: int) -> bytes:
-    """Receive exactly `length` bytes. Raises ConnectionError if the other side closes before."""
+    """Receive exactly `length` bytes. Raises ConnectionError if the connection is closed before."""
     parts = []
     while length:
         part = connection.recv(min(length, CHUNK_BYTES))
@@ -162,10 +164,10 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Return how the event was answered: WARM if a server did, and its reply was printed."""
+    """Pass the event to a server; return how it was answered, WARM if the server replied."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
-    # Processes that may be the client, surest first.
+    # Processes that may be the client, most likely first.
     for process in (posix.getppid(), *([int(stated)] if stated.isdigit() else ())):
         try:
             name = client_name(process)
@@ -176,7 +178,7 @@ def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
             return SLOW
         try:
             connection = connected(folder, name)
-        except BlockingIOError:  # the server's queue is full
+        except BlockingIOError:  # The server's queue is full.
             _mark_hung(folder, name)
             return SLOW
         except OSError:
@@ -218,7 +220,7 @@ def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
                 reply = reply[posix.write(1, reply) :]
             event.printed = True
         except OSError:
-            pass  # the client does not listen any more
+            pass  # The client has stopped reading.
         connection.sendall(PRINTED if event.printed else UNHEARD)
         return WARM if received(connection, 1) == DONE else BROKEN
     except TimeoutError:
@@ -228,7 +230,7 @@ def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
 
 
 def _is_loaded(connection: "_socket.socket") -> bool:
-    """Return True if a thread of the server runs, or waits for a processor."""
+    """Return True if a thread of the server is running or waiting for a processor."""
     peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     threads = b"/proc/%d/task" % int.from_bytes(peer[:4], sys.byteorder)
     try:
@@ -254,7 +256,7 @@ def _mark_hung(folder: bytes, name: bytes) -> None:
         posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
         posix.utime(path)
     except OSError:
-        return  # the next event waits as long
+        return  # The next event will wait as long as this one.
 
 
 def _content(path: bytes) -> bytes:
@@ -266,7 +268,7 @@ def _content(path: bytes) -> bytes:
 
 
 def _input() -> bytes:
-    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
+    """Read stdin up to one byte more than the limit; read and discard the rest."""
     chunks = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):

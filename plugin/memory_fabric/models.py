@@ -1,4 +1,4 @@
-"""The package's frozen values, which hooks, recall, capture and store hand to one another."""
+"""Frozen value types of the package, shared by hooks, recall, capture and store."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, same_form
 
-# Reports the progress of a long task: how much is done, of how much.
+# A function that reports the progress of a long task as (done, total).
 Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The heading of a type of record on memory pages, and its traits.
+    """The traits of a type of record: its heading on memory pages, and three flags.
 
-    An open point of work `is_open`. A type that `is_followed` describes a practice to follow. Only
-    records of a type that `may_bind` bind the calls which their `When:` names.
+    `is_open`: it describes an open point of work. `is_followed`: it describes a practice to follow.
+    `may_bind`: its records may bind the calls that their `When:` specifies.
     """
 
     heading: str
@@ -23,7 +23,7 @@ class RecordType(NamedTuple):
     may_bind: bool = False
 
 
-# All types of records, in the order of memory pages.
+# All types of records, in the order in which memory pages list them.
 RECORD_TYPE_TABLE = {
     "constraint": RecordType("Rules", is_followed=True, may_bind=True),
     "preference": RecordType("Preferences", is_followed=True, may_bind=True),
@@ -38,7 +38,7 @@ RECORD_TYPE_TABLE = {
     "session": RecordType("Sessions"),
 }
 RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
-# The kinds of notes with the types of their records, in the order of the request for notes.
+# Kinds of notes and the types of their records, in the order of the request for notes.
 NOTE_KINDS = {
     "rule": "constraint",
     "decision": "decision",
@@ -47,104 +47,106 @@ NOTE_KINDS = {
     "fix": "solution",
     "open": "question",
 }
-# Other names of record types: those that only notes use.
+# Aliases of record types, which only notes use.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-# The words under which people read a type.
+# Words that people see instead of a type's name.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
-# Without `session`: these records are summaries that only hooks write.
+# All types except `session`, whose records are summaries that only hooks write.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
-# As in the condition of the index `records_open`, which SQLite compares word for word.
+# In the order of the condition of the index `records_open`, because SQLite compares its text.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
 )
 SCOPES = ("local", "user", "team", "global")
-# A record of scope local ends with its session.
+# Scopes whose records outlast the session; those of scope local do not.
 LASTING_SCOPES = SCOPES[1:]
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of records from a shared journal of others, and the key of `meta` by which a database
-# says that it has any.
+# The source of records from other people's shared journal, and the key in the table `meta` of a
+# database that has such records.
 OTHERS, HAS_OTHERS = "journal", "others"
-# The origin of a record that came by a shared log, whose server knows its author.
+# The origin of a record that arrived through a shared log, whose server knows the author.
 SHARED_LOG = "shared log"
-# The origin of changes that another machine of this user made.
+# The origin of changes made on another machine of this user.
 OTHER_MACHINE = "another machine of yours"
-# The source of texts that other programs ingest, and the prefix of their turns' ids.
+# The source of texts ingested from other programs, and the prefix of their turns' ids.
 INGEST = "ingest"
-# Sources of a person's own words.
+# Sources whose text was typed by a person.
 TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-# The beginning of a reason that names the alternative to a failure.
+# Prefix of a reason that states the alternative to a failure.
 INSTEAD = "instead: "
-# Beginnings of reasons that need no "because".
+# Prefixes of reasons to which "because" is not added.
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 
-# The key of a record's evidence: ids of records that it contradicts and that stay beside it.
+# Key of a record's evidence: ids of records that it contradicts without superseding them.
 CONTRADICTS = "contradicts"
 
-# The key of a hit's metadata, and of a record's evidence while it is shown (never stored): the ids
-# of newer records that contradict it.
+# Key of a hit's metadata, and of the evidence of a displayed (never of a stored) record: the ids of
+# newer records that contradict it.
 SAID_BEFORE = "said_before"
 
-# Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
-# which it is found, and the user's own words.
+# Keys of a record's evidence: the command, path or activity to which a rule applies; other words by
+# which it is found; and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 # Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
-# quoted prompt while no entry of the transcript shows yet that a person typed it.
+# quoted prompt, as long as the transcript does not yet show that a person typed the prompt.
 AGREED, STAGED = "agreed", "staged"
-# The key of a note's evidence: the parts of `When:` that nobody typed, which do not bind by
+# Key of a note's evidence: the parts of `When:` that nobody typed, which are not binding by
 # themselves.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
+# Keys of a bound rule's evidence: the effect set by the user, and its `When:` while it is
+# suspended.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: its quotation may be shared; an owner of the team's space has the
-# rule ask everybody. Of another's record they stand only where the log's server vouches for it.
+# Keys of a record's evidence: that its quotation may be shared; and that an owner of the team's
+# space made its rule ask every member. Another member's record has them only if the server vouches
+# for it.
 RELEASED, FOR_TEAM = "released", "for_team"
-# Keys of a candidate's evidence: the prompt in which it was heard, the assistant's text before that
-# prompt, and the number of other sessions in which the user said nearly the same.
+# Keys of a candidate's evidence: the prompt in which it occurred, the assistant's text before that
+# prompt, and the number of other sessions in which the user said almost the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
-# The key of a candidate's evidence: only the user may keep or drop it, since it may be pasted.
+# Key of a candidate's evidence: it may be pasted text, so only the user may keep or drop it.
 PASTED = "pasted"
-# The number of characters that questions and notices show of a record.
+# Limit of a record's text in questions and notices.
 MAX_SHOWN_CHARS = 400
-# The key of a record's evidence: the time at which the user confirmed or reworded it.
+# Key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
-# The key of a record's evidence, and of a session's notes: the client (`clients.table`), if it was
-# not Claude Code.
+# Key of a record's evidence and of a session's notes: the client (`clients.table`), unless it is
+# Claude Code.
 CLIENT = "client"
-# Keys of an imported record's evidence: the name of the program or file that it is from, the file
-# and the line in it, and the file of instructions that it follows.
+# Keys of an imported record's evidence: the name of its source program or file, the file and line
+# in that source, and the instruction file that it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
 
-# The key of a hit's metadata, and of a record's evidence while it is shown (never stored): named
-# files that have changed since, as path -> "changed" or "gone".
+# Key of a hit's metadata, and of the evidence of a displayed (never of a stored) record: files that
+# it mentions and that have changed since, as path -> "changed" or "gone".
 CHANGED_FILES = "changed_files"
 
-# The depth of a graph walk if a question states none.
+# Depth of a graph walk if the question does not specify one.
 DEFAULT_DEPTH = 2
 
 STORED_FROM = 0.5
 CANDIDATE_FROM = 0.3
 PROMOTED_FROM = 0.7
 GENERALIZABLE_FROM = 0.8
-# Replaces the text that a purge erased from a turn. The row stays, so that no copy is read again.
+# Replaces text that a purge erased from a turn. The row is kept so that no copy is read again.
 ERASED = "[erased]"
 
 
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
-# A JSON object, and one that is only read, such as the payload of an operation.
+# A JSON object; and one that is not changed, such as the payload of an operation.
 Json = dict[str, Any]
 Payload = Mapping[str, Any]
 
 
 class Entity(NamedTuple):
-    """A node of the graph: a name, a type, and single observations in the order they were added."""
+    """A node of the graph: a name, a type, and its observations in the order they were added."""
 
     name: str
     type: str
@@ -152,7 +154,7 @@ class Entity(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A directed edge in active voice: `source` `type` `target`, e.g. api uses Redis."""
+    """A directed edge: `source` `type` `target` in active voice, for example "api uses Redis"."""
 
     source: str
     type: str
@@ -160,16 +162,16 @@ class Relation(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Entities in creation order, and relations in creation order."""
+    """Entities and relations, both in order of creation."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
 
 
 class Record(NamedTuple):
-    """A memory that was saved deliberately, without id and provenance until it is written.
+    """A memory that was saved deliberately; id and provenance are set when it is written.
 
-    Empty fields have no value; times are ISO 8601 UTC.
+    Empty fields mean that there is no value; times are ISO 8601 in UTC.
     """
 
     type: str
@@ -204,21 +206,21 @@ class Record(NamedTuple):
 
 
 def record_type(kind: str) -> str:
-    """Return the type of record that a type or another name of it means."""
+    """Return the type of record for a type or one of its aliases."""
     return TYPE_ALIASES.get(kind, kind)
 
 
 def shown_type(kind: str) -> str:
-    """Return the word under which people and models read a type: `rule` for `constraint`."""
+    """Return the word that people and models see for a type, e.g. `rule` for `constraint`."""
     return _SHOWN.get(kind, kind)
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may replace another by trust, scope, domain and time.
+    """Return True if a record may supersede another by trust, scope, domain and time.
 
-    The words are not compared. Only the user closes a pinned record. Scopes are separate, a local
-    record closes none of another session, and an older statement never closes a newer one, no
-    matter when it is read.
+    Texts are not compared. Only the user supersedes a pinned record. The scopes must be equal, a
+    local record does not supersede one of another session, and an older statement never supersedes
+    a newer one, even if it is read later.
     """
     trust = "user" if old.pinned else old.trust
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
@@ -231,14 +233,14 @@ def may_close(new: Record, old: Record) -> bool:
 
 
 def users_words(record: Record) -> str:
-    """Return the user's words that are on record for a note; '' where none are."""
+    """Return the user's own words that are stored with a note; '' if there are none."""
     return str(record.evidence.get(QUOTATION) or "") if record.trust == "user" else ""
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return the text of a record, the user's words before the assistant's sentence about them.
+    """Return the text of a record, with the user's own words before the assistant's sentence.
 
-    With `why` the reason follows the sentence. The user's words are never cut: see `words_first`.
+    With `why`, the reason follows the sentence. The user's words are never cut (see `words_first`).
     """
     words = users_words(record)
     if words:
@@ -249,16 +251,17 @@ def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
 
 
 def shown(record: Record) -> str:
-    """Return the words of a record as questions and notices name it, in one line."""
+    """Return the text of a record on one line, as shown in questions and notices."""
     text = worded(record, MAX_SHOWN_CHARS) if users_words(record) else record.what
     return cut(neutralised(one_line(text)), MAX_SHOWN_CHARS)
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, then as much of the assistant's sentence as fits in `max_chars`.
+    """Return the user's words, then as much of the assistant's sentence as fits into `max_chars`.
 
-    The first of these that fits follows: the sentence with its reason, without it, its first parts,
-    nothing. 0 means no limit. A sentence that equals the user's words is shown once.
+    After the words follows the first of these that fits: the sentence with its reason, the
+    sentence, its first parts, or nothing. 0 means no limit. A sentence equal to the user's words is
+    omitted.
     """
     quoted = f"“{words}”"
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
@@ -268,14 +271,15 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
         return words
     parts: list[str] = []
     for part in caption.split(". "):
-        # Not within "e.g. Red" or "from 3.3. .. 9.3.".
+        # Do not split at the dots of "e.g. Red" or "from 3.3. .. 9.3.".
         if parts and not (part[:1].isupper() and "." not in parts[-1][-2:]):
             parts[-1] += f". {part}"
         else:
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # A text cannot end its brackets and then quote the user as their words are.
+        # Replace unbalanced brackets, with which a text could end its brackets and then imitate a
+        # quotation of the user.
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -285,8 +289,8 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return positions of records: each is followed by records with the same words of the user.
-    Records that a newer one contradicts are not moved.
+    """Return the indexes of records in a new order: those with the same words of the user are
+    adjacent. Records that a newer one contradicts are not moved.
     """
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
@@ -295,21 +299,21 @@ def by_words(records: Sequence[Record]) -> list[int]:
 
 
 def is_unconfirmed_import(record: Record) -> bool:
-    """Return True for a statement of a program or instruction file that nobody confirmed."""
+    """Return True if a record was imported from a program or file and nobody confirmed it."""
     return record.trust == "tool" and IMPORTED in record.evidence
 
 
 def contradicted(record: Record) -> tuple[str, ...]:
-    """Return the ids of the older records that a record contradicts."""
+    """Return the ids of older records that a record contradicts."""
     ids = record.evidence.get(CONTRADICTS)
     return tuple(map(str, ids)) if isinstance(ids, list | tuple) else ()
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Return the ids of the newer statements that contradict a statement, by its id.
+    """Return, for the id of each contradicted statement, the ids of newer statements against it.
 
-    `stated` maps the id of a statement to its time and the ids that it contradicts. Of two
-    statements with the same time, the statement that names the other is the newer one.
+    `stated` maps the id of a statement to its time and the ids that it contradicts. If two
+    statements have the same time, the one that lists the other as contradicted is the newer one.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -322,41 +326,41 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
 
 
 def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return, by record id, the ids of the newer records among these that contradict the record."""
+    """Return, by record id, the ids of those records that are newer and contradict the record."""
     return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
 
 
 def marked_older(record: Record, newer: Sequence[str]) -> Record:
-    """Return a record to be shown, not stored, with the ids of newer records that contradict it."""
+    """Return a copy of a record for display only, with the ids of newer records against it."""
     return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
 def stated_at(record: Record) -> str:
-    """Return the time of a statement, which may be earlier than that of its record."""
+    """Return the time of a statement, which may be earlier than its record's creation."""
     return record.valid_from or record.created_at
 
 
 def text_with_reason(record: Record) -> str:
-    """Return the text of a record, with its reason unless the text contains it already."""
+    """Return the text of a record, followed by its reason unless the text already contains it."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
     return f"{record.what} — {as_reason(record.why)}"
 
 
 def as_reason(why: str) -> str:
-    """Return a reason in the form that follows a statement: "because …", "to …", "instead: …"."""
+    """Return a reason in a form to follow a statement: "because …", "to …" or "instead: …"."""
     return why if why.lower().startswith(_LED_IN) else f"because {why}"
 
 
 def verdict(record: Record) -> str:
-    """Return the outcome of a record: `failed`, `worked` (also for practices to follow), or ''."""
+    """Return a record's outcome: `failed`, `worked` (also for practices to follow), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
 
 
 def lacks_lesson(record: Record) -> bool:
-    """Return True for a failure without a reason and without an alternative."""
+    """Return True if a record is a failure with neither a reason nor an alternative."""
     is_explained = record.why or "instead" in record.what.lower()
     return verdict(record) == "failed" and not is_explained
 
@@ -367,7 +371,7 @@ def contradict(a: Record, b: Record) -> bool:
 
 
 class Provenance(NamedTuple):
-    """The author, source and time of a write, stamped on each of its operations and records."""
+    """The author, source and time of a write; its operations and records are stamped with them."""
 
     source: str
     trust: str = "assistant"
@@ -380,7 +384,7 @@ class Provenance(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One change of memory, as it is written, journalled, queued, replayed and shared."""
+    """One change of memory, in the form in which it is written, journalled, queued and shared."""
 
     id: str
     kind: str
@@ -390,10 +394,10 @@ class Operation(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """The filters of a query; empty ones do not filter.
+    """The filters of a query; empty filters are not applied.
 
-    A result must pass every filter that is set, and passes one by matching any of its values.
-    `as_of` (ISO 8601) asks for the content of memory at that time.
+    A result must match all filters that are set, and matches a filter if it has any of the filter's
+    values. `as_of` (ISO 8601) selects the content of memory at that time.
     """
 
     domains: tuple[str, ...] = ()
@@ -409,20 +413,20 @@ class Filters(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed question. `terms` are lower-case content words in the order of the question.
+    """A parsed question. `terms` are its content words, in lower case and in order.
 
-    `past` is true for a question about an earlier state, which replaced records may answer. `spans`
-    are periods that it mentions besides those of its filters, as (first day, first day after). A
-    text with an `excluded` word is no answer; a text with an `unasked` word is ranked lower.
-    `asked` is the text without filters and without the parts that it excludes. `unread` are
-    sentences for the user about parts that look like filters but are not.
+    `past` is true if the question is about an earlier state, so that superseded records may answer
+    it. `spans` are periods that it mentions, other than filters, as (first day, first day after). A
+    text with an `excluded` word is not a result; a text with an `unasked` word is ranked lower.
+    `asked` is the text without filters and exclusions. `unread` are sentences for the user about
+    parts that look like filters but are not.
     """
 
     text: str
     terms: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
-    # Terms that mean a known name by an alias or a spelling mistake, as (term, name).
+    # Terms that refer to a known name by an alias or with a spelling mistake, as (term, name).
     meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
@@ -439,11 +443,11 @@ class Query(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One result in normal form (BR-2).
+    """A search result in normal form (BR-2).
 
-    `relevance` and `score` are from 0 to 1; a time may be empty.
-    `metadata` depends on the source: type, why, scope, domain, trust, record id, entityType,
-    relations, session, stale, days_since, superseded_by, matched (terms).
+    `relevance` and `score` are from 0 to 1; times may be ''. `metadata` depends on the source:
+    type, why, scope, domain, trust, record id, entityType, relations, session, stale, days_since,
+    superseded_by, matched (terms).
     """
 
     id: str
@@ -457,12 +461,12 @@ class Hit(NamedTuple):
     score: float = 0.0
 
     def marked(self, marks: Mapping[str, Any]) -> "Hit":
-        """Return the hit with these marks added to its metadata."""
+        """Return a copy of the hit with additional metadata."""
         return self._replace(metadata={**self.metadata, **marks})
 
 
 class Answer(NamedTuple):
-    """Ranked hits, walked paths, and failed sources; `notes` say how the question was read."""
+    """Ranked hits, graph paths, and failed sources; `notes` explain how the question was parsed."""
 
     query: Query
     hits: tuple[Hit, ...] = ()
@@ -472,12 +476,11 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """One project: its id and name, the folder of its local tier, and its keys.
+    """A project: its id and name, its root, the folder of its local tier, and its keys.
 
-    `local` is `<main worktree>/.claude/memory`, or a folder in home if that would be wrong or is a
-    link to elsewhere. `others` are the ids of other projects that some of its keys belong to: a
-    conflict for the user to resolve, or projects that this folder claims to belong to without
-    proof.
+    `local` is `<main worktree>/.claude/memory`, or a folder in the home if that path is unsuitable
+    or a link to elsewhere. `others` are ids of other projects that own some of its keys (a conflict
+    for the user to resolve), or to which this folder claims to belong without proof.
     """
 
     id: str
@@ -488,17 +491,17 @@ class Project(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-# The state of the registry as it was read: as written, missing, or altered.
+# State of the registry when it was read: intact, missing, or damaged.
 SOUND, LOST, DAMAGED = "", "lost", "damaged"
 
 
 class Registry(NamedTuple):
-    """The project id of each key, as home's registry stores them; the user decided `settled` keys.
+    """The project id of each key, as stored in the home's registry.
 
-    `undo` has, by a folder's own key, the changes of its last project link or split. `asked` are
-    keys of folders that got a project of their own because their claims prove nothing; they count
-    as settled, too, until the user decides. `state` is SOUND, LOST or DAMAGED; unless it is SOUND,
-    the keys were read from the projects' cards.
+    The user decided `settled` keys. `undo` has the changes of a folder's last project link or
+    split, by the folder's own key. `asked` are keys of folders that got their own project because
+    their claims prove nothing; they count as settled until the user decides. `state` is SOUND, LOST
+    or DAMAGED; if it is not SOUND, the keys were read from the projects' cards.
     """
 
     keys: Mapping[str, str]
@@ -509,20 +512,21 @@ class Registry(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """The claims that config.toml in the home accepts: all, or those of folders below `roots`."""
+    """The folders' claims that config.toml accepts: all claims, or those of folders below `roots`.
+    """
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
 
 
 class Identity(NamedTuple):
-    """The keys of a folder as its files show them, the main worktree's root, and a display name.
+    """The keys of a folder as found in its files, the main worktree's root, and a display name.
 
-    The folder proves its `own` keys, best first. `claims` are only stated, and become keys of this
-    project if no other project has them. `pointer` is the key of a repository elsewhere, which
-    never becomes a key of this project. `also` are keys of the same folder from before `git init`
-    or after `.git` was removed. `place` is the path of a linked worktree: by it the project is
-    still known after the worktree was removed; while the path exists, it decides nothing.
+    `own` keys are proved by the folder, best first. `claims` are unproved, and become keys of this
+    project only if no other project has them. `pointer` is the key of a repository elsewhere and
+    never becomes a key of this project. `also` are keys of the same folder before `git init` or
+    after `.git` was removed. `place` is the path of a linked worktree, by which the project is
+    still found after the worktree is removed; while the path exists, it is not used.
     """
 
     own: tuple[str, ...]

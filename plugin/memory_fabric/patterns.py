@@ -1,4 +1,4 @@
-"""Regular expressions of the program, compiled on first use: most texts need few of hundreds."""
+"""Regular expressions compiled on first use, because most texts need only a few of hundreds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 @cache
 def pattern(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Return the compiled expression, by default ignoring case."""
+    """Return the compiled and cached expression, which ignores case by default."""
     return re.compile(expression, flags)
 
 
 def exact(expression: str) -> re.Pattern[str]:
-    """Return the compiled expression, which minds the case of letters."""
+    """Return the compiled and cached expression, which is case-sensitive."""
     return pattern(expression, 0)

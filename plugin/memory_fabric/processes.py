@@ -1,4 +1,4 @@
-"""Processes of this machine by their ids, on Linux, macOS and Windows."""
+"""Start and check processes of this machine, on Linux, macOS and Windows."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# Of Windows: a process that may be asked for its state; the state of one that runs; its error for
-# a process of another user.
+# For Windows: the right to query a process, the exit code of a running process, and the error for a
+# process of another user.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
-# Of Windows: no console, a group of its own so that Ctrl-C in the client's does not reach it, and
-# no job of its parent's where that is allowed.
+# For Windows: no console; a process group of its own, so that Ctrl-C in the client does not reach
+# the process; and leaving the parent's job, if that is allowed.
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
 
 
-# Detached processes that were started by this one and may have ended.
+# Ids of detached processes that this process has started and not yet reaped.
 _started: list[int] = []
 
 
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process without streams that outlives this one; return its id. Raises OSError."""
+    """Start a process that outlives this one, without streams; return its id. Raises OSError."""
     if system == "posix":
         spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
         try:
             process = int(spawn(file_actions=nowhere, setsid=True))
-        except NotImplementedError:  # macOS before 10.15: at least Ctrl-C does not reach it
+        except NotImplementedError:  # macOS before 10.15: at least ignores Ctrl-C
             process = int(spawn(file_actions=nowhere, setpgroup=0))
         _started.append(process)
         return process
-    # What has no posix_spawn; it takes time to import.
+    # Imported late: slow to import, and needed only on systems without posix_spawn.
     import subprocess
 
     for flags in (DETACHED_PROCESS | NEW_GROUP | BREAKAWAY, DETACHED_PROCESS | NEW_GROUP):
@@ -46,13 +46,13 @@ def start_detached(
                 stderr=subprocess.DEVNULL,
                 creationflags=flags,
             ).pid
-        except PermissionError:  # the job does not let the process leave
+        except PermissionError:  # The job does not allow processes to leave it.
             continue
     raise OSError(f"{command[0]} cannot be started.")
 
 
 def reap() -> None:
-    """Let the system forget the detached processes that have ended, where this one lives on."""
+    """Reap detached processes that have ended, so that they do not remain as zombies."""
     for process in list(_started):
         try:
             has_ended = os.waitpid(process, os.WNOHANG)[0] == process
@@ -73,7 +73,7 @@ def _runs_by_signal(process: int) -> bool:
 
 
 def _has_ended(process: int, states: str = "/proc") -> bool:
-    """Return True for a process that has ended and that its parent has not waited for."""
+    """Return True if a process is a zombie: it has ended, but its parent has not waited for it."""
     try:
         with open(f"{states}/{process}/stat", "rb") as stream:
             return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -82,8 +82,8 @@ def _has_ended(process: int, states: str = "/proc") -> bool:
 
 
 def _state_by_ps(process: int) -> str:
-    """Return the state of a process on systems without /proc, such as macOS; '' if unknown."""
-    import subprocess  # late: Linux needs none
+    """Return the state of a process by `ps`, for systems without /proc (macOS); '' if unknown."""
+    import subprocess  # imported late: not needed on Linux
 
     command = ["/bin/ps", "-o", "stat=", "-p", str(process)]
     try:
@@ -94,7 +94,7 @@ def _state_by_ps(process: int) -> str:
 
 
 def _runs_by_handle(process: int, kernel: Any = None) -> bool:
-    """Ask Windows, where a signal of any number would end the process."""
+    """Return True if a process is running, on Windows, where sending signal 0 would end it."""
     import ctypes
 
     system: Any = kernel or vars(ctypes)["WinDLL"]("kernel32", use_last_error=True)
@@ -112,12 +112,12 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
         system.CloseHandle(handle)
 
 
-# Whether the process of this id is running; a zombie is not.
+# Returns True if the process with this id is running and not a zombie.
 is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
 def program(module: str) -> str:
-    """Return the program that runs `main()` of a module of this package, given its folder."""
+    """Return Python code that runs `main()` of a module of this package, given its folder."""
     package, _, name = f"memory_fabric.{module}".rpartition(".")
     return (
         "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -126,10 +126,10 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Start a module's `main()` detached and return the process id.
+    """Start `main()` of a module as a detached process and return its id.
 
-    A key belongs into `environ` (all of the process's environment), not into arguments, which every
-    user can read. Standard streams are /dev/null. Raises OSError.
+    Pass keys in `environ` (the process's whole environment) instead of arguments, which all users
+    can read. Standard streams are /dev/null. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]
@@ -137,5 +137,5 @@ def start(module: str, environ: Mapping[str, str]) -> int:
 
 
 def cache_options() -> list[str]:
-    """Return Python's options for the folder of compiled files, where it is not the usual one."""
+    """Return Python's options for the folder of compiled files, if it is not the default."""
     return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []

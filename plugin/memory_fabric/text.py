@@ -1,4 +1,4 @@
-"""Words of a text: terms for search, keys for names, cuts for budgets. Pure and linear in time."""
+"""Functions on texts, pure and linear in time: search terms, keys of names, truncation, etc."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-# Includes question words, which carry no content in a query.
+# English stopwords, including question words, which have no content in a query.
 STOPWORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
     before being below between both but by can cannot could couldn did didn do does doesn doing don
@@ -22,7 +22,7 @@ STOPWORDS = frozenset(
 
 
 class _Table(dict[int, Any]):
-    """A table for str.translate, filled as characters come."""
+    """A table for str.translate that computes and caches the entry of a character on first use."""
 
     def __init__(self, value_of: Callable[[str], Any]) -> None:
         self._value_of = value_of
@@ -32,15 +32,15 @@ class _Table(dict[int, Any]):
         return value
 
 
-# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
+# Scripts without spaces; unicode61 makes a run of them one token, so pairs are indexed too.
 _CJK = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
-# Letters and digits unchanged, spaces for all else.
+# Keeps letters and digits, and replaces all other characters by spaces.
 _LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
-# `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else: other scripts have no CamelCase.
+# Kinds: `A` for A–Z, `a` for a–z, `0` for 0–9, and `.` for all others, which have no CamelCase.
 _KINDS = _Table(
     lambda c: "." if c > "\x7f" or not c.isalnum() else "0" if c.isdigit() else "Aa"[c.islower()]
 )
-# `C` for scripts without spaces, a space for all else.
+# Kinds: `C` for characters of scripts without spaces, a space for all others.
 _SCRIPTS = _Table(lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK) else " ")
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
@@ -48,27 +48,29 @@ _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 
-# Nouns that a letter may follow as a name, as in `plan B`.
+# Nouns that may be followed by a letter as a name, as in `plan B`.
 LETTERED = frozenset(
     """plan step option vitamin variant version phase team class grade type appendix section part
     group tier room gate block building terminal line level drive scenario solution case column
     hepatitis candidate proposal""".split()
 )
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
-# Signs at the end of a sentence that do not change its meaning, unlike a question mark.
+# Punctuation at the end of a sentence that does not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A text repeats another text if it has at least this share, and number, of its content words.
+# The least share and least number of content words that a text must have in common to cover
+# another.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
-# Tags that clients and models enclose their own texts in; no text in memory may imitate them.
+# Tags in which clients and models enclose their own texts; texts in memory must not imitate them.
 FENCE_TAGS = frozenset(
     """system function-results function-calls function-result function-call tool-result tool-results
     tool-use tool-call invoke assistant user human""".split()
 )
-# Invisible characters: breaks and joins of words, direction marks that affect other text, fillers,
-# annotations, tags. Joiners and selectors are not among them, since some scripts need them.
+# Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
+# annotations, tags. Joiners and variation selectors are not included, because some scripts need
+# them.
 HIDDEN = frozenset(
     map(
         chr,
@@ -90,35 +92,36 @@ OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
 
 def words(text: str) -> list[str]:
-    """Return all words, lower case, in order; underscores and punctuation separate."""
+    """Return all words in lower case and in order, split at underscores and punctuation."""
     return runs(composed(text).lower())
 
 
 def runs(text: str) -> list[str]:
-    """Return the runs of letters and digits, unchanged."""
+    """Return the runs of letters and digits in a text, unchanged."""
     if text.isascii():
         return text.encode().translate(_ASCII_LETTERS).decode().split()
     return text.translate(_LETTERS).split()
 
 
 def composed(text: str) -> str:
-    """Join accents to their letters, as the full-text index does."""
+    """Combine separate accents with their letters (NFC), as the full-text index does."""
     if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
-    import unicodedata  # late: only for separate accents, as in file names of macOS
+    import unicodedata  # imported late: only for separate accents, e.g. in file names on macOS
 
     return unicodedata.normalize("NFC", text)
 
 
 def terms(text: str) -> list[str]:
-    """Return the content words in order, each once; all words if there are only stopwords.
+    """Return the content words in order without duplicates; all words if all are stopwords.
 
-    Numbers count, and single letters that name something: `plan B`, `in C`, `vitamin D`.
+    Content words include numbers, and single letters used as names: `plan B`, `in C`, `vitamin D`.
     """
     whole = text
     for mark in ("'s", "’s"):
         if mark in whole:
-            # At the end of words; a quotation may begin with the same letters.
+            # Remove it only at the end of words, because a quotation may begin with the same
+            # characters.
             head, *tails = whole.split(mark)
             for part in tails:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
@@ -137,10 +140,10 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return the single letters that are names, not articles, in lower case.
+    """Return the single letters that are used as names, not as words like "a", in lower case.
 
-    Letters that are also stopwords count as capitals (except for `A` and `I`, which open
-    sentences), or after a noun such as `plan`, as a capital or at the end.
+    A letter that is also a stopword counts if it is a capital (except `A` and `I`, which often
+    begin sentences), or if it follows a noun such as `plan` and is a capital or at the end.
     """
     letters: set[str] = set()
     tokens = text.split()
@@ -158,14 +161,14 @@ def _naming_letters(text: str) -> set[str]:
 
 
 def without_files(text: str) -> str:
-    """Remove mentions and names of files, which are no question: `@when.md`, `error-log.txt`."""
+    """Remove file names and mentions from a question: `@when.md`, `error-log.txt`."""
     if "@" not in text and "." not in text.rstrip("."):
         return text
     return " ".join(token for token in text.split() if not is_file(token))
 
 
 def is_file(token: str) -> bool:
-    """Return True for a mention or the name of a file: `@notes`, `chat.md`, `a/b.py:12`."""
+    """Return True if a token is a mention or a file name: `@notes`, `chat.md`, `a/b.py:12`."""
     if token.startswith("@"):
         return True
     name = token.strip(_AROUND).partition(":")[0]
@@ -174,25 +177,25 @@ def is_file(token: str) -> bool:
 
 
 def camel_parts(text: str) -> list[str]:
-    """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
+    """Return the parts of CamelCase words in lower case: fast, api, router of `FastAPIRouter`."""
     parts: list[str] = []
     if text.isascii():
         may_be = text.encode().translate(_ASCII_KINDS)
         if b"aA" not in may_be and b"0A" not in may_be and b"AAa" not in may_be:
             return parts
     for word in runs(text):
-        # A fast path: most words are lower case after their first letter, and have one part.
+        # Most words are lower case after their first letter, and have only one part.
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A capital after a small letter or digit, or a small letter after two capitals.
+        # A capital follows a small letter or digit, or a small letter follows two capitals.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Return the runs of capitals, and of small letters and digits with the capital before them."""
+    """Split a CamelCase word into its parts, in lower case; `kinds` are its characters' kinds."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -201,7 +204,7 @@ def _parts(word: str, kinds: str) -> list[str]:
             end += 1
         capitals, before_small = end - at, kinds[end : end + 1] == "a"
         if capitals > 1 and before_small:
-            end -= 1  # the last capital begins the next part
+            end -= 1  # The last capital begins the next part.
         elif not capitals or before_small:
             while kinds[end : end + 1] in _SMALL:
                 end += 1
@@ -212,7 +215,7 @@ def _parts(word: str, kinds: str) -> list[str]:
 
 
 def cjk_pairs(text: str) -> list[str]:
-    """Return the neighbouring pairs of characters in scripts without spaces."""
+    """Return all pairs of adjacent characters in scripts without spaces."""
     if text.isascii():
         return []
     kinds = text.translate(_SCRIPTS)
@@ -224,24 +227,24 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """Return words that FTS5's tokenizer misses: parts of camelCase names, pairs of CJK letters."""
+    """Return words that FTS5's tokenizer does not find: parts of CamelCase words, pairs of CJK."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-@lru_cache(4096)  # every stage asks for the words of the same few texts
+@lru_cache(4096)  # All stages use the words of the same few texts.
 def stem(word: str) -> str:
-    """Return a light English stem, for coverage, not for FTS5: one for `cache` and `caching`."""
-    # A word that ends in a digit is a name or a number: `node11` is not `node1`.
+    """Return a light English stem, equal for `cache` and `caching`; FTS5 does not use it."""
+    # A word that ends with a digit is a name or number: `node11` is not `node1`.
     return word if word[-1:].isdigit() else loose_stem(word)
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text, without stopwords."""
+    """Return the stems of a text's words, except stopwords."""
     return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
 
 
 def loose_stem(word: str) -> str:
-    """Return the stem with any doubled last character halved: the form of keys in the database."""
+    """Return a stem without a doubled last letter, which is the form of keys in the database."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -254,16 +257,16 @@ def loose_stem(word: str) -> str:
 
 
 def index_words(text: str) -> list[str]:
-    """Return all words under which a text can be found, in small letters."""
+    """Return all words by which a text can be found, in lower case."""
     return words(text) + camel_parts(text) + cjk_pairs(text)
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that takes a text and returns the bits of all stems that occur in it.
+    """Return a function that returns, for a text, the bits of all stems that occur in it.
 
-    Each text is read once, and only near the beginnings of these stems.
+    Each text is read only once, and only words that may have one of these stems are parsed.
     """
-    # A stem keeps the first three letters of its word.
+    # A stem has the same first three letters as its word.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -281,7 +284,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Separate accents join two runs, and few letters become two in lower case.
+            # Slow path: separate accents join runs, and some letters become two in lower case.
             mask = read(text)
             of_text[text] = mask
             return mask
@@ -304,22 +307,22 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def name_key(name: str) -> str:
-    """Return a key that is equal for variants of a name: case, `-`, `_` and spaces do not count."""
+    """Return a key that is equal for names that differ only in case, `-`, `_` or spaces."""
     folded = name.casefold().translate(_SEPARATORS)
     return folded or name
 
 
 def same_form(text: str) -> str:
-    """Return a normal form: two texts say the same if their normal forms are equal.
+    """Return a normal form, which is equal for texts that say the same.
 
-    White space, the case of words without inner capitals (`Use`, `USE`), and signs at the end do
-    not count; everything else does: digits, inner signs, `nodeA` against `nodea`.
+    It ignores white space, the case of words without inner capitals (`Use`, `USE`), and punctuation
+    at the end, but nothing else: digits, inner punctuation, and `nodeA` against `nodea` count.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     return " ".join(
-        # A name with inner capitals stays as it is.
+        # Names with inner capitals are unchanged.
         word.lower()
         if word.islower() or word.isupper() or not any(map(str.isupper, word[1:]))
         else word
@@ -328,7 +331,7 @@ def same_form(text: str) -> str:
 
 
 def covers(text: str, other: str) -> bool:
-    """Return True if a text repeats another text: word for word, or nearly all its words."""
+    """Return True if `text` contains `other`, literally or by nearly all of its content words."""
     if other.lower() in text.lower():
         return True
     own = content_stems(other)
@@ -337,7 +340,7 @@ def covers(text: str, other: str) -> bool:
 
 
 def cut(text: str, max_chars: int) -> str:
-    """Cut the text to `max_chars`, at a word and with `…` if it is longer."""
+    """Truncate a text to `max_chars`; a longer text is cut at a word and ends with `…`."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -348,39 +351,39 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def many(number: int, what: str) -> str:
-    """Return a number with its noun: `1 record`, `2 records`."""
+    """Return a number with its noun in singular or plural: `1 record`, `2 records`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
-    """Join the first `most` parts in one line and count the rest: `a, b and 3 more`."""
+    """Join the first `most` parts and count the others: `a, b and 3 more`."""
     listed = list(parts)
     number_left = len(listed) - most
     return by.join(listed[:most]) + (f" and {number_left} more" if number_left > 0 else "")
 
 
 def one_line(text: str) -> str:
-    """Fold all white space of the text to single spaces."""
+    """Replace all white space of a text by single spaces."""
     return " ".join(text.split())
 
 
 def without_controls(text: str) -> str:
-    """Remove control characters except for white space: no text file should hold them."""
+    """Remove control characters except white space, which must not be in text files."""
     if text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
 
 
 def without_injected(text: str) -> str:
-    """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
+    """Remove this plugin's blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    # late: few texts hold such a tag
+    # Imported late: few texts contain such a tag.
     import re
 
     from memory_fabric.patterns import pattern
 
-    # Escaped as some clients add it to the user's message, too.
+    # Some clients add the blocks to the user's message in escaped form, so match that form too.
     block = (
         rf"(?:<|&lt;)({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}?(?:>|&gt;).*?"
         r"(?:(?:<|&lt;)/\1\s{0,8}(?:>|&gt;)|\Z)"
@@ -389,24 +392,24 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Make a text harmless for a model or a screen: no fence tags, no invisible characters."""
+    """Return a text that is safe for a model or screen: without guarded tags and invisible
+    characters.
+    """
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
     elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
         return text
-    from memory_fabric.imitations import Guarded, without_imitations  # late: it is rare
+    from memory_fabric.imitations import Guarded, without_imitations  # imported late: seldom needed
 
     return without_imitations(text, Guarded(HIDDEN, FENCE_TAGS, GUARDED_TAGS))
 
 
 def unfenced(text: str) -> str:
-    """Make this plugin's own fence tags harmless in a text to be stored: their `<` becomes `‹`.
-    Nothing else is changed.
-    """
+    """Replace the `<` of this plugin's own tags by `‹` in a text to store; change nothing else."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    from memory_fabric.patterns import pattern  # late: few texts hold such a tag
+    from memory_fabric.patterns import pattern  # imported late: seldom needed
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
     return pattern(tag).sub(lambda found: f"‹{found[1]}{found[2]}", text)
@@ -415,13 +418,13 @@ def unfenced(text: str) -> str:
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
     if "<" not in text and "&lt;" not in text:
         return False
-    # As regular expressions ignore case: both Turkish letters count as an i.
+    # Regular expressions that ignore case treat both Turkish letters as an i, so do the same here.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")
     return any(tag in folded for tag in tags)
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates, so that the text can be encoded as UTF-8."""
+    """Replace lone surrogates, so that a text can be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -430,7 +433,7 @@ def encodable(text: str) -> str:
 
 
 def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -> Any:
-    """Return a JSON value with every text in it changed, and with `keys` those of its objects."""
+    """Apply `change` to each text in a JSON value and, with `keys`, to the keys of objects."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -443,13 +446,13 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
     return value
 
 
-# NOTED_AS separates the user's words from the assistant's sentence. ABOVE replaces it if the line
-# above quotes the same words: then only their first MAX_AGAIN_CHARS are repeated.
+# NOTED_AS separates the user's words from the assistant's sentence. If the line above quotes the
+# same words, ABOVE replaces it, and only their first MAX_AGAIN_CHARS characters are repeated.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
 def folded(line: str, before: str) -> str:
-    """Return a line with only the beginning of the user's words if the line before quotes them."""
+    """Return a line with the user's words abbreviated if the line before quotes the same words."""
     head, words, caption = _quoting(line)
     if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
         return line
@@ -457,7 +460,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Return a folded line with the words of the whole line before; '' if these are others."""
+    """Return an abbreviated line with its words as in the line before; '' if those differ."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]
