@@ -68,7 +68,7 @@ class Live:
         self._bound: tuple[int, int, int] | None = None
         self._name = b""
         self._closing = False
-        # Connections to other servers of this client, which close when those servers end.
+        # Connections of waiting servers of this client; when this process ends, they close.
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
@@ -164,7 +164,7 @@ class Live:
                     continue
                 if name.startswith(REHEARSAL):
                     remove_folder(path)
-                # Processes of other namespaces or machines are invisible here, so their files are
+                # Processes of other namespaces or machines are invisible here: their files are
                 # kept.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]

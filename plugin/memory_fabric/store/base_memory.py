@@ -262,8 +262,7 @@ class BaseMemory:
             self.fail(f"graph ({operation.store}): {error}")
             if write.is_local(operation):  # a queue file would keep it beyond its session
                 raise
-            # The project's disk may have space when home's disk is full, even for the user's
-            # changes.
+            # The project's disk may have space when home's is full, even for the user's changes.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
             for folder in dict.fromkeys(folders):
                 try:

@@ -338,8 +338,7 @@ def _prepared(database: Database) -> Database:
         if version < schema.LATEST:
             _migrate(database, version)
         database.connection.execute("PRAGMA foreign_keys = ON")
-        # The handler also lets Ctrl-C end a query, because Python runs its signal handlers
-        # meanwhile.
+        # The handler also lets Ctrl-C end a query, because Python then runs signal handlers.
         database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
@@ -481,8 +480,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes may create one file at the same time; SQLite does not wait for this
-            # switch.
+            # Two processes may create one file at once; SQLite does not wait for this switch.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

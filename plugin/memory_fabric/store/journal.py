@@ -55,8 +55,7 @@ BATCH = 500
 # A journal in home is written only by this package, and grows with the memory: a million
 # observations take 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
-# Session records are private (decision 0043); records of instructions are in the instruction file
-# itself.
+# Session records are private (decision 0043); instruction records are in their own file.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -176,7 +175,7 @@ def export(
             rows = c.execute(unexported, (BATCH,)).fetchall()
             lines = [_line(db.kind, row) for row in rows]
             files.append_lines(operations_path, lines)
-            # Readers keep the last line of each id, so of several changes to a record one is
+            # Readers keep the last line of each id, so one of several changes to a record is
             # enough.
             pairs = zip(rows, lines, strict=True)
             by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
@@ -277,8 +276,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # A record that became a candidate is reported as forgotten to readers of the shared
-            # journal.
+            # A record that became a candidate is reported as forgotten to the journal's readers.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
     # Records that were closed or reopened are also written, in their current state.

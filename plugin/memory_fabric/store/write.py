@@ -102,8 +102,7 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
     """Verify a change (BR-9); return its result with `variants` of new names and `orphans` instead
-    of `touched`. Raises StoreUnavailable, which rolls everything back, if a row cannot be read
-    back.
+    of `touched`. Raises StoreUnavailable, which rolls all back, if a row cannot be read.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":

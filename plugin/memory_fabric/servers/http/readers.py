@@ -76,7 +76,7 @@ class ReaderPool:
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
     ) -> Response:
-        """Run a job in a reader, or call `inside` if no reader is free. Raises StoreUnavailable."""
+        """Run a job in a reader, or call `inside` if none is available. Raises StoreUnavailable."""
         ended = 0
         while self._readers:
             try:

@@ -110,8 +110,7 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library accepts lone surrogates, which occur in a text cut inside a surrogate
-        # pair.
+        # The standard library accepts lone surrogates, as in a text cut inside a surrogate pair.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error

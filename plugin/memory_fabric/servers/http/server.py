@@ -169,8 +169,7 @@ class Server(Listener):
                 "127.0.0.1, ::1 and localhost need none.",
             )
         super().__init__(host, port, allowed)
-        # Requests do not belong to the session in which the server was started, so the session is
-        # cleared.
+        # Requests do not belong to the session in which the server was started.
         self._settings = settings._replace(session="")
         self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 

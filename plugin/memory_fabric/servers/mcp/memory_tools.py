@@ -1,7 +1,6 @@
 """The tools `recall` and `remember`: compact, capped answers in text only.
 
-If an answer has both text and structured content, the model reads the latter, so there is only
-text.
+If an answer has both text and structured content, the model reads only the latter.
 """
 
 from __future__ import annotations

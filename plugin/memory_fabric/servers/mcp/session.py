@@ -43,8 +43,7 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Requests without a response yet, and the listeners among them; True for those of the
-        # graph.
+        # Requests without a response yet; the listeners among them, True for those of the graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
@@ -201,9 +200,7 @@ class Session:
         self._ask(request, mark_of, done)
 
     def _ask(self, request: Message, job: Job, done: Finish, *, changes: bool = False) -> None:
-        """Run a job in the store's thread, and respond with the value that `done` makes of its
-        result.
-        """
+        """Run a job in the store's thread, and respond with what `done` makes of its result."""
 
         def finish(value: Any, error: BaseException | None) -> None:
             self._finish(request, lambda: done(value, error))

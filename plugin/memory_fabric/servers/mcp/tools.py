@@ -109,8 +109,7 @@ UNKNOWN = (
     "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
     "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
 )
-# The name that Claude Code sends in `initialize`; other clients send no call ids and have no
-# agents.
+# The name that Claude Code sends in `initialize`; other clients have no call ids and no agents.
 CLAUDE_CODE = "claude-code"
 WITHOUT_ID = (
     "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
@@ -161,9 +160,7 @@ class RequestHandler:
         return outcome
 
     def whole_graph(self, memory: Memory) -> str:
-        """Return the graph as JSON. Raises FabricError if the graph may not be shown or is
-        unreadable.
-        """
+        """Return the graph as JSON. Raises FabricError if it may not be shown or is unreadable."""
         store_thread.renew(memory)
         settings = memory.settings
         if settings.closed or not settings.reads:

@@ -21,8 +21,7 @@ MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
 MAX_PARTS = 8
-# Confidence of others' records: above the least that is stored, below the least that MEMORY.md
-# shows.
+# Others' records: above the least confidence that is stored, below what MEMORY.md shows.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 # Characters allowed in names besides letters and digits: none could end a label in a rendered line.

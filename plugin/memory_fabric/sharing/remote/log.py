@@ -27,8 +27,7 @@ from memory_fabric.sharing.team.keys import Key
 # The user's name as a member of a space of machines.
 ME = "me"
 EPOCH = 1
-# Attempts to push a commit directly after the newest one, and the longest wait between two, in
-# seconds.
+# Attempts to push a commit on top of the newest, and the longest wait between two, in seconds.
 TRIES, WAIT_S = 12, 0.5
 # Git hosts refuse large files.
 MAX_FILE_BYTES = 8 << 20

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 
-# States of own operations: not acknowledged yet, acknowledged, made on another machine of this
-# user.
+# States of own operations: unacknowledged, acknowledged, made on another machine of this user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
 # States of own operations: acknowledged, but replaced before it came back from the log; refused by

@@ -181,8 +181,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # The dismissal comes first, so that these machines do not ask the user about the
-                # demand.
+                # The dismissal comes first, so that these machines do not ask about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)

@@ -260,8 +260,7 @@ class _Stated:
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            # The user's words stay on the machine on which they were typed, even if they are not
-            # sent.
+            # The user's words stay on the machine on which they were typed, even if not sent.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(

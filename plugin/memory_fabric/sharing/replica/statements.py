@@ -52,8 +52,7 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
         return None
-    # Most statements have no sign of a secret or a code block, so all their texts are searched at
-    # once.
+    # Most statements have no sign of a secret or a code block: search all their texts at once.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:

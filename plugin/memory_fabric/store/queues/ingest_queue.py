@@ -93,8 +93,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-            # Hashed to an id, because a key looks like a secret, and redaction would make all keys
-            # equal.
+            # Hashed to an id: a key looks like a secret, and redaction would make all keys equal.
             idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
         )
         session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
