@@ -66,7 +66,7 @@ def may_write_journal(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read: the shared file if sharing is on, else the current one."""
+    """Return the decisions.jsonl to read: the shared one if sharing is on, else the current one."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)

@@ -1,7 +1,7 @@
 """Log in the files of a git branch, `ops/MACHINE/DAY.jsonl`; a machine writes only its own files.
 
-    push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and again
-    pull ── fetch ──▶ lines that the commit read last has not ──▶ operations
+    push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and retry
+    pull ── fetch ──▶ lines added since the commit read last ──▶ operations
 
 Each line is one operation, encrypted as a whole with the key of the user's machines; nothing else
 is read from the repository. No two machines change the same file, so a commit on top of the newest
@@ -49,7 +49,7 @@ class Lines(NamedTuple):
 
     @property
     def known(self) -> frozenset[str]:
-        """All ids whose state the files show: stored, replaced or erased."""
+        """Return all ids whose state the files show: stored, replaced or erased."""
         return self.replaced.union(self.erased, *self.ids.values())
 
 
