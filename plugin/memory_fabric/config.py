@@ -194,8 +194,7 @@ def search_path(environ: Mapping[str, str]) -> list[str]:
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from the environment and the parsed config.toml; the environment has
-    precedence.
+    """Read the settings from variables and the parsed config.toml; variables have precedence.
 
     An invalid value is reported in `complaints` and replaced by the default.
     """
@@ -409,9 +408,7 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Return an absolute path; a relative one is relative to the user's home, as hooks change
-    folder.
-    """
+    """Return an absolute path; relative paths start at the user's home, because hooks `cd`."""
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]

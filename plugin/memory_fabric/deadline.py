@@ -18,14 +18,12 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The deadline of an event, after `wall_s` seconds of time or `work_s` of the thread's CPU
-    time.
+    """The deadline of an event: `wall_s` seconds from now, or `work_s` of the thread's CPU time.
 
     CPU time does not depend on the machine's load. `lock_s` limits the total wait for other
     processes' database transactions, and separately the total wait for file locks. `hurried` means
     that a person is waiting, so no maintenance is done. `postponed` lists work that is left for a
-    later event. `is_revoked` is a function that returns True once the event has been answered
-    elsewhere.
+    later event. `is_revoked` returns True once the event has been answered elsewhere.
     """
 
     is_revoked: Callable[[], bool] | None = None

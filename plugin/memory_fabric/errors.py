@@ -72,9 +72,7 @@ class CannotListen(FabricError):
 
 
 class EventRevoked(BaseException):
-    """The hook has taken its event back from the server, which must not change anything more for
-    it.
-    """
+    """The hook has taken its event back from the server, which must make no more changes for it."""
 
 
 class DeadlinePassed(FabricError):

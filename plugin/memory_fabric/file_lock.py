@@ -1,5 +1,4 @@
-"""Locks on open files, acquired without waiting and released when the file closes or the process
-ends.
+"""Locks on open files, acquired without waiting, and released on close or at the process's end.
 
 On POSIX systems, `flock` is used. Windows locks byte ranges, which other processes then cannot
 read: an exclusive lock covers all of BYTES, a shared lock one byte. The package filelock locks the

@@ -16,9 +16,7 @@ def new_id(now_s: float | None = None) -> str:
 
 
 def id_for(name: str) -> str:
-    """Return an id (UUIDv8) that depends only on the name, so that a repeated write has the same
-    id.
-    """
+    """Return an id (UUIDv8) that depends only on the name, to make a repeated write harmless."""
     digits = name.replace("-", "").lower()
     if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
         import hashlib  # imported late: loads OpenSSL, and few hooks need it

@@ -45,9 +45,7 @@ LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
 
 
 class Event:
-    """An event being passed to a server; `begun` if a server accepted it, `printed` if it was
-    answered.
-    """
+    """An event for a server: `begun` if a server accepted it, `printed` if the reply is printed."""
 
     def __init__(self, data: bytes, nonce: str) -> None:
         self.data, self.nonce = data, nonce

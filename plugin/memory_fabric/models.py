@@ -259,8 +259,8 @@ def shown(record: Record) -> str:
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
     """Return the user's words, then as much of the assistant's sentence as fits into `max_chars`.
 
-    After the words follows the first of these that fits: the sentence with its reason, the
-    sentence, its first parts, or nothing. 0 means no limit. A sentence equal to the user's words is
+    The words are followed by the first of these that fits: the sentence with its reason, the
+    sentence, its first parts, or nothing. 0 means no limit. A sentence equal to the words is
     omitted.
     """
     quoted = f"“{words}”"
@@ -512,8 +512,7 @@ class Registry(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """The folders' claims that config.toml accepts: all claims, or those of folders below `roots`.
-    """
+    """Claims that are accepted according to config.toml: all, or those of folders below `roots`."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()

@@ -392,9 +392,7 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Return a text that is safe for a model or screen: without guarded tags and invisible
-    characters.
-    """
+    """Return a text without guarded tags and invisible characters, safe for models and screens."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text

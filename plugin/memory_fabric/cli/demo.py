@@ -158,7 +158,7 @@ class Demo:
             DIM,
         )
         for line in self.sandbox.log():
-            if OUT_OF_TIME not in line:  # a busy machine leaves some work to a later event
+            if OUT_OF_TIME not in line:  # on a busy machine, a later event does it
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
@@ -188,9 +188,7 @@ class Demo:
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _correct(self) -> str:
-        """Correct Monday's decision; return the id of the record that supersedes it, '' if none
-        does.
-        """
+        """Correct Monday's decision; return the id of the record that supersedes it, or ''."""
         cue = self._prompt(TUESDAY, CORRECTION).context
         old = cue.partition("note Instead of: ")[2].rstrip(".")
         notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice

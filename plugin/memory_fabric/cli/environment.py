@@ -51,9 +51,7 @@ def settings() -> Settings:
 
 
 def program(settings: Settings) -> str:
-    """Return the command by which the user can start this program: its name if that is on the PATH,
-    otherwise its path.
-    """
+    """Return the command that starts this program: its name if that is on the PATH, or its path."""
     own = os.path.join(settings.plugin_root, "bin", NAME)
     paths = (os.path.join(folder, NAME) for folder in search_path(os.environ))
     is_known = any(os.access(path, os.X_OK) for path in paths)

@@ -1,6 +1,4 @@
-"""Output of `import` for other programs' memories and pages: what is new, what is left out, and
-why.
-"""
+"""Import of other programs' memories and of pages: shows what is new or left out, and stores it."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -61,8 +59,7 @@ def import_from(
 ) -> int:
     """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 
-    Raises BadInput, unless `yes`, if a source's name for this project is also another project's
-    name.
+    Raises BadInput, unless `yes`, if another project has the name that a source uses for this one.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -205,8 +202,8 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore, and restore it unless `dry_run`. With `here`, another
-    project's page is accepted.
+    """Show what pages would restore; restore it unless `dry_run`. `here` allows other projects'
+    pages.
     """
     batch = run.new_batch()
     with environment.open_memory() as memory:

@@ -146,9 +146,7 @@ def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Resul
 
 
 def answer(as_json: bool, value: object, *lines: str, results: Iterable[Result] = ()) -> int:
-    """Print the answer of a command as JSON or lines, warn of failed exchanges, and return the exit
-    code.
-    """
+    """Print a command's answer as JSON or lines, warn of failed exchanges; return the exit code."""
     if as_json:
         show.json_out(value)
     else:

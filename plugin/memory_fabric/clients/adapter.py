@@ -80,9 +80,7 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 def _shell_result(result: object) -> object:
-    """Return a shell command's result as a dict with `stdout`; Cursor sends the result as JSON
-    text.
-    """
+    """Return a shell command's result as a dict with `stdout`; Cursor sends it as JSON text."""
     if isinstance(result, str) and result.startswith("{"):
         result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):
@@ -124,9 +122,7 @@ def _in_a_shell(text: str) -> str:
 
 
 def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
-    """Return the reply object for Gemini CLI, which expects a refusal as a `decision` with a
-    reason.
-    """
+    """Return the reply object for Gemini CLI, in which a refusal is a `decision` with a reason."""
     output: dict[str, object] = {}
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)

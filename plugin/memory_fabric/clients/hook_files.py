@@ -120,9 +120,8 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks and, with `mcp`, the MCP server.
-
-    Raises BadInput, OSError.
+    """Return the changes that add a client's hooks and, with `mcp`, server. Raises BadInput,
+    OSError.
     """
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]

@@ -1,5 +1,5 @@
-"""Edits that add memory-fabric's hooks to a settings.json and its server to an .mcp.json, and edits
-that remove them again.
+"""Edits that add memory-fabric's hooks to a settings.json or its server to an .mcp.json, or undo
+it.
 
 Pure functions from a text to edits. Entries of other programs are never changed.
 """
@@ -157,9 +157,7 @@ def is_status_edit(edit: Edit) -> bool:
 
 
 def read(text: str, path: str) -> Part:
-    """Parse a client's JSON file, whose value must be an object. Raises BadInput with the line
-    number.
-    """
+    """Parse a client's file into a JSON object. Raises BadInput with the number of the bad line."""
     try:
         root = json_text.read(text)
     except json.JSONDecodeError as error:
@@ -213,7 +211,7 @@ def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
 def _hooks(group: Part) -> tuple[Part, ...]:
     listed = group.member(HOOKS)
     if listed is None and _command(group.value):
-        return (group,)  # Cursor's hooks have no groups
+        return (group,)  # Cursor's hooks are not grouped.
     return listed.parts if listed and isinstance(listed.value, list) else ()
 
 

@@ -16,9 +16,7 @@ HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 class Mark(NamedTuple):
-    """An entry of the manifest: a file or link that was set up, with its path, kind and former
-    state.
-    """
+    """A manifest entry for a file or link that was set up: its path, kind and former state."""
 
     path: str
     kind: str

@@ -77,10 +77,7 @@ def program_words(root: str, system: str = os.name) -> list[str]:
 
 
 def status_command(root: str, system: str = os.name) -> str:
-    """Return the shell command of the status line. Raises BadInput.
-
-    On Windows, the command works in both shells.
-    """
+    """Return the status line's command, on Windows one for both shells. Raises BadInput."""
     launcher(root)
     words = program_words(root, system)
     if system != "posix":
@@ -135,11 +132,7 @@ def with_hooks(
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the hooks, the server and the status line from a settings
-    file.
-
-    Raises BadInput, OSError.
-    """
+    """Return the change that removes hooks, server and status line. Raises BadInput, OSError."""
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
     program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
@@ -189,9 +182,7 @@ def _own_status_line(contents: bytes | None, path: str) -> Any:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file contains a launcher or status line command, even if not in the
-    manifest.
-    """
+    """Return True if a file has a launcher or status line command, even if not in the manifest."""
     contents = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
     signs = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
     return any(sign.encode() in contents for sign in signs)
@@ -221,10 +212,7 @@ def without_server(home: str, path: str, root: str) -> Change:
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a file of memory-fabric's own, such as OpenCode's plugin.
-
-    Raises OSError, and BadInput if the file is another program's.
-    """
+    """Return the change that writes a file of our own. Raises BadInput, OSError."""
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:
         return Change(path, before, before)
@@ -266,8 +254,7 @@ def _changed_to(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that restores a file's former bytes, or applies `take` if it was edited
-    since.
+    """Return the change that restores a file, or applies `take` if the file was edited since.
 
     Raises BadInput, OSError.
     """
@@ -285,9 +272,7 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
 
 
 def apply(home: str, change: Change) -> None:
-    """Write a change to its file. Raises StoreUnavailable if the file changed since, OSError,
-    TimeoutError.
-    """
+    """Write a change. Raises StoreUnavailable if the file changed since, OSError, TimeoutError."""
     path, mark = change.path, change.mark
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
@@ -332,8 +317,7 @@ def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
 def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
     """Return the mark for exactly these bytes, whose edits can be undone; None if there is none.
 
-    If setup created the file and its path is now a link, the user has moved the file, so None is
-    returned.
+    A path that setup created and that is now a link has no such mark: the user moved the file.
     """
     checksum = _checksum(contents)
     fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)

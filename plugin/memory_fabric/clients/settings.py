@@ -76,9 +76,7 @@ def layers(settings: Settings) -> list[Layer]:
 
 
 def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Return, for each installed name of the plugin, True if it is enabled, and the file that says
-    so.
-    """
+    """Return, by installed name of the plugin, True if it is enabled, and the deciding file."""
     return {
         name: (on is not False, layer.path)
         for layer in layers
@@ -151,9 +149,7 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if the server with this name, as used in tool names, runs memory-fabric's
-    command.
-    """
+    """Return True if a server with this name (as in tool names) runs memory-fabric's command."""
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 

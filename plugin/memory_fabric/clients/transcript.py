@@ -96,8 +96,7 @@ Parse = Callable[[Mapping[str, Any], int], Turn | None]
 
 
 class Reading(NamedTuple):
-    """The result of one reading: turns, the offset for the next reading, and the number of bad
-    lines.
+    """The result of one reading: turns, offset for the next reading, and number of bad lines.
 
     `mark` identifies the bytes before the new offset. `more` means that a limit was reached before
     the end. `trouble` is '', MISSING or UNREADABLE (the offset is unchanged), or REPLACED (the file
@@ -115,9 +114,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, first folder, start (ISO 8601) and agent type, and True if a person attends
-    it.
-    """
+    """A session's id, first folder, start (ISO 8601), agent type, and if a person attends it."""
 
     session: str
     folder: str
@@ -309,9 +306,7 @@ def before_prompt(path: str, prompt: str) -> str:
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield JSON objects of complete lines that contain one of the `signs`, last first. Raises
-    OSError.
-    """
+    """Yield JSON objects of lines with one of the `signs`, last first. Raises OSError."""
     for line in _lines_from_end(path, max_bytes):
         if any(sign in line for sign in signs):
             try:

@@ -54,9 +54,7 @@ def printed_by(report: str) -> str:
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in each subfolder of `root`, or in the folder `inside` of each
-    subfolder.
-    """
+    """Yield the transcripts in each subfolder of `root`, or in each subfolder's folder `inside`."""
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -269,9 +267,7 @@ def head_of(form: str, path: str) -> Head | None:
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Continue reading a running session's transcript, like `read_on`; no turns if the format is
-    unknown.
-    """
+    """Continue reading a running session's transcript; an unknown format has no turns."""
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

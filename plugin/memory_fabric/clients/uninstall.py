@@ -41,9 +41,7 @@ OUR_TEXTS = {
 
 
 class Belongings(NamedTuple):
-    """Files to remove: the home, MEMORY.md files with memory-fabric's block, and folders in
-    projects.
-    """
+    """What to remove: the home, MEMORY.md files with our block, and folders in projects."""
 
     home: str
     notes: tuple[memory_md.MemoryFile, ...]

@@ -47,9 +47,7 @@ TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The numbers of items accepted and rejected in a run, and the failure that ended the run, if
-    any.
-    """
+    """The numbers of items accepted and rejected in a run, and the failure that ended it."""
 
     arrived: int = 0
     refused: int = 0

@@ -1,6 +1,4 @@
-"""Implementation of doctor --prove: store, recall and purge a test record by the real hooks and
-server.
-"""
+"""doctor --prove: store, recall and purge a test record through the real hooks and server."""
 
 import json
 import os

@@ -60,9 +60,7 @@ class File(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A memory block found in a request: its time, event, and the short ids or names of its
-    memories.
-    """
+    """A memory block in a request: its time, event, and its memories' short ids or names."""
 
     at: str
     event: str

@@ -160,7 +160,7 @@ def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
     """Return the statement in a row; if it has none, count the row as left out and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
-    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms, or seconds
+    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
     number, project = f"{row['id']} {epoch}", row["of"]
     if table == "observations":
         return _observed(row, f"observation {number}", at, left)

@@ -32,10 +32,7 @@ class Followings(NamedTuple):
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Start following the imported instruction files at a path.
-
-    Raises StoreUnavailable, OSError.
-    """
+    """Follow imported instruction files at a path from now on. Raises StoreUnavailable, OSError."""
     batch = _new_batch()
     for file in instructions.read_files(path, here_of(memory), Left()):
         _bring(memory, file.place, file, batch)

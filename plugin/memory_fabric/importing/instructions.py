@@ -51,9 +51,7 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file: its real path, its name, the files and links that lead to it (`via`),
-    and its statements.
-    """
+    """An instruction file: real path, name, files and links that lead to it (`via`), statements."""
 
     path: str
     place: str
@@ -158,9 +156,7 @@ class _Reading:
 
 
 def place_of(path: str, here: Here) -> str:
-    """Return a file's name for evidence: relative to the project, or starting with `~`, or
-    absolute.
-    """
+    """Return a file's name for evidence: relative to the project or home (`~`), or absolute."""
     real = os.path.realpath(path)
     for root in here.roots:
         if _is_in(real, root):

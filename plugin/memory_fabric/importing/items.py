@@ -149,9 +149,7 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
-    """Return a statement as a redacted record; without `domain`, it gets the current folder's
-    domain.
-    """
+    """Return a statement as a redacted record, by default in the current folder's domain."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
     # Instructions are displayed with the name of their file.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
@@ -236,9 +234,7 @@ def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
 
 
 def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
-    """Return sorted relative paths of the files below a folder with these endings; skip hidden
-    ones.
-    """
+    """Return the sorted relative paths of files with these endings; skip hidden ones."""
     paths = []
     for above, folders, names in os.walk(root):
         folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]
@@ -249,9 +245,7 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder, or count it as left out and return None if it is outside the
-    folder, unreadable or not text.
-    """
+    """Return a file below a folder; if it is outside or not text, count it and return None."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)

@@ -157,9 +157,7 @@ class Reading:
         return memory.whole
 
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
-        """Return the memory of the project that contains `folder`, opened as a session there would
-        be.
-        """
+        """Return the memory of a folder's project, opened as a session in that folder would be."""
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
@@ -175,9 +173,7 @@ class Reading:
         return memory
 
     def _begin(self, memory: Memory, folder: str) -> None:
-        """Record that the run changes this project, so that undo and a continued run find the
-        project.
-        """
+        """Record that the run changes this project, so that undo and a resumed run find it."""
         memory.batch = self.run.batch
         assert memory.project is not None
         id_ = memory.project.id
@@ -304,9 +300,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return lines with a session's prompts, ends of answers, memories and changed files; [] if it
-    has no prompts.
-    """
+    """Return a session's prompts, ends of answers, memories and changed files; [] if no prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

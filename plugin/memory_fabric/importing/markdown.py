@@ -16,9 +16,7 @@ _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: its text, line number (from 1), heading, and lines without list
-    markers.
-    """
+    """A bullet or paragraph: text, line number (from 1), heading, lines without list markers."""
 
     text: str
     line: int

@@ -285,9 +285,7 @@ def _codex_items(source: _Source, main: Text) -> Iterator[Item]:
 
 
 def is_note(text: str) -> bool:
-    """Return True if a Markdown text is a basic-memory note: it has a permalink, or observations
-    and relations.
-    """
+    """Return True for a basic-memory note: it has a permalink, or observations and relations."""
     page = markdown.parse(text[:HEAD_CHARS])
     if "permalink" in page.head:
         return True

@@ -30,7 +30,7 @@ RUNNING_S = 600
 CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
 # A line longer than this is skipped by the next run.
 MAX_LINE_BYTES = 2 << 20
-# Sessions that a client deletes within this many days are reported.
+# Unread sessions that a client will delete within this number of days are reported.
 SOON_DAYS = 7
 
 
@@ -62,7 +62,7 @@ class Session(NamedTuple):
 
     @property
     def left(self) -> int:
-        """The number of bytes that memory has not read yet."""
+        """The number of bytes not read yet."""
         return max(0, self.transcript.size - self.offset)
 
 

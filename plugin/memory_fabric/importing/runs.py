@@ -122,9 +122,7 @@ def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str)
 
 
 def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
-    """Undo a run in all its projects, but keep accepted proposals. Raises StoreUnavailable,
-    OSError.
-    """
+    """Undo a run in all its projects; keep accepted proposals. Raises StoreUnavailable, OSError."""
     taken = []
     for key, folder in run.folders.items():
         with closing(_opened(settings, key, folder)) as memory:
@@ -142,9 +140,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open a run's project by id or folder, even if the folder is deleted; the user's memory if
-    neither is known.
-    """
+    """Open the project of a run by id or folder; if it is not found, the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

@@ -102,8 +102,7 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return the records of a text: its stated decisions and the notes in its summary, with fixed
-    ids.
+    """Return a text's records with fixed ids: its stated decisions, and notes in its summary.
 
     `known` maps the `name_key`s of existing entities to their names. Except for note lines, the
     summary is stored only as turns. If a text cannot be parsed, its record has only the text, and

@@ -56,9 +56,7 @@ class Tally:
 
 
 class Worker:
-    """A worker that processes texts until it is stopped. `run` may be called once; `now` is its
-    clock.
-    """
+    """A worker that processes texts until stopped, by one call of `run`; `now` is its clock."""
 
     def __init__(
         self,

@@ -90,8 +90,7 @@ class Measure:
     ) -> dict[str, float]:
         """Return how similar hits are to a question, from −1 to 1, by the hits' ids.
 
-        Vectors are read from the databases; of the hits without a vector, only the first MAX_FRESH
-        are embedded, and the others have no similarity.
+        Stored vectors are read; of the hits without one, only the first MAX_FRESH get a similarity.
         """
         if not self.ready():
             return {}

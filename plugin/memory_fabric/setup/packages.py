@@ -75,8 +75,9 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python that has the packages, installing them if needed; None if that fails or
-    times out. With `insist`, a recent failure does not prevent the first attempt.
+    """Return the Python that has the packages, installing them if needed; None if that fails.
+
+    With `insist`, a recent failure does not prevent the first attempt.
     """
     import time  # imported late: hooks never wait
 
@@ -232,8 +233,7 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
 
 def take_lock(data_dir: str) -> int:
-    """Acquire the lock for an installer that did not inherit it; return its descriptor, or
-    TAKES_IT.
+    """Acquire the lock for an installer that did not inherit it; return its handle or TAKES_IT.
 
     Retries for a moment, because the starting process may not have released it yet. Raises OSError.
     """
@@ -342,7 +342,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"installing the packages of the commands, once ({size}; usually some seconds) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # first: a failed installer may still hold its lock
+        reason = last_error(data_dir)  # before is_running, as a failed installer may hold its lock
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:

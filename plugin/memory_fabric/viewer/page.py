@@ -1,8 +1,6 @@
-"""Output of the graph: a self-contained HTML page with its library and data, or a Mermaid
-flowchart.
+"""Output of the graph: a self-contained HTML page with library and data, or a Mermaid flowchart.
 
-The page loads nothing from elsewhere. A flowchart shows the whole graph or the neighbourhood of one
-entity.
+The page loads nothing from elsewhere. A flowchart shows the whole graph or one entity's neighbours.
 """
 
 import base64
@@ -64,8 +62,7 @@ MIN_PART_CHARS = 3
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
     """Return the complete HTML page. A `live` page has no data and requests it from its server.
 
-    `picture` is the result of viewer.picture; if it has `focus`, the name of an entity, the page
-    opens with that entity.
+    `picture` is the result of viewer.picture; with `focus`, an entity's name, the page opens there.
     """
     slots = {
         "policy": content_security_policy(live),
@@ -78,11 +75,9 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the page's Content Security Policy, which allows only its own scripts and styles, by
-    hash, and connections to its own server only if it is live.
+    """Return the page's policy: only its own scripts and styles, by hash, and if live its server.
 
-    The server also sends the policy as a header with frame-ancestors, which a page cannot set
-    itself.
+    The server also sends it as a header with frame-ancestors, which a page cannot set itself.
     """
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))

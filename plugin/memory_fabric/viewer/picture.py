@@ -152,9 +152,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return the fields `names` of a record, some of them `computed`, with its `when` and
-    `version`.
-    """
+    """Return a record's fields `names`, some of them `computed`, with its `when` and `version`."""
     values = {
         **record._asdict(),
         "short_id": short_id(record.id),

@@ -112,9 +112,7 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
 
 @contextmanager
 def _readable(source: str) -> Iterator[str]:
-    """Yield the path of a file that can be read twice; standard input is copied to a temporary
-    file.
-    """
+    """Yield the path of a file that can be read twice; copy standard input to such a file."""
     if source == STREAM:
         with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)

@@ -174,7 +174,7 @@ def _checked(
 
 
 def _text(words: list[str] | None) -> str:
-    from memory_fabric.redaction.redact import says_only_secrets  # not needed for --help
+    from memory_fabric.redaction.redact import says_only_secrets  # imported late
 
     text = " ".join(words or ())
     if text.strip() == show.STREAM:
@@ -191,9 +191,7 @@ def _text(words: list[str] | None) -> str:
 
 
 def _cut(text: str, name: str) -> tuple[str, int]:
-    """Truncate a text to MAX_TEXT_CHARS, with a warning; return it and the number of lost
-    characters.
-    """
+    """Truncate a text with a warning; return the text and the number of characters cut off."""
     shortened = cut(text, MAX_TEXT_CHARS)
     left_out = len(text) - len(shortened.removesuffix("…")) if shortened != text else 0
     if left_out:

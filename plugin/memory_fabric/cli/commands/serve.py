@@ -170,9 +170,7 @@ def _serve_team(
     drop_key: str,
     **place: Any,
 ) -> int:
-    """Serve a space until Ctrl-C, or create a key (`key` has name, member, domain), list or drop
-    keys.
-    """
+    """Serve a space until Ctrl-C; or create, list or drop keys (`key`: name, member, domain)."""
     _load_packages(settings.data_dir, settings.plugin_root)
     try:
         driver.reach(settings)

@@ -182,9 +182,7 @@ def show_difference(change: Change) -> None:
 def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
-    """Raise BadInput, unless `force`, if the plugin is enabled or its update will replace this
-    copy.
-    """
+    """Raise BadInput without `force` if the plugin is enabled, or if its update replaces `root`."""
     paths = [path]  # settings files that are used together with the user's
     if place in ("project", "local"):
         paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]

@@ -500,9 +500,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return this project's link to a space, with the driver loaded. Raises NotFound,
-    DriverMissing.
-    """
+    """Return this project's link to a space; load its driver. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."

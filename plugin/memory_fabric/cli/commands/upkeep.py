@@ -194,7 +194,7 @@ def queue(
     if action in ("retry", "drop") and bool(ids) == everything:
         raise BadInput("ID", f"{action} needs either ids or --all.")
     if action == "work":
-        from memory_fabric.ingest import worker as queue_worker  # not needed for --help
+        from memory_fabric.ingest import worker as queue_worker  # imported late
 
         tally = queue_worker.serve(environment.settings(), worker, once=once, parent=parent)
         if as_json:
