@@ -130,7 +130,7 @@ class Here(NamedTuple):
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A folder with its own repository, or without one while this project has one, is
+            # A subfolder that has its own repository, or whose project has no repository, is
             # another project.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}

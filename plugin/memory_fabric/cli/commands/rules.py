@@ -1,4 +1,4 @@
-"""Command rules: list bound rules, test a call against them, and set their actions."""
+"""Command rules: list bound rules, test a call against them, and set their effects."""
 
 import os
 from typing import Any, Literal

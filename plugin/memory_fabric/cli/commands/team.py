@@ -431,7 +431,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory. If the action is `for_the_user`, a client must not run it."""
+    """Open this folder's memory; refuse an action named `for_the_user` in a client's shell."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -500,7 +500,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return this project's link to a space; load its driver. Raises NotFound, DriverMissing."""
+    """Return this project's link; load its driver if `reach`. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."
