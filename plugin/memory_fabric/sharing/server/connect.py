@@ -1,5 +1,5 @@
-"""Connections to the server of a shared log: no password in an address, no unencrypted way to
-another host.
+"""Connections to the PostgreSQL server of a shared log. An address with a password is refused, and
+so is an unencrypted connection to another host.
 """
 
 import configparser
@@ -22,11 +22,11 @@ from memory_fabric.sharing.team.errors import (
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_VERSION = 140000
-# libpq itself waits at least two seconds.
+# libpq never waits for less than two seconds.
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
-# The driver warns of a pipeline that an error ended, and raises the error, too.
+# If an error ends a pipeline, the driver logs a warning in addition to raising the error.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
@@ -38,10 +38,10 @@ def connect(
     insecure: bool = False,
     application: str = "memory-fabric",
 ) -> Connection:
-    """Connect by libpq's own rules; raise TeamError with a remedy if that fails.
+    """Connect to the server with libpq's usual rules; raise TeamError with a remedy on failure.
 
-    The connection commits each statement by itself and prepares none, so that a pooler between
-    (PgBouncer) does no harm.
+    The connection commits each statement separately and prepares no statements, so that it also
+    works through a connection pooler (PgBouncer).
     """
     conninfo = checked(dsn, insecure=insecure)
     with translated(f"Cannot connect to {shown(dsn)}"):
@@ -52,7 +52,7 @@ def connect(
             connect_timeout=max(2, timeout_s),
             application_name=application,
             client_encoding="UTF8",
-            # A peer that vanished is noticed after half a minute, also while an answer is awaited.
+            # A lost connection is detected within half a minute, even while waiting for a reply.
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=3,
@@ -67,7 +67,7 @@ def connect(
 
 
 def expect_version(version: int) -> None:
-    """Raise ServerTooOld for a server's version number (150004 is 15.4) before the oldest one."""
+    """Raise ServerTooOld if a server's version number (150004 is 15.4) is below the minimum."""
     if version < OLDEST_VERSION:
         raise ServerTooOld(
             f"The server is PostgreSQL {version // 10000}.",
@@ -76,10 +76,10 @@ def expect_version(version: int) -> None:
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
-    """Return the connection string to use; raise BadAddress if it must not be used.
+    """Return the connection string to use; raise BadAddress if the given one is not acceptable.
 
-    Encryption is required of every host but this machine, unless `insecure`: it is asked for where
-    nothing says how, and refused where something asks for less.
+    Unless `insecure`, connections to other hosts must be encrypted: `sslmode` is added if no
+    setting specifies it, and a setting that permits less is refused.
     """
     if _parsed(dsn).get("password"):
         raise DsnHoldsPassword(
@@ -103,7 +103,7 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
 
 
 def shown(dsn: str) -> str:
-    """Return "role@host:port/database" for messages; never a password, and no usual port."""
+    """Return "role@host:port/database" for messages, without a password or the default port."""
     try:
         settings = _settings_of(dsn)
     except BadAddress:
@@ -117,7 +117,7 @@ def shown(dsn: str) -> str:
 
 
 def pgpass_line(dsn: str, member: str, password: str) -> str:
-    """Return the line of ~/.pgpass by which a member logs in to the server of an address."""
+    """Return the line for ~/.pgpass with which a member logs in to the server of an address."""
     settings = _settings_of(dsn)
     host = settings.get("host") or "localhost"
     place = (host, settings.get("port") or USUAL_PORT, settings.get("dbname") or "*", member)
@@ -126,9 +126,9 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings: from the address, else the named service, else the environment.
+    """Return libpq's settings from the address, else the service it names, else the environment.
 
-    Of several files, the first that has the service counts, as for libpq.
+    If several service files define the service, the first one is used, as in libpq.
     """
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
@@ -151,7 +151,7 @@ def _parsed(dsn: str) -> dict[str, str]:
     try:
         return {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
     except psycopg.Error as error:
-        # libpq repeats parts of the string, and with them perhaps a password.
+        # libpq's message quotes parts of the connection string, which may include a password.
         reason = str(error).partition('"')[0].strip() or "syntax error"
         raise BadAddress(
             f"The address is no connection string ({reason}).",

@@ -1,4 +1,4 @@
-"""Operations of one space: push, pull, erasure, and the state of the space."""
+"""Operations of one space in the shared log: push, pull, erase, and read the space's state."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,30 +16,30 @@ from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import NotAMember, ServerMoved
 
 STATEMENT_LIMIT_S = 30
-# A purge or a compaction may read a whole space.
+# Seconds that a purge or a compaction may take, since it may read a whole space.
 LONG_LIMIT_S = 600
-# What one statement sends, and one answer holds, at most.
+# Maximum number of rows and bytes in one statement or one reply.
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# How often a batch is sent that the server asks for again, as engines do that lock less.
+# Attempts to send a batch after serialisation failures, which some database engines return often.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
-# How often a reader notes its visit; the server keeps it to the hour.
+# How often a reader reports that it has read the log; the server stores the time to the hour.
 SEEN_EVERY_S = 1800.0
-# What no server can index or read: for one thing, a name of 1,000 characters of three bytes.
+# Errors for values that no server can index or parse, such as a name of 3,000 bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
 PUSH = """
     SELECT memory_fabric.append(
         %s, %s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])::text
 """
-# What is acknowledged survives a crash of the server, however it is configured.
+# An acknowledged operation survives a crash of the server, whatever the server's configuration.
 DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Numbers are given under a lock of the space that is held until the commit: nothing appears below
-# one that was read.
+# Sequence numbers are assigned under a lock of the space that is held until the commit: no row can
+# appear later with a lower number than one already read.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -62,7 +62,7 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-# The epoch, and the number of the operation that was read last, as that transaction brought it.
+# Selects the epoch, and the number of the operation read last if its transaction id is the same.
 PLACE = """
     SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
@@ -82,8 +82,8 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# The row of a space has the id of the transaction that locked it last; one that runs holds a lock
-# on its id, which all roles may see. Of other roles' sessions, when it began is only shown to some.
+# The row of a space contains the id of the transaction that locked it last. Every role can see the
+# lock that a running transaction holds on its id; only some see when it began.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -95,12 +95,12 @@ HOLDER = """
 """
 
 
-# An operation with its payload as JSON.
+# An operation and its payload encoded as JSON.
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space over one connection; a `transport.Log`."""
+    """The operations of one space, read and written over one connection; a `transport.Log`."""
 
     at_once = PUSH_BATCH
 
@@ -132,7 +132,7 @@ class SharedLog:
         return SpaceState(epoch, member, role, members, Holder(*holder) if holder else None)
 
     def members(self) -> list[Member]:
-        """Return the members of the space, removed ones last."""
+        """Return the members of the space; removed members come last."""
         with translated("Cannot list the members"):
             rows = self.connection.execute(MEMBERS, (self.space,)).fetchall()
         return [Member(*row) for row in rows]
@@ -142,10 +142,10 @@ class SharedLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations and return the ids that the log holds now as the caller's.
+        """Append operations and return the ids that are now in the log as the caller's operations.
 
-        Those that are there already count, too. What the server will never take is reported to
-        `refused` (id, reason), so that one bad operation does not hold up the rest.
+        Operations that were already in the log are included. An operation that the server rejects
+        permanently is reported to `refused` (id, reason) and does not block the others.
         """
         refuse = refused or (lambda _id, _reason: None)
         rows: list[Row] = []
@@ -163,12 +163,12 @@ class SharedLog:
     def pull(
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
-        """Return the operations after a position, oldest first, and the position behind them.
+        """Return the operations after a position, oldest first, and the position of the last row.
 
-        Left out are replaced and blanked ones, so the beginning of the log is a snapshot of the
-        space. A position of another epoch counts as the beginning. `limit` counts rows, and none
-        begins after `max_bytes` of payload. Rows that hold no operation are passed over: there are
-        no more if the position did not move, not if there is no operation.
+        Replaced and blanked operations are left out, so reading from the beginning gives a
+        snapshot. A position of another epoch counts as the beginning. `limit` counts rows; no
+        further row is added after `max_bytes` of payload. Rows without a valid operation are
+        skipped, so an empty list is not the end of the log: an unchanged position is.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -181,10 +181,10 @@ class SharedLog:
         return [operation for operation in operations if operation], after
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log does not hold what was read last: it was set back.
+        """Return False if the operation read last is missing because the log was set back.
 
-        The transaction counts, not only the id: after a restore the operation may have been sent
-        again, to a later place than some that are new to the reader.
+        The transaction id is compared in addition to the operation's id: after a restore, the
+        operation may have been sent again and come after operations that the reader has not seen.
         """
         if not position.last:
             return True
@@ -192,28 +192,28 @@ class SharedLog:
             return self._place(position)[1] > 0
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return the ids that the log holds."""
+        """Return those of these ids that are in the log."""
         with self._asking("Cannot read the shared log"):
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Blank what was said under these keys (an owner: by anybody) and say so in the log.
+        """Blank the caller's operations under these keys (an owner: everybody's) and log the purge.
 
         Return the number of operations that were blanked.
         """
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
-        """Blank operations that were replaced that long ago; return their number.
+        """Blank operations that were replaced that many days ago; return how many were blanked.
 
-        The server keeps at least 30 days, whatever is asked.
+        The server keeps replaced operations for at least 30 days, even if the argument is smaller.
         """
         return self._call(
             "SELECT memory_fabric.compact(%s, make_interval(days => %s))", older_than_days
         )
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the epoch, and the number of a position's last operation; 0 if it is not there."""
+        """Return the epoch and the sequence number of a position's last operation, 0 if missing."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
@@ -225,7 +225,7 @@ class SharedLog:
         return int(row[0]) if row else 0
 
     def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
-        """Append one batch; if an operation is bad, halve the batch until it is found."""
+        """Append one batch; after an error, halve the batch until the bad operation is found."""
         try:
             op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
@@ -250,7 +250,7 @@ class SharedLog:
         )
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # In one message: no other member waits for this client's network.
+                # Sent as one message: other members do not wait for this client's network.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))
@@ -277,7 +277,7 @@ class SharedLog:
 
     @contextmanager
     def _translated(self, doing: str) -> Iterator[None]:
-        """Translate errors; without a right in a space, a role is no member of it."""
+        """Translate the driver's errors; a missing privilege is reported as NotAMember."""
         with translated(doing):
             try:
                 yield
@@ -286,7 +286,7 @@ class SharedLog:
 
     @contextmanager
     def _transaction(self, limit_s: float = 0) -> Iterator[None]:
-        """Open a transaction whose statements, and their waits for others, are limited in time."""
+        """Open a transaction with time limits for statements and for waiting on locks."""
         limits = [f"{round(1000 * s)}ms" for s in (limit_s or self._limit_s, self._limit_s)]
         with self.connection.transaction():
             self.connection.execute(LIMIT, limits)
@@ -294,7 +294,7 @@ class SharedLog:
 
 
 def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield the rows in parts of at most PUSH_BATCH rows and about PUSH_BYTES."""
+    """Yield the rows in batches of at most PUSH_BATCH rows and about PUSH_BYTES."""
     begin = size = 0
     for place, (_, payload) in enumerate(rows):
         if place - begin == PUSH_BATCH or size > PUSH_BYTES:

@@ -1,4 +1,4 @@
-"""Spaces of a shared log: the schema under them, and the roles that may read and append there."""
+"""Spaces of a shared log: creating the schema and a space, and adding and removing its members."""
 
 import secrets
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The step of the schema by which a log has one order for each space. One of before runs the first
-# step again, which sets its operations aside.
+# The schema step that gives each space a single order of operations. For an older log, the first
+# step runs again and sets the log's operations aside.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
-# PostgreSQL cuts longer names of roles.
+# PostgreSQL truncates longer role names.
 MAX_NAME_BYTES = 63
 PASSWORD_BYTES = 24
 
@@ -28,9 +28,9 @@ PASSWORD_BYTES = 24
 def init(connection: Connection, space: str) -> SpaceState:
     """Create or migrate the schema and the space; return the state of the space.
 
-    A database that was restored into another cluster begins a new epoch. Needs the role that owns
-    the schema, or may create one. Doing it again changes nothing. Raises BadInput for a name that
-    is none, TeamError.
+    A database that was restored into another cluster begins a new epoch. The caller must own the
+    schema or be allowed to create one. Running it again changes nothing. Raises TeamError, and
+    BadInput for an invalid name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         raise BadInput(
@@ -49,7 +49,7 @@ def init(connection: Connection, space: str) -> SpaceState:
         try:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
-            _prepare(connection, space)  # another process made the schema meanwhile
+            _prepare(connection, space)  # another process created the schema at the same time
     return SharedLog(connection, space).state()
 
 
@@ -61,10 +61,10 @@ def add(
     create_role: bool = False,
     role: str = "member",
 ) -> str:
-    """Let a role into a space as "member" or "owner"; return the password of a created one, or "".
+    """Add a role to a space as "member" or "owner"; return a created role's password, or "".
 
-    Raise UnknownRole if there is no such role and none is to be created, NotAllowed if the caller
-    is no owner or may not create roles. A member who is in the space gets the new `role`.
+    Raise UnknownRole if the role does not exist and should not be created, NotAllowed if the caller
+    is not an owner or may not create roles. An existing member gets the new `role`.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
         raise BadInput(
@@ -83,7 +83,7 @@ def add(
 
 
 def remove(connection: Connection, space: str, member: str) -> None:
-    """Take a member out of a space; what he wrote stays. Raise NotFound if he is not in it."""
+    """Remove a member from a space, but keep their operations. Raise NotFound for a non-member."""
     with _changing(space, member, "remove"):
         row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
     if row is None or not row[0]:
@@ -112,7 +112,7 @@ def _migrate(connection: Connection) -> None:
                 f"The shared log belongs to the role {owner}.",
                 remedy=f"Run `memory-fabric team init` as {owner}.",
             )
-        # One at a time. What is added belongs to the same role, whoever runs this.
+        # Only one migration runs at a time. New objects belong to the schema's owner.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
         applied = versions.applied(connection)
@@ -138,7 +138,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate the errors of a change of members; the last owner stays."""
+    """Translate the errors of adding or removing a member; the last owner cannot be removed."""
     with translated(f"Cannot {what} {member}"):
         try:
             yield
@@ -151,7 +151,7 @@ def _changing(space: str, member: str, what: str) -> Iterator[None]:
 
 
 def _create_role(connection: Connection, member: str, password: str) -> None:
-    # Hashed here, so that the server's log of statements never holds the password.
+    # The password is hashed here, so that it never appears in the server's log of statements.
     hashed = connection.pgconn.encrypt_password(
         password.encode(), member.encode(), b"scram-sha-256"
     ).decode()

@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL and its driver as sentences with a remedy."""
+"""Translation of errors of PostgreSQL and its driver into messages with a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +11,8 @@ from memory_fabric.sharing.team.errors import TeamError
 MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "A project that has joined tries again by itself and loses nothing."
-# Beginnings of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), the
-# longest one that fits decides: error, what is wrong, remedy.
+# Prefixes of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), each with
+# its error class, message and remedy. The longest matching prefix is used.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
     "25006": (
@@ -65,7 +65,7 @@ TLS = {
         "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=.",
     ),
 }
-# What libpq says where a login fails: it does not pass the SQLSTATE on.
+# Phrases of libpq's messages for failed logins, for which libpq does not provide the SQLSTATE.
 SAID = (
     ("password authentication failed", "28"),
     ("authentication failed", "28"),
@@ -80,7 +80,7 @@ SAID = (
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raise errors of the driver as a TeamError; `doing` begins its message."""
+    """Raise the driver's errors as a TeamError whose message begins with `doing`."""
     try:
         yield
     except psycopg.Error as error:
@@ -88,7 +88,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
-    """Return the TeamError that says what a driver's error means."""
+    """Return the TeamError that corresponds to an error of the driver."""
     text = " ".join(str(error).split())
     state = error.sqlstate or _state_said(text)
     if not state and isinstance(error, psycopg.OperationalError):

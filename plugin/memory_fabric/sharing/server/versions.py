@@ -1,4 +1,4 @@
-"""The version of the schema: that of the database, and those that this release can make."""
+"""The schema's version: which steps a database has applied, and which this release knows."""
 
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -8,14 +8,14 @@ from memory_fabric.sharing.team.errors import NoSchema, SchemaNewer, SchemaOlder
 
 
 def steps() -> dict[int, Traversable]:
-    """Return the files of the steps of the schema by their numbers, oldest first."""
+    """Return the SQL files of the schema's steps by step number, oldest first."""
     folder = resources.files("memory_fabric.sharing.server") / "schema"
     files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
     return dict(sorted(files.items()))
 
 
 def applied(connection: Connection) -> set[int]:
-    """Return the numbers of the steps that made the database's schema, none if it has none."""
+    """Return the numbers of the applied schema steps; empty if the database has no schema."""
     row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
     if row is None or row[0] is None:
         return set()
@@ -24,7 +24,7 @@ def applied(connection: Connection) -> set[int]:
 
 
 def expect(connection: Connection) -> None:
-    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
+    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema matches this release."""
     steps_there = applied(connection)
     if not steps_there:
         raise NoSchema(
@@ -41,7 +41,7 @@ def expect(connection: Connection) -> None:
 
 
 def expect_known(there: set[int]) -> None:
-    """Raise SchemaNewer for steps that this release does not know."""
+    """Raise SchemaNewer if an applied step is unknown to this release."""
     unknown = there - steps().keys()
     if unknown:
         raise SchemaNewer(

@@ -1,1 +1,1 @@
-"""The shared log of a team: ties of projects to spaces, and their exchange with a server."""
+"""The shared log of a team: links of projects to spaces, and the exchange with the server."""

@@ -1,9 +1,9 @@
-"""The packages of the extras `team` and `sync`: made importable, and installed.
+"""The packages of the extras `team` and `sync`: installing them and making them importable.
 
-They are where any package is (`pip install '.[team]'` in a clone), or in the folder that
-`memory-fabric team join` or `sync git` fills next to the plugin's own environment; that of `team`
-has what `sync` needs, too. A detached process starts without the packages of its interpreter, so a
-tie notes the folder in which they were.
+They are installed like any package (`pip install '.[team]'` in a clone), or by `memory-fabric team
+join` or `sync git` into a folder next to the plugin's own environment; the packages of `team`
+include those of `sync`. A detached process does not see its interpreter's own packages, so a link
+to a space records the folder in which they were found.
 """
 
 import os
@@ -13,7 +13,7 @@ from memory_fabric.config import Settings
 from memory_fabric.setup import extras
 from memory_fabric.sharing.team.errors import TeamError
 
-# What a log in PostgreSQL needs, and what one in a git repository does.
+# The extra for a log in PostgreSQL, and the extra for a log in a git repository.
 TEAM, SYNC = "team", "sync"
 _SEAL = ("cryptography", "mnemonic")
 PACKAGES = {TEAM: ("psycopg", *_SEAL), SYNC: _SEAL}
@@ -22,13 +22,13 @@ _COMMANDS = {TEAM: "team join", SYNC: "sync git"}
 
 
 class DriverMissing(TeamError):
-    """The packages of the extra cannot be found by this interpreter."""
+    """The packages of the extra cannot be imported by this interpreter."""
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
     """Make the packages of an extra importable. Raises DriverMissing.
 
-    `noted` is the folder in which they were when the tie was made.
+    `noted` is the folder in which they were found when the link to the space was created.
     """
     for folder in _folders(settings, kind):
         extras.reach(folder)
@@ -55,18 +55,18 @@ def install(settings: Settings, kind: str = TEAM) -> None:
 
 
 def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
-    """Return the folder from which the packages come, for the tie to note; empty if it is that of
-    an extra, which every process finds.
+    """Return the folder of the imported packages, to be recorded with the link; empty if it is the
+    extra's own folder, which every process finds.
     """
-    from importlib.util import find_spec  # late: no hook needs it
+    from importlib.util import find_spec  # Imported late: hooks do not need it.
 
-    spec = find_spec(PACKAGES[kind][0])  # reached before
+    spec = find_spec(PACKAGES[kind][0])  # found on the path already
     assert spec is not None and spec.origin
     folder = os.path.dirname(os.path.dirname(os.path.abspath(spec.origin)))
     return "" if folder in _folders(settings, kind) else folder
 
 
 def _folders(settings: Settings, kind: str) -> list[str]:
-    """Return the folder of the extra, then another one that has its packages."""
+    """Return the folder of this extra, then that of another extra that includes its packages."""
     kinds = dict.fromkeys((kind, TEAM))
     return [extras.folder_of(one, settings.data_dir, settings.plugin_root) for one in kinds]

@@ -13,31 +13,31 @@ from memory_fabric.errors import FabricError
 
 
 class TeamError(FabricError):
-    """Base of all errors of a shared log; `passing` is True if trying again later may help."""
+    """Base of all errors of a shared log; `passing` is True if a later attempt may succeed."""
 
     passing = False
 
 
 class Passing(TeamError):
-    """Base of the errors that may pass by themselves."""
+    """Base of the errors that may disappear without any action of the user."""
 
     passing = True
 
 
 class BadAddress(TeamError):
-    """The connection string cannot be used."""
+    """The connection string is invalid or not acceptable."""
 
 
 class DsnHoldsPassword(BadAddress):
-    """The connection string holds a password, which would end up in files and histories."""
+    """The connection string contains a password, which would end up in files and histories."""
 
 
 class Unencrypted(BadAddress):
-    """The connection to another host would not have to be encrypted."""
+    """The connection string allows an unencrypted connection to another host."""
 
 
 class Untrusted(BadAddress):
-    """The server's certificate cannot be verified, or names another host."""
+    """The server's certificate cannot be verified, or was issued for another host."""
 
 
 class NoAnswer(Passing):
@@ -49,7 +49,7 @@ class LoginFailed(TeamError):
 
 
 class ServerTooOld(TeamError):
-    """The server runs a PostgreSQL before the oldest one supported."""
+    """The server's PostgreSQL version is below the minimum."""
 
 
 class ServerReadOnly(Passing):
@@ -57,19 +57,19 @@ class ServerReadOnly(Passing):
 
 
 class ServerFull(Passing):
-    """The server has no disk, memory or connection left."""
+    """The server has run out of disk space, memory or connections."""
 
 
 class TooSlow(Passing):
-    """The server took longer than the limit of a statement."""
+    """A statement exceeded its time limit on the server."""
 
 
 class NoSchema(TeamError):
-    """The database holds no shared log."""
+    """The database contains no shared log."""
 
 
 class SchemaOlder(TeamError):
-    """The schema is older than this release needs."""
+    """The schema is too old for this release."""
 
 
 class SchemaNewer(TeamError):
@@ -77,15 +77,15 @@ class SchemaNewer(TeamError):
 
 
 class ServerMoved(TeamError):
-    """The log was restored into another cluster, and its owner has not said so yet."""
+    """The log was restored into another cluster, and its owner has not confirmed that yet."""
 
 
 class NotAllowed(TeamError):
-    """The role lacks a right on the server."""
+    """The role lacks a privilege on the server."""
 
 
 class NotAMember(NotAllowed):
-    """The role is in no space of this name."""
+    """The role is not a member of a space with this name."""
 
 
 class UnknownRole(TeamError):
@@ -93,4 +93,4 @@ class UnknownRole(TeamError):
 
 
 class NoKey(TeamError):
-    """The key of the user's machines is missing on this one."""
+    """The key that the user's machines share is missing on this machine."""

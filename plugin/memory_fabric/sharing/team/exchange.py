@@ -1,10 +1,10 @@
-"""One exchange between a database of this machine and the space that it is tied to.
+"""One exchange between a local database and the space of the shared log to which it is linked.
 
-    rows that changed ── settle ──▶ waiting operations ── push ──▶ the log
+    changed rows ── settle ──▶ waiting operations ── push ──▶ the log
     the log ── pull ──▶ operations of others and of this user's machines ── merge ──▶ rows
 
-Each part can be stopped at any moment: what is acknowledged was sent, and what is merged was read,
-in one transaction each.
+An exchange can be interrupted at any moment: operations are marked as sent only once the server has
+them, and the read position is saved in the transaction that merges what was read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,17 +24,17 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations in one batch. What is read is merged in one transaction, for which hooks that write
-# wait; a machine that reads the whole log at first is seldom in a session.
+# Operations in one batch. A batch is merged in one transaction, which blocks hooks that write; the
+# first, complete read of a log seldom happens during a session.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
-# The numbers of a merge that an outcome tells.
+# The counts of a merge that are passed on in an outcome.
 _MERGED = ("applied", "conflicts", "asked", "unread")
-# What other members said and had erased in the log is purged in their name.
+# The provenance of purges of statements that other members had erased in the log.
 _BY_OTHERS = Provenance("journal", trust="foreign")
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Return the database of a tie, tied to its space. Raises StoreUnavailable, OSError."""
+    """Return the linked local database, set up for its space. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -47,16 +47,16 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
 
 
 class Exchange:
-    """The exchange of one tie through the log of its space."""
+    """The exchange between one linked database and the log of its space."""
 
     def __init__(self, memory: Memory, tie: Tie, log: Log, key: Key | None) -> None:
-        """Tie the database, too. Raises StoreUnavailable, OSError."""
+        """Open the linked database and prepare it. Raises StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
         self._database = tied_database(memory, tie)
 
     def run(self, progress: Progress | None = None) -> Outcome:
-        """Exchange everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
+        """Send and read everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         reason = self.look()
         outbox.settle_dismissals(self._database)
         if space.number_of(self._database, heads.UNREAD):
@@ -65,9 +65,9 @@ class Exchange:
         return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
-        """Send what waits and read what came, without a look at the state of the space.
+        """Send waiting operations and read new ones, without checking the state of the space.
 
-        With `only_due` nothing is written here if no row changed and nothing came.
+        With `only_due`, nothing is written locally unless a row changed or an operation was read.
         """
         if only_due:
             self._follow_database()
@@ -76,14 +76,14 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (ServerReadOnly, ServerFull):
-            self._pull(progress)  # what others said can still be read
+            self._pull(progress)  # other members' operations can still be read
             raise
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Read the state of the space; begin anew if the log is another one or was set back.
+        """Read the state of the space; start over if the log was moved or set back.
 
-        Returns the reason for that, empty without one. Raises TeamError.
+        Returns the reason for starting over, or "". Raises TeamError.
         """
         self._follow_database()
         self.server = self._log.state()
@@ -111,8 +111,8 @@ class Exchange:
         return reason
 
     def behind(self, since_s: float) -> dict[str, list[str]]:
-        """Return the members who were `removed`, and the other `silent` ones who have not read the
-        log since then (seconds since 1970).
+        """Return the names of `removed` members, and of `silent` ones: other members who have not
+        read the log since `since_s` (seconds since 1970).
         """
         lists: dict[str, list[str]] = {"removed": [], "silent": []}
         for member in self._log.members():
@@ -124,17 +124,17 @@ class Exchange:
         return lists
 
     def compact(self) -> None:
-        """Blank what was replaced long ago, if this member owns the space. Raises TeamError."""
+        """Blank operations replaced long ago, if this member owns the space. Raises TeamError."""
         if self.server.role == OWNER:
             self._log.compact()
 
     def has_work(self) -> bool:
-        """True if something waits to be sent."""
+        """Return True if an operation is waiting to be sent."""
         row = self._database.row(WAITS)
         return bool(row and row[0])
 
     def _follow_database(self) -> None:
-        """Use the present database file: a repair may have replaced it since this process began."""
+        """Reopen the database if its file was replaced, for example by a repair."""
         if self._memory.database(self._tie.kind, create=True) not in (None, self._database):
             self._database = tied_database(self._memory, self._tie)
 
@@ -142,7 +142,7 @@ class Exchange:
         return space.position(self._database).tx == 0
 
     def _has_all(self, read_to: Position) -> bool:
-        """True if the log holds what was read last from it, and what was sent last to it."""
+        """Return True if the log contains the operations last read and last sent here."""
         if not self._log.holds(read_to):
             return False
         newest = self._database.row(
@@ -154,7 +154,7 @@ class Exchange:
         total = Outcome()
         todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
         while operations := outbox.waiting(self._database, self._log.at_once):
-            if operations[0].kind == PURGE:  # these come alone
+            if operations[0].kind == PURGE:  # purges are never mixed with other kinds
                 self._log.purge([self._key_there(o.key) for o in operations])
                 outbox.acknowledge(self._database, [o.op_id for o in operations])
                 pushed = Outcome(sent=len(operations))
@@ -164,11 +164,11 @@ class Exchange:
             if progress is not None:
                 progress(total.sent, max(total.sent, todo))
             if pushed == Outcome():
-                break  # the server took nothing and refused nothing: not in this exchange
+                break  # The server neither accepted nor refused any: retry in a later exchange.
         return total
 
     def _append(self, operations: Sequence[TeamOperation]) -> Outcome:
-        """Append operations; tell how many the server has, and how many it refused for good."""
+        """Append operations; count those on the server and those rejected permanently."""
         refused: list[str] = []
 
         def refuse(op_id: str, reason: str) -> None:
@@ -193,7 +193,7 @@ class Exchange:
                 progress(total.read, total.read + len(operations))
 
     def _merge(self, operations: Sequence[TeamOperation], after: Position) -> Outcome:
-        """Merge what came; the position is noted with the last part."""
+        """Merge the operations that were read; save the new position with the last part."""
         total = Outcome()
         parts = list(self._by_owner(operations))
         for number, (owner, part) in enumerate(parts, start=1):
@@ -213,7 +213,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Yield the operations in parts in which one owner of the space demands erasures."""
+        """Yield the operations in parts, each with the purge requests of one owner at most."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
@@ -227,7 +227,7 @@ class Exchange:
         yield owner, operations[begin:]
 
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
-        """Return the operation as it is sent: sealed, proved or unchanged."""
+        """Return the operation as it is sent: sealed, with a proof, or unchanged."""
         if self._key is None:
             return operation
         is_inside = operation.kind == wire.DISMISSAL and not self._tie.via
@@ -236,7 +236,7 @@ class Exchange:
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
-        """Return the operations without those of machines, purges with the keys of this machine."""
+        """Return the operations without machine announcements; map keys of purges to local keys."""
         memories = [o for o in operations if not o.key.startswith(MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
@@ -247,7 +247,7 @@ class Exchange:
         ]
 
     def _key_there(self, key: str) -> str:
-        """Return the key under which the server has what this machine has under `key`."""
+        """Return the key under which the server stores the operations of a local `key`."""
         if self._tie.is_sealed and self._key is not None:
             return self._key.sealed_key(key)
         return key
@@ -257,14 +257,14 @@ class Exchange:
 
 
 def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
-    """Purge what others said and had erased in the log, or this user purged on another machine;
-    return how many memories that were.
+    """Purge local copies of statements that other members had erased in the log, or that this user
+    purged on another machine; return the number of memories purged.
 
-    It is the same purge as that of this user's words: they go from this machine's journals, backups
-    and session notes, too. Of others' words no tombstone stays, since the author may say it again.
-    `kind` is that of the database. Raises what `purge.purge` raises.
+    Like a purge of the user's own memories, this also cleans this machine's journals, backups and
+    session notes. It leaves no tombstones for others' statements, since their authors may make them
+    again. `kind` is the kind of the database. Raises the errors of `purge.purge`.
     """
-    from memory_fabric.store.forget import purge  # rare, and it loads much
+    from memory_fabric.store.forget import purge  # Imported late: seldom needed and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
 
     records, observations = [], []
@@ -277,7 +277,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
                 for record in stored
                 if (record.source != OTHERS if head.is_own else record.author == author)
             ]
-        # Only if the observation is shown as this member's, not as this user's or another's.
+        # Only if the observation is attributed to this member, not to anybody else.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
             kind,
@@ -298,7 +298,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
         before = _rows(memory, kind, tombstones)
         if erased:
             purge.purge_exactly(memory, erased, _BY_OTHERS)
-        # An entity of which something is said here stays.
+        # An entity about which there are other local statements is kept.
         said = f"SELECT name FROM entities AS e WHERE NOT {IS_ORPHAN}"
         gone = {*names} - {name for (name,) in _rows(memory, kind, said)}
         if entities := tuple(FoundEntity(name, "", kind, (), 0) for name in sorted(gone)):

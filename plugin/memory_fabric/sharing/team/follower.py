@@ -1,7 +1,8 @@
-"""The thread of an MCP server that exchanges operations every few seconds while it runs.
+"""A thread of the MCP server that exchanges operations every few seconds.
 
-One process per home follows a tie; the others find it locked and look again later. What comes is
-in the database before the next prompt asks it. The thread ends with its process, at any moment.
+In each home, one process follows a linked space; others find it locked and check again later. So
+new operations are in the database before the next prompt searches it. The thread ends with its
+process.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from memory_fabric.store import files
 from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 
-if TYPE_CHECKING:  # it needs the driver, which is made importable later
+if TYPE_CHECKING:  # imports the driver, which is made importable later
     from memory_fabric.sharing.team.exchange import Exchange
 
 EVERY_S = 2.0
-# How often this machine's own database is asked for changes, which are sent at once.
+# How often the local database is checked for changes, which are sent immediately.
 LOCAL_EVERY_S = 0.25
-# How often the state of the space is read, and a success noted, if nothing is exchanged.
+# How often the space's state is read and a success is recorded while nothing is exchanged.
 LOOK_S = 60.0
-# How often ties are looked for where there are none.
+# How often to look for links to spaces while there are none.
 IDLE_S = 30.0
 
 
 def start(settings: Callable[[], Settings]) -> None:
-    """Start the thread. `settings` are those of the project that is served now."""
+    """Start the thread. `settings` returns the settings of the project that is served now."""
     threading.Thread(target=_run, args=(settings,), name="team", daemon=True).start()
 
 
@@ -49,14 +50,14 @@ def _run(settings: Callable[[], Settings]) -> None:
 
 
 def _follow(settings: Callable[[], Settings]) -> None:
-    """Follow the ties of the project until another project is served."""
+    """Follow the linked spaces of the project until another project is served."""
     memory = Memory.open(settings())
     followed: dict[str, Followed] = {}
     try:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
             may = sync.may_exchange(memory.settings)
-            # A host of git is not asked every two seconds: that is left to the hooks' process.
+            # A git host is not polled every two seconds; a process started by hooks does that.
             joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
@@ -70,7 +71,7 @@ def _follow(settings: Callable[[], Settings]) -> None:
 
 
 def _wait(followed: Mapping[str, Followed]) -> None:
-    """Wait until the next round: sooner if something is to be sent, longer without a tie."""
+    """Wait for the next round: less with something to send, longer without a linked space."""
     until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
     while time.monotonic() < until_s:
         time.sleep(LOCAL_EVERY_S)
@@ -79,7 +80,7 @@ def _wait(followed: Mapping[str, Followed]) -> None:
 
 
 class Followed:
-    """One tie that this process follows, or would if no other did."""
+    """One linked space that this process follows, unless another process already does."""
 
     def __init__(self, memory: Memory, tie: Tie) -> None:
         self.tie, self._memory = tie, memory
@@ -87,11 +88,11 @@ class Followed:
         self._lock: files.Locked | None = None
         self._exchange: Exchange | None = None
         self._looked_at = 0.0
-        # The last round left something unsent, so the next round need not be early.
+        # True if the last round left operations unsent: these do not start a round early.
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:
-        """Exchange once if this process may and the server is not held off."""
+        """Exchange once, if this process has the lock and the back-off after a failure is over."""
         home, key = self._memory.settings.home, self.tie.key
         try:
             if self._lock is None:
@@ -103,24 +104,24 @@ class Followed:
                     self._round(now_s)
                     self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
-            return  # another process follows the tie, or a hook's process exchanges it now
+            return  # another process has the lock: a follower or an exchange started by a hook
         except FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
 
     def has_work(self) -> bool:
-        """True if something of this machine is to be sent now; asks no server."""
+        """Return True if this machine has something to send now; does not ask the server."""
         return self._exchange is not None and not self._is_stuck and self._exchange.has_work()
 
     def close(self) -> None:
-        """Let go of the server and of the tie."""
+        """Close the connection and release the lock."""
         self.disconnect()
         if self._lock is not None:
             self._lock.__exit__()
             self._lock = None
 
     def disconnect(self) -> None:
-        """Close the connection."""
+        """Close the connection to the server."""
         self._exchange = None
         try:
             self._open.close()
@@ -138,5 +139,5 @@ class Followed:
             return
         else:
             outcome = self._exchange.run()
-        self._looked_at = now_s - random.random()  # not all machines of a team at once
+        self._looked_at = now_s - random.random()  # random: not all machines at once
         sync.note_success(self._memory, self.tie, outcome)

@@ -1,4 +1,4 @@
-"""Ties made: a space is created and joined, and its members are changed."""
+"""Commands that create and join a space of a shared log and change its members."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,9 +21,9 @@ from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
 
-# The space of a member's own machines, where only sealed operations are.
+# The space of a member's own machines, which contains only sealed operations.
 OWN = "~"
-# Operations that are looked at to tell if a key is the one of the user's other machines.
+# Operations to examine when checking whether a key is that of the user's other machines.
 LOOKED_AT = 200
 SPACES = "SELECT space FROM memory_fabric.spaces ORDER BY space"
 
@@ -31,9 +31,9 @@ Words = Callable[[], str]
 
 
 class Joined(NamedTuple):
-    """A tie that was made: `known` if it was there already, and with `--me` the user's key.
+    """The result of joining a space: `known` if the link existed before, and `key` with `--me`.
 
-    `is_new_key`: this is the user's first machine, whose words the others need.
+    `is_new_key`: this is the user's first machine; the others need the words of its key.
     """
 
     tie: Tie
@@ -44,9 +44,9 @@ class Joined(NamedTuple):
 
 
 def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[SpaceState, str]:
-    """Make or migrate the schema and a space; return the state of the space and its name.
+    """Create or migrate the schema and a space; return the state of the space and its name.
 
-    The project notes who owns it, for `team add`. Raises TeamError, BadInput, OSError.
+    Saves the owner's address in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
@@ -69,10 +69,10 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[Spa
 def join(
     memory: Memory, dsn: str, space: str, name: str, *, me: bool, insecure: bool, words: Words
 ) -> Joined:
-    """Tie this project to a space, and with `me` the user to the space of the user's machines.
+    """Link this project to a space and, with `me`, the user to the space of their machines.
 
-    `name` is the role to log in as, empty for that of the address; `words` asks for the words of
-    the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    `name` is the role to log in as; if empty, the address specifies it. `words` is called to ask
+    the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     project, default = _project(memory)
     home = memory.settings.home
@@ -103,7 +103,7 @@ def join(
         )
         if me:
             key, user = keys.read(home), ties.of(home, USER)
-            # The user's own memories may be exchanged by another address, which is kept.
+            # If the user's own memories use another address, that address is kept.
             if key is None or user is None or user.dsn == made.dsn:
                 own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
                 key, is_new = _key(memory, connection, own, words)
@@ -116,10 +116,10 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Let a role of the server into the space; return its new password, empty if it has one.
+    """Add a role of the server to the space; return its new password, empty if it has one already.
 
-    The space of the member's own machines is made, too, if this role may make spaces; with `me` it
-    must. Raises TeamError, BadInput.
+    Also creates the space of the member's own machines if this role may create spaces; with `me`,
+    not being allowed to is an error. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:
@@ -135,7 +135,7 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
 
 @contextmanager
 def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
-    """Connect as the owner of the space if this project knows one. Raises TeamError."""
+    """Connect as the owner of the space if the owner's address is saved here. Raises TeamError."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
         with translated("Cannot read the shared log"):
             versions.expect(connection)
@@ -159,16 +159,16 @@ def _project(memory: Memory) -> tuple[str, str]:
 def _connection(
     memory: Memory, dsn: str, insecure: bool, name: str = "", *, noted: str = ""
 ) -> Iterator[Connection]:
-    """Connect, as `name` if one is given. Raises TeamError."""
+    """Connect to the server, as the role `name` if that is not empty. Raises TeamError."""
     driver.reach(memory.settings, noted)
-    checked(dsn, insecure=insecure)  # before anything is added to it
+    checked(dsn, insecure=insecure)  # validated before the role's name is added
     used = make_conninfo(dsn, user=name) if name else dsn
     with connect(used, insecure=insecure) as connection:
         yield connection
 
 
 def _only_space(connection: Connection, default: str) -> str:
-    """Return the space that is meant if none is stated: the project's name, or the only one."""
+    """Return the space to use if none is specified: the project's name, or the only space."""
     names = [str(name) for (name,) in connection.execute(SPACES) if not name.startswith(OWN)]
     if default in names:
         return default
@@ -187,7 +187,7 @@ def _only_space(connection: Connection, default: str) -> str:
 
 
 def _expect_same(before: Tie, space: str) -> None:
-    """Raise BadInput if the project has joined another space."""
+    """Raise BadInput if the project is already linked to another space."""
     if before.member and before.space != space:
         raise BadInput(
             "--space",
@@ -197,9 +197,9 @@ def _expect_same(before: Tie, space: str) -> None:
 
 
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if this is the first of them.
+    """Return the key of the user's machines, and True if this is the user's first machine.
 
-    Makes the space of the member's own machines if this role may; else it must be there.
+    Creates the space of the user's own machines if the role may create it; otherwise it must exist.
     """
     home = memory.settings.home
     log = SharedLog(connection, own.space)

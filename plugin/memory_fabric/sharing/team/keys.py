@@ -1,11 +1,11 @@
-"""The key of one user's machines: proof and seal of the user's own operations.
+"""The key shared by one user's machines, which proves or seals the user's own operations.
 
-A database's administrator can write any row under any name. What counts as the user's own is
-therefore proved by an HMAC, or sealed by ChaCha20-Poly1305 (RFC 8439), with a key that the server
-never has: 32 random bytes in `team-key`, carried to another machine as 24 words (BIP 39).
+A database's administrator can insert any row under any member's name. Operations of the user are
+therefore authenticated by an HMAC or encrypted by ChaCha20-Poly1305 (RFC 8439) with a key that the
+server never receives: 32 random bytes in `team-key`, typed on other machines as 24 words (BIP 39).
 
-Both bind the value to its place: form, id, space, origin, kind, key, base and clock. Times and the
-author are set by the server and not bound.
+Both bind the value to the operation's form, id, space, origin, kind, key, base and clock. Times and
+the author are set by the server and therefore not bound.
 """
 
 import base64
@@ -24,9 +24,9 @@ from memory_fabric.store import files
 NAME = "team-key"
 KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
-# Kinds of a sealed operation are inside the seal.
+# Fields of a sealed operation that are encrypted with its value.
 INSIDE = ("kind", "key", "value")
-# The key of an operation that says that a machine holds the user's key; it changes no memory.
+# Prefix of the key of an announcement that a machine has the user's key; it changes no memory.
 MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
@@ -34,7 +34,7 @@ WORDS_REMEDY = (
 
 
 class Key:
-    """A user's key, with the keys that are derived from it for each use."""
+    """A user's secret key, with the keys derived from it for proofs, seals and names."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -45,22 +45,22 @@ class Key:
 
     @property
     def words(self) -> str:
-        """The key as 24 words, to be typed on another machine."""
+        """Return the key as 24 words, to be typed on another machine."""
         return str(_mnemonic().to_mnemonic(self._secret))
 
     @property
     def mark(self) -> str:
-        """Eight hex digits by which two machines can be compared without showing the key."""
+        """Return eight hex digits for comparing two machines' keys without showing them."""
         return hashlib.sha256(b"mark" + self._secret).hexdigest()[:8]
 
     def prove(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation with its proof."""
+        """Return the operation with an HMAC that proves that it comes from this user."""
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation encrypted; its kind, key and value are inside.
+        """Return the operation encrypted, including its kind, key and value.
 
-        The key outside is an HMAC, since a plain digest of an observation could be guessed.
+        The visible key becomes an HMAC, since a plain digest of an observation could be guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         outer = operation._replace(
@@ -71,13 +71,13 @@ class Key:
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
 
     def hide(self, text: str, space: str) -> str:
-        """Return a text encrypted for a space, of which nobody else learns more than its length."""
+        """Return a text encrypted for a space; others can learn only its length."""
         nonce = os.urandom(NONCE_BYTES)
         hidden = self._cipher().encrypt(nonce, text.encode(), _canonical(["line", space]))
         return base64.b64encode(nonce + hidden).decode()
 
     def shown(self, hidden: str, space: str) -> str | None:
-        """Return the text that was hidden with this key for this space; None for anything else."""
+        """Return the text that `hide` encrypted with this key for this space; None if invalid."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -89,11 +89,11 @@ class Key:
             return None
 
     def sealed_key(self, key: str) -> str:
-        """Return the key under which the server has a sealed operation of this key."""
+        """Return the visible key of a sealed operation, an HMAC of its original key."""
         return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"
 
     def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
-        """Return the operation, unsealed, if this key proves it; None for anything else."""
+        """Return the operation, decrypted if sealed; None unless this key authenticates it."""
         if operation.kind == SEALED:
             return self._unsealed(operation, space)
         if not operation.proof:
@@ -103,7 +103,7 @@ class Key:
         return operation if hmac.compare_digest(expected.encode(), stated) else None
 
     def announcement(self, space: str, origin: str) -> TeamOperation:
-        """Return the operation by which this machine announces that it holds the key."""
+        """Return the operation by which this machine announces that it has the key."""
         plain = TeamOperation(
             op_id=ids.id_for(f"machine {space} {origin} {self.mark}"),
             origin=origin,
@@ -115,7 +115,7 @@ class Key:
         return self.seal(plain, space)._replace(key=plain.key)
 
     def fits(self, operation: TeamOperation, space: str) -> bool:
-        """Return True if this key proves the operation, which may be an announcement."""
+        """Return True if this key authenticates the operation; accepts announcements, too."""
         if operation.key.startswith(MACHINE):
             operation = operation._replace(key=self.sealed_key(operation.key))
         return self.verified(operation, space) is not None
@@ -144,7 +144,7 @@ class Key:
 
 
 def read(home: str) -> Key | None:
-    """Return the key of this home; None if there is none. Raises BadInput if it is damaged."""
+    """Return the key stored in this home, or None. Raises BadInput if it is damaged."""
     path = os.path.join(home, NAME)
     text = files.read_text(path)
     if text is None:
@@ -163,13 +163,13 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str) -> Key:
-    """Return the key of this home; make one if there is none. Raises OSError, BadInput."""
+    """Return the key of this home, creating it if there is none. Raises OSError, BadInput."""
     return _kept(home, os.urandom(KEY_BYTES))
 
 
 def take(home: str, words: str) -> Key:
-    """Save the key that these words state. Raises BadInput if they state none, or if this home has
-    another key; OSError.
+    """Save the key that these words encode. Raises OSError, and BadInput if the words are invalid
+    or this home has another key.
     """
     stated = Key(secret_of(words))
     key = _kept(home, stated._secret)
@@ -185,7 +185,7 @@ def take(home: str, words: str) -> Key:
 
 
 def secret_of(words: str) -> bytes:
-    """Return the 32 bytes that 24 words state. Raises BadInput with what is wrong in them."""
+    """Return the 32 bytes encoded by 24 words. Raises BadInput that says which word is wrong."""
     stated = words.lower().split()
     mnemonic = _mnemonic()
     unknown = [word for word in stated if word not in mnemonic.wordlist]
@@ -211,7 +211,7 @@ def secret_of(words: str) -> bytes:
 
 
 def _kept(home: str, secret: bytes) -> Key:
-    """Return the key of this home; if there was none, this key is saved."""
+    """Return the key of this home; if there is none, save this secret as its key."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -221,7 +221,7 @@ def _kept(home: str, secret: bytes) -> Key:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Return the fields of an operation that are authenticated with its encrypted value."""
+    """Return the fields of an operation that are authenticated together with its value."""
     o = operation
     return _canonical(
         [o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock],
@@ -229,13 +229,13 @@ def _place(operation: TeamOperation, space: str) -> bytes:
 
 
 def _canonical(value: object) -> bytes:
-    """Return the canonical text of a JSON value, which PostgreSQL's jsonb does not change."""
+    """Return a JSON value in a canonical encoding that survives storage in PostgreSQL's jsonb."""
     text = json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":"))
     return text.encode()
 
 
 def _numbers_fixed(value: object) -> object:
-    """Return the value with whole floats as integers: jsonb may write 1e2 as 100."""
+    """Return the value with whole floats as integers, since jsonb may turn 1e2 into 100."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

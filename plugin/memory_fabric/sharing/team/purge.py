@@ -1,6 +1,6 @@
-"""Purge of the operations of a shared log that a database keeps.
+"""Purge of the local copies of a shared log's operations.
 
-The words are blanked in them, and the server is to erase them, too (`outbox.demand_purge`).
+Purged text is blanked here, and the server is asked to erase it (`outbox.demand_purge`).
 """
 
 import json
@@ -12,12 +12,12 @@ from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 
-# The reason in the place of an operation that could not be read and was purged.
+# The reason shown for an unreadable operation that was purged.
 PURGED = "It was purged."
 
 
 def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    """Blank purged words in operations, and demand the same of the server; return how many rows."""
+    """Blank operations with purged text, here and on the server; return the number of rows."""
     keys = {wire.key_of_record(id_) for id_ in target.ids}
     keys |= {wire.key_of_entity(name) for name in target.names}
     keys |= {wire.key_of_observation(*pair) for pair in target.said}
@@ -39,7 +39,7 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
 
 
 def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
-    """Remove the notes of changed rows that hold purged words: `scrub` has withdrawn these rows."""
+    """Remove changed rows with purged text from the due list; `scrub` has withdrawn them."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     purged = [
         (kind, key)
@@ -51,7 +51,7 @@ def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
 
 
 def _names_gone(c: sqlite3.Connection, purged: Sequence[Head]) -> set[str]:
-    """Return the names of entities that went with the records that these operations state."""
+    """Return the entities of these operations' records that no longer exist in the database."""
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     return {name for name in names if c.execute(there, (name,)).fetchone() is None}
@@ -63,7 +63,7 @@ def _is_unsent(c: sqlite3.Connection, key: str) -> bool:
 
 
 def _holds(head: Head, target: PurgeTarget) -> bool:
-    """True if the operation has purged words or names a purged entity."""
+    """Return True if the operation contains purged text or the name of a purged entity."""
     if head.payload and target.is_in(head.payload):
         return True
     value = head.stated

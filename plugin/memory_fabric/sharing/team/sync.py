@@ -1,8 +1,8 @@
-"""The exchange of all ties of a project and its user, with locks, back-off, state and notices.
+"""The exchange with all spaces linked to a project and its user, with locks, back-off and notices.
 
-One process at a time exchanges a tie; another that finds it at work leaves. A failure is noted in
-`team/state.json`, told once, and held off for longer each time. Hooks start `main` as a detached
-process (`ties.start`).
+Only one process at a time exchanges with a space; another one gives up if the space is locked. A
+failure is saved in `team/state.json` and reported once; each further failure delays the next
+attempt longer. Hooks start `main` as a detached process (`ties.start`).
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
-if TYPE_CHECKING:  # it needs the driver, which is made importable later
+if TYPE_CHECKING:  # imports the driver, which is made importable later
     from memory_fabric.sharing.team.exchange import Exchange
 
-# How long a failure that may pass by itself is not told: no answer (a laptop away from its
-# network), and anything else. A tie that never worked is told of at once.
+# How long the user is not notified of a failure that may pass: no answer (a laptop away from its
+# network), and any other such failure. Before the first success, every failure is reported at once.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
-# How often a machine asks who has not read the log for a week.
+# How often to look for members who have not read the log, and after how long they are reported.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run: changes made meanwhile are sent, too, since their hooks left them to this run.
+# Rounds in one run. Changes made during a run are sent by it: others find the space locked.
 MAX_ROUNDS = 20
-# Longer than a round of another process takes.
+# Seconds to wait for another process's exchange, which is usually shorter than that.
 LEAVE_WAIT_S = 30.0
-# The lifetime of the detached process, however slow the server is; a later one goes on.
+# Time limit of the detached process; after it, a later process continues.
 LIFE_S = 600.0
 NICENESS = 5
 
 
 class Result(NamedTuple):
-    """The result for one tie: an outcome, a failure, or neither if another process is at work."""
+    """The result for one linked space: an outcome, a failure, or neither if it was locked."""
 
     tie: Tie
     outcome: Outcome | None = None
@@ -56,13 +56,13 @@ class Result(NamedTuple):
 
 
 def may_exchange(settings: Settings) -> bool:
-    """True unless memory is switched off here."""
+    """Return True unless memory is switched off or the process runs in CI."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     return bool(settings.writes and not settings.ci and everywhere["write"])
 
 
 def exchange_due(memory: Memory) -> list[Result]:
-    """Exchange the ties of this project and the user that no failure holds off."""
+    """Exchange with each space linked to this project or the user that is not in back-off."""
     home, now_s = memory.settings.home, time.time()
     return [
         exchange(memory, tie)
@@ -74,10 +74,10 @@ def exchange_due(memory: Memory) -> list[Result]:
 def exchange(
     memory: Memory, tie: Tie, *, wait_s: float = 0.0, progress: Progress | None = None
 ) -> Result:
-    """Exchange one tie until nothing waits; a failure is noted and returned, never raised.
+    """Exchange with one space until nothing is left to send; return errors, do not raise them.
 
-    Waits `wait_s` for another process at work. Raises OSError if home cannot be written,
-    TimeoutError where the caller limits the time.
+    Waits `wait_s` for another process that has the lock. Raises OSError if home is not writable,
+    TimeoutError if the caller's time limit is reached.
     """
     home = memory.settings.home
     lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
@@ -87,7 +87,7 @@ def exchange(
         return Result(tie)
     try:
         if ties.of(home, tie.key) != tie:
-            return Result(tie)  # the tie was ended or changed meanwhile
+            return Result(tie)  # the link was removed or changed meanwhile
         outcome = _rounds(memory, tie, progress)
     except FabricError as error:
         note_failure(memory, tie, error)
@@ -99,9 +99,9 @@ def exchange(
 
 @contextmanager
 def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
-    """Connect to the server of a tie; yields its exchange. Raises TeamError, StoreUnavailable."""
+    """Connect to a linked space; yield the exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
-    from memory_fabric.sharing.team.exchange import Exchange  # late, as the next
+    from memory_fabric.sharing.team.exchange import Exchange  # imported late: needs the packages
 
     key = keys.read(memory.settings.home) if tie.me else None
     if key is None and (tie.me or tie.key == ties.USER):
@@ -115,7 +115,7 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 
         yield Exchange(memory, tie, log_of(memory, tie, key), key)
         return
-    # Late: imports the PostgreSQL driver.
+    # Imported late: these modules import the PostgreSQL driver.
     from memory_fabric.sharing.server.connect import connect
     from memory_fabric.sharing.server.log import SharedLog
     from memory_fabric.sharing.server.translate import translated
@@ -126,7 +126,7 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 
 
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
-    """Note a success, and leave notices of what the user must know. Raises OSError."""
+    """Save a success, and leave notices for the user about notable results. Raises OSError."""
     ties.succeeded(memory.settings.home, tie.key, time.time())
     name = tie.name
     notable = (
@@ -157,7 +157,7 @@ def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
 
 
 def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
-    """Note a failure, and tell it once. Raises OSError."""
+    """Save a failure, and notify the user of it once. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
     failure = {"cause": cause, "last_error": error.message, "remedy": error.remedy}
@@ -176,10 +176,10 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
 
 
 def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
-    """End a tie; unless `keep`, what other members said is removed here.
+    """End the link to a space; unless `keep`, remove other members' statements from this machine.
 
-    Needs no network. Raises StoreUnavailable, OSError, TimeoutError if another process exchanges
-    for too long.
+    Needs no network. Raises StoreUnavailable, OSError, and TimeoutError if another process holds
+    the lock for too long.
     """
     home = memory.settings.home
     with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
@@ -191,7 +191,7 @@ def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange what is due as a process of its own; failures are logged. Return 1 after one."""
+    """Exchange with all due spaces in this process; log failures. Return 1 after a failure."""
     settings = read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
@@ -215,7 +215,7 @@ def _too_late() -> None:
 
 
 def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
-    """Exchange until nothing waits, and note the success. Raises FabricError."""
+    """Exchange until nothing is left to send, and save the success. Raises FabricError."""
     with connected(memory, tie) as open_exchange:
         outcome = open_exchange.run(progress)
         for _ in range(MAX_ROUNDS):
@@ -225,7 +225,7 @@ def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
             outcome = outcome.plus(more)
             if not (more.sent or more.refused):
                 break
-        # Which members left, or have not read for a week, and what was replaced long ago?
+        # Every few hours: update the lists of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
             named = open_exchange.behind(now_s - SILENT_AFTER_S)

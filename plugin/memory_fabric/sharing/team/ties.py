@@ -1,14 +1,14 @@
-"""Ties of projects, and of the user, to the spaces of shared logs; how their exchange went, and its
-start by a hook.
+"""Links of projects, and of the user, to the spaces of shared logs; the state of each link's
+exchange, and its start by a hook.
 
-`team.json` in home has the ties, without passwords, which are in the places of libpq:
+`team.json` in home contains the links, without passwords, which are where libpq expects them:
     {"<project id>" or "user": {"dsn": …, "space": …, "member": …, "insecure": …, "me": …,
                                 "owner": …, "packages": …}}
-`team/state.json` has the outcome of the last exchange of each (`State`), without any content.
+`team/state.json` contains the result of the last exchange of each link (`State`), without content.
 
     hook ── start_when_due() ──▶ team.sync, detached ──▶ PostgreSQL
 
-This module never uses the network and imports nothing of the extra; the detached process does.
+This module never uses the network or imports packages of the extra; the detached process does.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from memory_fabric.config import TIES, Settings, environment
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
-# Stands in place of a project's id in the tie of the user's own memories.
+# The key, in place of a project's id, of the link for the user's own memories.
 USER = "user"
-# By which a tie is exchanged, if not by a PostgreSQL.
+# The value of `via` for an exchange through a git repository instead of PostgreSQL.
 GIT = "git"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
-# Uses of a tie that exclude each other: the exchange, and following it all the time.
+# Uses of a link, each with its own lock: one exchange, and following it continuously.
 SYNC, FOLLOW = "sync", "follow"
-# As long as a clock of operations holds (sharing.replica.wire).
+# The length of a machine's id in the clock of an operation (sharing.replica.wire).
 ORIGIN_CHARS = 8
-# The back-off doubles from the first to the last delay, less a random part of up to half.
+# The back-off doubles from the first delay up to the last, minus a random part of up to half.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# A clock that was set back must not stop the exchange for longer.
+# Longer delays are ignored, so that a clock set back does not block the exchange.
 MAX_WAIT_S = 24 * 3600
-# Starting the process costs half a second of CPU time: a turn that says nothing new starts none
-# sooner than this after the last one.
+# Starting the process costs half a second of CPU time. After a turn without changes, it is started
+# only if the last exchange is at least this many seconds ago.
 EVERY_S = 30.0
-# Asks a tied database if something of it has not been sent.
+# Selects whether a linked database has changes that were not sent yet.
 WAITS = (
     "SELECT EXISTS (SELECT 1 FROM team_due) "
     "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
@@ -47,12 +47,12 @@ WAITS = (
 
 
 class Tie(NamedTuple):
-    """A tie of one database to one space of a shared log.
+    """A link of one database to one space of a shared log.
 
-    `key` is a project's id or USER. `me`: operations are proved to be this user's own with the key
-    of the user's machines. `owner` is the DSN by which `team init` made the space, `packages` the
-    folder in which the driver was when the tie was made. Without a `member` nothing is exchanged:
-    the space was made here, and not joined. With `via` GIT, `dsn` is the address of a repository.
+    `key` is a project's id or USER. With `me`, the key of the user's machines proves which
+    operations are the user's own. `owner` is the DSN with which `team init` created the space,
+    `packages` the folder in which the driver was found when the link was created. Without a
+    `member`, the space was created here but not joined. With `via` GIT, `dsn` is a repository.
     """
 
     key: str
@@ -67,40 +67,40 @@ class Tie(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The log as messages name it."""
+        """Return the name of the log for messages."""
         if not self.via:
             return f"the shared log of {self.space}"
         return f"the sync of {'your own memories' if self.key == USER else self.space} by git"
 
     @property
     def place(self) -> str:
-        """The address as status shows it: the repository, or the space and one's name there."""
+        """Return the address for status: the repository, or the space and the member's name."""
         return self.dsn if self.via else f"{self.space} as {self.member}"
 
     @property
     def is_sealed(self) -> bool:
-        """True if its operations are sealed one by one; in a repository whole lines are."""
+        """Return True if each operation is sealed; in a git repository, whole lines are sealed."""
         return self.key == USER and not self.via
 
     @property
     def command(self) -> str:
-        """The command that shows, and ends, the tie."""
+        """Return the command with which the user can inspect or end the link."""
         return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
     def kind(self) -> str:
-        """The kind of the database that it ties: "user" or "project"."""
+        """Return the kind of the linked database: "user" or "project"."""
         return "user" if self.key == USER else "project"
 
 
 class State(NamedTuple):
-    """The state of one tie. Times are ISO 8601, empty for never; `next_at`, `ran_at` and `asked_at`
-    are seconds since 1970.
+    """The state of one link to a space. Times are ISO 8601, or empty for never; `next_at`, `ran_at`
+    and `asked_at` are seconds since 1970.
 
-    `cause` is the kind of the last failure, empty after a success, and `since` the time of the
-    first of those in a row; `told` is the cause that the user has been told of. `silent` are the
-    members, separated by commas, who had not read the log for a week at `asked_at`, `removed` those
-    who were members.
+    `cause` is the class of the last error, empty after a success; `since` is the time of the first
+    failure after the last success; `told` is the cause last reported to the user. `silent` lists,
+    separated by commas, members who at `asked_at` had not read the log for a week; `removed` lists
+    former members.
     """
 
     last_success: str = ""
@@ -118,12 +118,12 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The numbers of one exchange.
+    """The counts of one exchange.
 
-    `sent` operations were appended, `refused` ones never will be; `read` ones came, of which
-    `applied` changed something here. `conflicts` are keys that two of this user's machines changed
-    at once, `asked` demands to erase what this user said. `again` is the reason why everything was
-    sent and read again, empty if it was not.
+    `sent` operations were appended, `refused` ones were rejected permanently, `read` ones were
+    received, of which `applied` changed the local memory. `conflicts` counts keys that two of this
+    user's machines changed at once, `asked` requests to erase this user's statements. `again` is
+    the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -142,62 +142,62 @@ class Outcome(NamedTuple):
 
 
 def path_of(home: str) -> str:
-    """Return the path of the file with the ties."""
+    """Return the path of the file that contains the links to spaces."""
     return os.path.join(home, TIES)
 
 
 def exist(home: str) -> bool:
-    """True if this home may have ties; costs one stat."""
+    """Return True if the file of links exists in this home; costs one stat."""
     return os.path.exists(path_of(home))
 
 
 def read(home: str) -> tuple[Tie, ...]:
-    """Return all ties of a home, those of projects that were not joined, too."""
+    """Return all links of a home, including those to spaces that were not joined."""
     stored = files.read_json(path_of(home))
     return tuple(Tie(key, **_fields(Tie, v)) for key, v in stored.items() if isinstance(v, dict))
 
 
 def of(home: str, key: str) -> Tie | None:
-    """Return the tie of a project or of USER, joined or not; None if there is none."""
+    """Return the link of a project or of USER, even if not joined; None if there is none."""
     return next((tie for tie in read(home) if tie.key == key), None)
 
 
 def joined(home: str, project_id: str) -> tuple[Tie, ...]:
-    """Return the ties of this project and of the user by which operations are exchanged."""
+    """Return the links of this project and of the user through which operations are exchanged."""
     keys = (project_id, USER) if project_id else (USER,)
     return tuple(tie for tie in read(home) if tie.key in keys and tie.member and tie.dsn)
 
 
 def joined_by(memory: Memory) -> tuple[Tie, ...]:
-    """Return the ties of this memory's project and of the user, as `joined`."""
+    """Return the joined links of this memory's project and of the user."""
     return joined(memory.settings.home, memory.project.id if memory.project else "")
 
 
 def save(home: str, tie: Tie) -> None:
-    """Add or replace a tie. Raises OSError, TimeoutError."""
+    """Add or replace a link to a space. Raises OSError, TimeoutError."""
     value = {name: part for name, part in tie._asdict().items() if part and name != "key"}
     _change(path_of(home), path_of(home) + ".lock", tie.key, lambda _: value)
 
 
 def remove(home: str, key: str) -> None:
-    """Remove a tie; the file goes with the last one. Raises OSError, TimeoutError."""
+    """Remove a link; delete the file if no link is left. Raises OSError, TimeoutError."""
     _change(path_of(home), path_of(home) + ".lock", key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the path of the lock file for one use (SYNC or FOLLOW) of a tie between a database and
-    a shared space.
+    """Return the path of the lock file for one use (SYNC or FOLLOW) of a database's link to a
+    shared space.
     """
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 
 def state_of(home: str, key: str) -> State:
-    """Return the state of a tie; an empty state if nothing is known."""
+    """Return the state of a link; an empty state if none is saved."""
     return State(**_fields(State, files.read_json(os.path.join(home, FOLDER, NAME)).get(key)))
 
 
 def update_state(home: str, key: str, **changes: Any) -> None:
-    """Change the state of a tie. Raises OSError, TimeoutError."""
+    """Change fields of the state of a link. Raises OSError, TimeoutError."""
 
     def changed(before: object) -> dict[str, Any]:
         new = State(**_fields(State, before))._replace(**changes)
@@ -207,22 +207,22 @@ def update_state(home: str, key: str, **changes: Any) -> None:
 
 
 def forget_state(home: str, key: str) -> None:
-    """Drop the state of a tie, if it has one. Raises OSError, TimeoutError."""
+    """Delete the state of a link, if there is one. Raises OSError, TimeoutError."""
     if key in files.read_json(os.path.join(home, FOLDER, NAME)):
         _change_state(home, key, lambda _: None)
 
 
 def succeeded(home: str, key: str, now_s: float) -> None:
-    """Note a success. Raises OSError, TimeoutError."""
+    """Save a success in the link's state and clear its failures. Raises OSError, TimeoutError."""
     cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
     at = ids.timestamp(now_s)
     update_state(home, key, last_success=at, failures=0, next_at=0.0, ran_at=now_s, **cleared)
 
 
 def failed(home: str, key: str, now_s: float, chance: float, **failure: str) -> State:
-    """Note a failure, hold the next attempt off, and return the state.
+    """Save a failure in the link's state, delay the next attempt, and return the new state.
 
-    `failure` is its `cause`, `last_error` and `remedy`. Raises OSError, TimeoutError.
+    `failure` contains `cause`, `last_error` and `remedy`. Raises OSError, TimeoutError.
     """
     before = state_of(home, key)
     failures = before.failures + 1
@@ -237,12 +237,12 @@ def failed(home: str, key: str, now_s: float, chance: float, **failure: str) -> 
 
 
 def is_held_off(state: State, now_s: float) -> bool:
-    """True while the back-off after a failure lasts."""
+    """Return True if the back-off after a failure is not over."""
     return 0 < state.next_at - now_s <= MAX_WAIT_S
 
 
 def is_followed(home: str, key: str) -> bool:
-    """True if a server exchanges this tie all the time."""
+    """Return True if an MCP server exchanges continuously through this link."""
     path = lock_path(home, key, FOLLOW)
     if not os.path.exists(path):
         return False
@@ -254,15 +254,15 @@ def is_followed(home: str, key: str) -> bool:
 
 
 def delay_after(failures: int, chance: float) -> float:
-    """Return the seconds until the next attempt after some failures in a row; `chance` is from 0
-    to 1.
+    """Return the seconds until the next attempt after a number of failures in a row; `chance`, from
+    0 to 1, randomises them.
     """
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(max(failures, 1) - 1, 30))
     return grown * (0.5 + chance / 2)
 
 
 def origin(home: str) -> str:
-    """Return the id of this machine among those of its user; made once. Raises OSError."""
+    """Return the id of this machine, created on first use. Raises OSError."""
     path = os.path.join(home, FOLDER, ORIGIN)
     with files.Locked(path + ".lock"):
         id_ = (files.read_text(path) or "").strip()
@@ -273,7 +273,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return actions for after the hook's reply: start the exchange if it is due."""
+    """Return actions to run after the hook's reply: they start the exchange if it is due."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -281,10 +281,10 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange if a tie of this project or of the user is due.
+    """Start the exchange process if an exchange of this project or of the user is due.
 
-    At Stop it is if something waits, or the last one was a while ago. A tie that an MCP server
-    follows is left to it, except at a session's end, where the server ends, too. Raises
+    At Stop, an exchange is due if something is waiting or the last one was a while ago. A link that
+    an MCP server follows is skipped, except at SessionEnd, because that server ends, too. Raises
     StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
@@ -304,7 +304,7 @@ def start_when_due(memory: Memory, event_name: str) -> None:
 
 
 def start(settings: Settings) -> int:
-    """Start the exchange detached and return its process id; it outlives the session."""
+    """Start the exchange in a detached process that outlives the session; return the process id."""
     return processes.start(
         "sharing.team.sync",
         {
@@ -331,7 +331,7 @@ def _change(
     *,
     durable: bool = True,
 ) -> None:
-    """Change one value of a JSON file; the file goes with the last one."""
+    """Change one value of a JSON file; delete the file if no value is left."""
     with files.Locked(lock):
         values = files.read_json(path)
         value = change(values.pop(key, None))
@@ -344,13 +344,13 @@ def _change(
 
 
 def _fields(kind: type[Tie] | type[State], value: object) -> dict[str, Any]:
-    """Return the fields of a tuple that a value from a file has in their types."""
+    """Return the fields of a Tie or State that a value from a file contains with valid types."""
     stated = value if isinstance(value, dict) else {}
     fields: dict[str, Any] = {}
     for name, default in kind._field_defaults.items():
         part = stated.get(name, default)
         if isinstance(default, str):
-            # A number in a tie is taken as text; a damaged state says nothing.
+            # A number in a link is converted to text; one in a state is replaced by the default.
             is_text = isinstance(part, str) or kind is Tie
             fields[name] = str(part) if is_text else default
         elif isinstance(default, bool):
