@@ -1,16 +1,16 @@
-"""Work in the name of a key's member: threads with a connection each, and a transaction a request.
+"""Requests on a team's database: each runs in a thread, in one transaction, as the key's member.
 
-Nothing but connections and what was looked up lately is kept, so several processes serve one
-database. A connection that broke is opened anew with the next request. The database checks the key
-with each request, so a deleted key or a removed member counts at once.
+The process keeps nothing but connections and recent answers, so several processes can serve one
+database. A broken connection is reopened by the next request. The database checks the key at each
+request, so deleting a key or removing a member takes effect immediately.
 
-Reads may go to a replica, a hot standby. It answers only once it shows what the primary held when
-the request came; else the primary answers. So a client finds what it has just written, and a
-replica that lags shows nothing that was erased. While the primary is down it answers alone.
+Reads may go to a replica (a hot standby). It is used only once it shows what the primary contained
+when the request arrived; otherwise the primary answers. So a client can read its own writes, and a
+lagging replica never shows erased content. While the primary is down, the replica answers alone.
 
-An answer is kept for seconds, for the same question in the name of the same member and domain, as
-long as the state of the space is the same: every operation that is added, replaced or erased
-changes it (memory_fabric.changes).
+An answer is cached for seconds, for the same question by the same member with the same domain,
+while the state of the space is unchanged: every added, replaced or erased operation changes the
+state (memory_fabric.changes).
 """
 
 import asyncio
@@ -38,16 +38,16 @@ from memory_fabric.sharing.team.errors import TeamError
 T = TypeVar("T")
 TeamJob = Callable[[TeamMemory], T]
 
-# Threads, each with a connection: most of a request is waiting for the database.
+# Threads, each with a connection: a request mostly waits for the database.
 THREADS = 4
 STATEMENT_LIMIT_MS = 15_000
-# Requests that wait for a thread; a client is better told to come again.
+# Maximum number of requests waiting for a thread; further ones are refused and may be retried.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
-# Answers are kept so long, and so many.
+# How long answers are cached, and how many.
 KEPT_S, MAX_KEPT = 5.0, 500
-# How long a replica is waited for, and how often it is looked at meanwhile; one that lags or fails
-# is asked again after a while.
+# How long to wait for a lagging replica, how often to check it meanwhile, and how long to avoid it
+# after that wait or an error.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 BEHIND = "The replica lags behind."
 ENTER = (
@@ -57,9 +57,9 @@ ENTER = (
 
 
 class Access:
-    """The database of a team: `dsn` is a connection string of libpq, `space` what is served.
+    """Access to a team's database: `dsn` is a libpq connection string, `space` the space served.
 
-    `read` is the connection string of a replica, or ''.
+    `read` is the connection string of a replica, or "".
     """
 
     def __init__(
@@ -68,24 +68,24 @@ class Access:
         self.settings, self.space = settings, space
         self._primary = Connections(dsn, insecure=insecure)
         self._replica = Connections(read, insecure=insecure) if read else None
-        # Why the replica is not asked, and until when.
+        # The reason for not using the replica, and the time until which it is not used.
         self.without_replica, self._retry_at = "", 0.0
         self._vocabulary = Vocabulary()
         self._answers: dict[Hashable, tuple[int, float, Any]] = {}
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run `job(memory)` in the name of the key with this digest, and return its value.
+        """Run `job(memory)` as the member whose key has this digest, and return its value.
 
-        All that it writes is kept, or nothing. Raises Unauthorized, Forbidden, StoreUnavailable,
-        DeadlinePassed, and what the job raises.
+        Either all of its writes are committed or none. Raises Unauthorized, Forbidden,
+        StoreUnavailable, DeadlinePassed, and the errors of the job.
         """
         return await self._queued(lambda: self.with_connection(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
-        """Run a job that only reads, on the replica if there is one; else as `ask`.
+        """Run a job that only reads, on the replica if there is one; otherwise like `ask`.
 
-        The value is kept for a while under the `question`, unless that is None.
+        The value is cached under the `question` for some seconds, unless `question` is None.
         """
         return await self._queued(lambda: self._read(holder, job, question))
 
@@ -109,7 +109,7 @@ class Access:
         return self.with_connection(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Note why the replica is not asked, '' if it is; say so once."""
+        """Save why the replica is not used ("" if it is), and print each change of that once."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -120,11 +120,11 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return the whole request as a job of a connection, which must show at least `state`."""
+        """Return the request as a function of a connection that waits until it shows `state`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S
-            # Each look is a transaction of its own, and sees what was replayed meanwhile.
+            # Each check runs in a transaction of its own, so it sees what was replayed in between.
             while state and not self._shows(connection, holder, state):
                 if time.monotonic() > until:
                     raise StoreUnavailable("", BEHIND)
@@ -162,7 +162,7 @@ class Access:
         return member
 
     async def in_thread(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)` in a thread; errors as in `ask`."""
+        """Run `job(connection)` in a worker thread; raises the same errors as `ask`."""
         return await self._queued(lambda: self.with_connection(job))
 
     async def _queued(self, job: Callable[[], T]) -> T:
@@ -176,17 +176,17 @@ class Access:
             self._waiting -= 1
 
     def with_connection(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)` on the primary in this thread; errors as in `ask`."""
+        """Run `job(connection)` on the primary in this thread; raises the same errors as `ask`."""
         return self._primary.run(job)
 
     def close(self) -> None:
-        """Finish what is under way and close the connections."""
+        """Wait for the running jobs and close all connections."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         for connections in filter(None, (self._primary, self._replica)):
             connections.close()
 
     def memory_of(self, connection: Connection, holder: team_keys.Holder) -> TeamMemory:
-        """Return the memory of a key's holder, within the transaction that is under way."""
+        """Return the team's memory as the key's holder sees it, within the current transaction."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
         return TeamMemory(
@@ -195,14 +195,14 @@ class Access:
 
 
 class Connections:
-    """Connections to one server, each used by one thread at a time."""
+    """A pool of connections to one server; each is used by one thread at a time."""
 
     def __init__(self, dsn: str, *, insecure: bool = False) -> None:
         self._dsn, self._insecure = dsn, insecure
         self._idle: list[Connection] = []
 
     def run(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)`; errors as in `Access.ask`."""
+        """Run `job(connection)`; raises the same errors as `Access.ask`."""
         try:
             connection, was_idle = self._idle.pop(), True
         except IndexError:
@@ -212,7 +212,7 @@ class Connections:
         except TeamError as error:
             raise of_log(error) from error
         except psycopg.Error as error:
-            # The server was restarted since the last request, as a rule: once more, anew.
+            # Usually the server was restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
                 raise of_database(error) from error
         finally:
@@ -223,7 +223,7 @@ class Connections:
         return self.run(job)
 
     def close(self) -> None:
-        """Close those that are idle."""
+        """Close the idle connections."""
         for connection in self._idle:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""Keys of members: made once and shown once; the database keeps their digests."""
+"""Keys of a team's members: shown only when they are created; the database stores digests."""
 
 import hashlib
 import secrets
@@ -17,12 +17,12 @@ from memory_fabric.sharing.team.errors import NotAMember
 
 KEY_BYTES = 32
 MAX_NAME_CHARS = 100
-# A longer key cannot be one that this package made.
+# A longer text cannot be a key created by this package.
 MAX_KEY_CHARS = 200
 
 
 class MemberKey(NamedTuple):
-    """The description of a member's key; `domain` is the only domain that the key shows, or ''."""
+    """The description of a member's key; `domain` is the only domain it gives access to, or ""."""
 
     name: str
     member: str
@@ -31,9 +31,9 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The member, the space and the domain that a key stands for, and the state of the space.
+    """The space, member and domain to which a key gives access, and the state of the space.
 
-    The state grows with each change of what can be found there.
+    The state is a number that grows with each change of the space's visible content.
     """
 
     space: str
@@ -44,9 +44,9 @@ class Holder(NamedTuple):
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
-    """Make a key of a member and return it; the role that serves may act for him from now on.
+    """Create and return a key for a member; the serving role may now act for that member.
 
-    Raises BadInput for a name that is taken or no name, NotAMember, NotAllowed.
+    Raises BadInput for an invalid or existing name, NotAMember, NotAllowed.
     """
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         raise BadInput("NAME", f"{name!r} is no name for a key.", remedy="Use a short word.")
@@ -73,7 +73,7 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
 
 
 def kept(connection: Connection, space: str) -> list[MemberKey]:
-    """Return the keys of a space that the caller may see, the oldest first."""
+    """Return the keys of a space that the caller may see, oldest first."""
     with translated("Cannot list the keys"):
         rows = connection.execute(
             "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)", (space,)
@@ -82,7 +82,7 @@ def kept(connection: Connection, space: str) -> list[MemberKey]:
 
 
 def drop(connection: Connection, space: str, name: str) -> None:
-    """Delete a key. Raises NotFound."""
+    """Delete the key with this name. Raises NotFound."""
     with translated(f"Cannot delete the key {name}"):
         row = connection.execute("SELECT memory_fabric.drop_key(%s, %s)", (space, name)).fetchone()
     if row is None or not row[0]:
@@ -90,7 +90,7 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 
 def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
-    """Return the holder of the key or cookie with this digest; None if it is not valid."""
+    """Return the holder of the key or cookie with this digest; None if none is valid."""
     row = connection.execute(
         "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)", (hashed,)
     ).fetchone()
@@ -98,17 +98,17 @@ def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
 
 
 def digest(given: str) -> bytes:
-    """Return what is kept of a key or cookie, which have 256 random bits: no salt is needed."""
+    """Return the SHA-256 digest of a key or cookie; no salt is needed for 256 random bits."""
     return hashlib.sha256(given.encode("utf-8", "replace")).digest()
 
 
 def cookie_of(key: str) -> str:
-    """Return what a browser is given in place of the key, the same in every process."""
+    """Return the cookie that replaces the key in a browser; every process derives the same one."""
     return hashlib.sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 
 def _allow_to_act_for(connection: Connection, member: str) -> None:
-    """Let the role that is logged in take the member's role."""
+    """Grant the member's role to the role that is logged in."""
     row = connection.execute(
         "SELECT pg_has_role(session_user, %s, 'MEMBER'), session_user::text", (member,)
     ).fetchone()
@@ -119,10 +119,10 @@ def _allow_to_act_for(connection: Connection, member: str) -> None:
 
 
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
-    """Return the space to serve: the named one, else the only one of the login.
+    """Return the space to serve: the specified one, else the only space of the login role.
 
-    Raises TeamError unless the database can be reached, holds a schema of this release, and the
-    login is a member of the space.
+    Raises TeamError unless the database is reachable, its schema matches this release, and the
+    login role is a member of the space. Raises BadInput if there is no single space.
     """
     connection = connect.connect(dsn, insecure=insecure)
     try:

@@ -1,8 +1,8 @@
-"""The memory of a team as one member has it, within one transaction: no SQLite, no files.
+"""The memory of a team as one member sees it, within one transaction: without SQLite or files.
 
-It is what the stages of recall and the tools are given in place of `store.memory.Memory`. Changes
-are operations of the shared log, in the form of sharing.replica.wire: an operation replaces the
-member's own heads of its key. A member withdraws only what the member said; what others said stays.
+Recall and the tools use it in place of `store.memory.Memory`. Changes are operations of the shared
+log in the form of sharing.replica.wire: an operation replaces the member's own current operations
+(heads) for its key. A member can withdraw only their own statements; those of others are kept.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
 
-# The machine that operations come from, here; those of an undo are told apart.
+# The origin (in place of a machine's id) of operations made here; undo has an origin of its own.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
 class TeamMemory(Memory):
-    """One space as a member sees it; `domains` limits it, None for all."""
+    """One space as a member sees it; only `domains` are visible, or all if it is None."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class TeamMemory(Memory):
 
     @property
     def failed(self) -> FabricError | None:
-        """The first error of the database in this transaction."""
+        """Return the first database error in this transaction, or None."""
         return self.reader.failed
 
     def databases(self) -> list[Database]:
-        """Return no local database."""
+        """Return an empty list: there are no local databases."""
         return []
 
     def readers(self) -> list[Reader]:
@@ -71,24 +71,24 @@ class TeamMemory(Memory):
         return [self.reader]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return this memory limited to the visible ones of these domains."""
+        """Return this memory limited to those of these domains that are visible."""
         visible = [name for name in domains if self.domains is None or name in self.domains]
         return TeamMemory(
             self.settings, self.connection, self.space, self.member, self.vocabulary, visible
         )
 
     def follow_switches(self) -> None:
-        """Keep the settings: a shared server has no switches."""
+        """Do nothing: a shared server has no switches."""
 
     def follow_settings(self) -> None:
-        """Keep the settings of the start."""
+        """Do nothing: the settings read at the start are kept."""
 
     def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the rows of a query in this transaction. Raises StoreUnavailable."""
         return self.reader.query(sql, values)
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return None: there is no local database. Raises StoreUnavailable if one is needed."""
+        """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
         if create:
             raise StoreUnavailable("", "A shared server keeps no sessions.")
         return None
@@ -102,7 +102,7 @@ class TeamMemory(Memory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record for the team and return it, or the known one that it repeats."""
+        """Store a record for the team and return it, or the existing record that it repeats."""
         if record.scope != SCOPE:
             raise BadInput(
                 "scope",
@@ -116,30 +116,30 @@ class TeamMemory(Memory):
     def write(
         self, kind: str, payload: Mapping[str, Any], by: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """Append a change to the shared log and return its result; see Memory."""
+        """Append a change to the shared log and return its result, as `Memory.write` does."""
         by = self._stamped(by._replace(domain=self.domain_of(by.domain)))
         return self.apply_now(self._operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Append the statements of a change, and return its result as the local memory would.
+        """Append the statements of a change; return the result that a local memory would return.
 
-        Raises NotFound, StoreUnavailable; then nothing is changed.
+        Raises NotFound, StoreUnavailable; in that case nothing is changed.
         """
         _one_at_a_time(self)
         return _EFFECTS[operation.kind](self, operation)
 
     def _apply(self, operation: Operation) -> dict[str, Any]:
-        return self.apply_now(operation)  # no queue stands in for the shared log
+        return self.apply_now(operation)  # there is no queue for the shared log
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain of a new statement: the stated domain if it is visible."""
+        """Return the domain of a new statement: `stated` if visible, else the first visible."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
 
 
 class Statement(NamedTuple):
-    """A member's present statement under a key; a value of None withdraws it."""
+    """A member's current statement for a key; a value of None withdraws the statement."""
 
     kind: str
     key: str
@@ -147,7 +147,7 @@ class Statement(NamedTuple):
 
 
 def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
-    """Append statements, each in place of the member's heads of its key."""
+    """Append statements; each replaces the member's own heads for its key."""
     by_key = {statement.key: statement for statement in statements}
     if not by_key:
         return
@@ -183,15 +183,15 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
 
 
 def undo_last(memory: TeamMemory) -> int:
-    """Take back the member's last change made here, and return how many statements it had.
+    """Undo the member's last change through this server; return its number of statements.
 
-    What it replaced is said again, and the rest withdrawn. 0 if nothing of it stands any more.
+    Replaced ones are made again, others withdrawn. 0 if no change is current.
     """
     _one_at_a_time(memory)
     last = memory.query(
         "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
-        # The time of the transaction, so that all of a change have the same.
+        # All statements of one change have the same time, that of their transaction.
         "SELECT max(stored_at) FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
@@ -271,7 +271,7 @@ def _delete_entities(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw what the member said of the observations, relations or records of an operation."""
+    """Withdraw the member's observations, relations or records that an operation lists."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
@@ -284,7 +284,7 @@ def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _remember(memory: TeamMemory, operation: Operation) -> Result:
-    """Store a record, unless the member said it before; close those it supersedes."""
+    """Store a record unless the member has stated the same; close the records it supersedes."""
     stated = operation.payload["record"]
     record = records.from_object(stated)
     wanted = (record.type, record.domain, same_form(record.what))
@@ -316,20 +316,20 @@ _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
 
 
 def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
-    """Return the texts that no member has stated about the entity yet."""
+    """Return the texts that no member has stated as observations of the entity."""
     keys = {wire.key_of_observation(name, text): text for text in texts}
     standing = {row.key for row in memory.reader.standing(list(keys))}
     return [text for key, text in keys.items() if key not in standing]
 
 
 def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
-    """Return the names that are exactly an entity's name."""
+    """Return those of the names for which an entity is stated under exactly this name."""
     keys = {wire.key_of_entity(name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 
 
 def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
-    """Return the names that occur in a relation or a record."""
+    """Return those of the names that occur in any statement, such as a relation or a record."""
     entities = memory.reader.entities_by_key(map(name_key, names))
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 
@@ -354,6 +354,6 @@ def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _one_at_a_time(memory: TeamMemory) -> None:
-    """Let a member's changes wait for each other, or two could replace the same heads."""
+    """Serialise a member's changes by a lock; otherwise two could replace the same heads."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
     memory.query(lock, (f"{memory.space}\n{memory.member}",))

@@ -1,4 +1,4 @@
-"""The page of the whole team: picture, recall, history and status from the shared log."""
+"""Data of the viewer's page for a team: picture, recall, history and status of its log."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from memory_fabric.sharing.replica import wire
 from memory_fabric.text import name_key, neutralised
 from memory_fabric.viewer.picture import age_of, presentable
 
-# A browser can still draw and search at most this many at once; a search finds the rest.
+# Limits for what a browser can draw and search smoothly; the server's search finds the rest.
 MAX_RECORDS, MAX_STATEMENTS = 2000, 5000
 MAX_ENTITIES = 3000
 SHOWN = (
@@ -24,7 +24,7 @@ SHOWN = (
 
 
 def picture(memory: TeamMemory) -> dict[str, Any]:
-    """Return the newest of what the team knows, in the form of viewer.picture."""
+    """Return the team's newest memories for the page, in the form of viewer.picture."""
     now, newest = ids.timestamp(), memory.reader.newest
     stated = newest(wire.ENTITY, MAX_ENTITIES)
     observations = newest(wire.OBSERVATION, MAX_STATEMENTS)
@@ -60,8 +60,8 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
 
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the best memories for a text, with the words that were searched."""
-    from memory_fabric.recall.explain import answer_as_json  # with the first question
+    """Return the best memories for a query, with the words that were searched for."""
+    from memory_fabric.recall.explain import answer_as_json  # imported with the first query
     from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
@@ -72,12 +72,12 @@ def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, A
 
 
 def projects(_memory: TeamMemory) -> dict[str, Any]:
-    """Return none: the page asks every server, and the log of a team is one memory."""
+    """Return an empty list, which the page requests of every server: a team has one memory."""
     return {"projects": [], "served": ""}
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
-    """Return the state of the log as the one tier that there is."""
+    """Return the state of the shared log as the only tier."""
     tier: dict[str, Any] = {
         "tier": "graph",
         "state": "healthy",
@@ -93,7 +93,7 @@ def status(memory: TeamMemory) -> dict[str, Any]:
 
 
 def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
-    """Return what was said about an entity, the newest first, as changes of a local memory are."""
+    """Return the statements about an entity, newest first, in the form of local changes."""
     keys = [row.key for row in memory.reader.about([name])] if name else []
     return [
         {
@@ -116,7 +116,7 @@ def _entities(
     member: str,
     now: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return all entities by name: stated ones, and those that other statements name."""
+    """Return all entities by name: stated ones, and those mentioned by other statements."""
     entities: dict[str, dict[str, Any]] = {}
 
     def named(name: str, type_: str = "", domain: str = "general", at: str = "") -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _entities(
 
 
 def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the relations between entities with these numbers."""
+    """Return the relations between these entities; `numbers` are their positions by name."""
     return [
         {
             "from": numbers[relation.source],

@@ -1,7 +1,7 @@
-"""Rows of a space by key, by name and by kind, as the member whose transaction it is.
+"""Queries for rows of a space by key, name and kind, run as the member who sent the request.
 
-Functions of the schema find ids (sharing/server/schema/010_search.sql); the rows are read from the
-log under its row-level security.
+Functions in the database's schema find the ids (sharing/server/schema/010_search.sql); the rows are
+then read from the log under its row-level security.
 """
 
 import json
@@ -33,7 +33,7 @@ from memory_fabric.store.queries.search import EVERYTHING
 
 Rows = list[tuple[Any, ...]]
 
-# Rows of each kind about some entities.
+# Maximum number of statements of each kind about a list of entities.
 MAX_ABOUT = 10_000
 COUNTED = {
     "records": wire.RECORD,
@@ -44,9 +44,9 @@ COUNTED = {
 
 
 class SpaceQueries:
-    """Queries of one space within one transaction; `domains` limits them, None for all.
+    """Queries on one space in one transaction; only `domains` are visible, or all if it is None.
 
-    `failed` is the first error of the database: the transaction is over then.
+    `failed` is the first error of the database, which ends the transaction.
     """
 
     def __init__(
@@ -57,27 +57,27 @@ class SpaceQueries:
         self._member, self._domains = member, domains
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
-        """Return the current statements of these keys; of several authors the caller's own."""
+        """Return the current statement for each of these keys, preferably the caller's own."""
         condition = self.condition(filters)
         if condition is None:
             return []
         return self.fetched(self.ids("heads_of", list(keys), False, condition))
 
     def counts(self) -> dict[str, int]:
-        """Return how many records, entities, observations and relations are visible."""
+        """Return the numbers of visible records, entities, observations and relations."""
         rows = self.call("count_kinds", self.condition(EVERYTHING), columns="kind, count")
         counts = {str(kind): int(count) for kind, count in rows}
         return {name: counts.get(kind, 0) for name, kind in COUNTED.items()}
 
     def own(self, keys: Sequence[str]) -> list[Row]:
-        """Return what the caller says under these keys."""
+        """Return the caller's own current statements for these keys."""
         last = {row.key: row for row in self._rows(self.ids("heads_of", list(keys), True, "{}"))}
         return [row for row in last.values() if row.value]
 
     def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[Row]:
-        """Return what anybody says of the entities of exactly these names, `most` of each kind.
+        """Return all members' statements about entities with exactly these names.
 
-        These are the entities, observations of them, and relations at either end, oldest first.
+        They are entities, observations and relations: at most `most` of each, oldest first.
         """
         wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
         if not wanted or condition is None:
@@ -90,17 +90,17 @@ class SpaceQueries:
         return [row for row in self._rows(ids) if not team_rows.names_in(row).isdisjoint(wanted)]
 
     def own_about(self, names: Sequence[str]) -> list[Row]:
-        """Return what the caller says of the entities of exactly these names."""
+        """Return the caller's own statements about entities with exactly these names."""
         return [row for row in self.about(names) if row.author == self._member]
 
     def records_ending(self, ending: str) -> list[Row]:
-        """Return the records whose id ends like this."""
+        """Return the records whose id ends with this text."""
         return self.fetched(self.ids("records_ending", ending))
 
     def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
-        """Return (author, time, kind, value) of what was said under keys, the newest first.
+        """Return all statements for these keys as (author, time, kind, value), newest first.
 
-        The value of a withdrawal is None; what was replaced is known for 30 days.
+        The value of a withdrawal is None. Replaced statements are available for 30 days.
         """
         sql = (
             "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
@@ -112,7 +112,7 @@ class SpaceQueries:
         return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
 
     def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
-        """Return (place, name) of entities in the order of their statements, after a place."""
+        """Return (sequence number, name) of entities stated after a sequence number."""
         condition = self.condition(EVERYTHING)
         rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
         return [(int(place), str(name)) for place, name in rows]
@@ -125,17 +125,17 @@ class SpaceQueries:
             raise self.failure(error) from error
 
     def call(self, function: str, *values: object, columns: str = "*") -> Rows:
-        """Return the rows of a function of the schema for this space. Raises as `query`."""
+        """Call a function of the schema for this space; return its rows. Raises as `query`."""
         holes = ", ".join(["%s"] * (1 + len(values)))
         sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
         return self.query(sql, (self._space, *values))
 
     def ids(self, function: str, *values: object) -> list[str]:
-        """Return the first column of the rows of a function, which holds ids of the log."""
+        """Call a function of the schema; return the first column, which contains ids of the log."""
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[Row]:
-        """Return one row for each key: the caller's own, else the oldest."""
+        """Return one of these rows for each key: the caller's own, else the oldest."""
         chosen: dict[str, Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self._member):
@@ -143,7 +143,7 @@ class SpaceQueries:
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[Row]:
-        """Return these rows as the policies let the member read them, by their clocks.
+        """Return those of these rows that the member may read, ordered by their clocks.
 
         The value of a withdrawal is empty.
         """
@@ -179,7 +179,7 @@ class SpaceQueries:
         return json.dumps(condition)
 
     def failure(self, error: psycopg.Error) -> FabricError:
-        """Return the error of a request for one of the database, and note it."""
+        """Return the request's error for a database error, and save the first one as `failed`."""
         translated = of_database(error)
         if self.failed is None and not isinstance(translated, DeadlinePassed):
             self.failed = translated
@@ -187,12 +187,12 @@ class SpaceQueries:
 
 
 def of_database(error: psycopg.Error) -> FabricError:
-    """Translate an error of the database or its driver into the error that a request reports."""
+    """Convert an error of the database or its driver into the error that a request reports."""
     return of_log(team_error(error, "Cannot answer"))
 
 
 def of_log(error: TeamError) -> FabricError:
-    """Return the error of a request for one of the shared log, without the database's address."""
+    """Convert an error of the shared log into the error of a request, without the address."""
     if isinstance(error, TooSlow):
         return DeadlinePassed("The database took too long for an answer.", remedy="Ask for less.")
     if isinstance(error, ServerReadOnly):

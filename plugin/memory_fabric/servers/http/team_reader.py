@@ -1,6 +1,6 @@
-"""Reads of a space for recall, as the member whose transaction it is (store.queries.reader.Reader).
+"""Queries of recall on a space, run as the requesting member (see store.queries.reader.Reader).
 
-Turns of conversations never travel, so there are none.
+Turns of conversations are never sent to the shared log, so queries for turns return nothing.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -28,16 +28,16 @@ from memory_fabric.text import name_key, words
 
 Groups = Sequence[Sequence[str]]
 
-# Relations around the names of a question, and observations that describe an entity.
+# Maximum number of relations of a question's names, and observations that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
-# Records that are compared with a new one, and words of its text.
+# Records to compare with a new record, and words of the new record's text to search for.
 MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
-# Found with one query, since most questions ask for both.
+# Kinds that one query searches for together, since most questions need both.
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
 class TeamReader(SpaceQueries, Reader):
-    """Reads of one space for recall within one transaction."""
+    """Queries of recall on one space, within one transaction."""
 
     def __init__(
         self,
@@ -49,26 +49,26 @@ class TeamReader(SpaceQueries, Reader):
     ) -> None:
         super().__init__(connection, space, member, domains)
         self.kind, self._vocabulary = STORE, vocabulary
-        # What was searched, and when relations were stated, in this transaction.
+        # Caches for this transaction: results of searches, and the times of relations.
         self._matches: dict[Any, dict[str, list[Row]]] = {}
         self._stated: dict[Relation, str] = {}
 
     def observations(
         self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
     ) -> list[Candidate]:
-        """Return matching observations of the graph, best first."""
+        """Return matching observations as candidates, best first."""
         matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
         return self._candidates(matches[wire.OBSERVATION])
 
     def observations_with(
         self, names: Iterable[str], limit: int, filters: Filters
     ) -> list[Candidate]:
-        """Return observations that hold one of these names, best first."""
+        """Return observations that contain one of these names, best first."""
         matches = self._matching((wire.OBSERVATION,), [list(names)], limit, filters)
         return self._candidates(matches[wire.OBSERVATION])
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
-        """Return the newest observations of the entities that the keys mean."""
+        """Return the newest observations of the entities that these name keys stand for."""
         names = list(dict.fromkeys(name for _, name, _ in self._meant(keys)))
         return self._candidates(self.newest(wire.OBSERVATION, limit, filters, names))
 
@@ -100,19 +100,19 @@ class TeamReader(SpaceQueries, Reader):
         return candidates + self._candidates(self.newest(wire.OBSERVATION, free, filters))
 
     def episodes(self, *_: object, **__: object) -> list[Candidate]:
-        """Return no turns: they never travel."""
+        """Return an empty list: turns are never sent to the shared log."""
         return []
 
     def turns_by_session(self, *_: object) -> dict[str, list[tuple[int, float]]]:
-        """Return no turns."""
+        """Return an empty result: there are no turns here."""
         return {}
 
     def session_texts(self, *_: object) -> dict[str, str]:
-        """Return no turns."""
+        """Return an empty result: there are no turns here."""
         return {}
 
     def turns_at(self, *_: object) -> list[Candidate]:
-        """Return no turns."""
+        """Return an empty result: there are no turns here."""
         return []
 
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
@@ -126,7 +126,7 @@ class TeamReader(SpaceQueries, Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the known entities of these name keys, without types."""
+        """Return the existing entities for these name keys, without their types."""
         entities: dict[str, Entity] = {}
         for key, name, _ in self._meant(keys):
             entities.setdefault(key, Entity(name, "unknown"))
@@ -135,7 +135,7 @@ class TeamReader(SpaceQueries, Reader):
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
-        """Return the known entities of these name keys, each with its relations at a time."""
+        """Return the existing entities for these name keys, each with its relations at a time."""
         names = {entity.name for entity in self.entities_by_key(keys).values()}
         around: dict[str, list[Relation]] = {name: [] for name in sorted(names)}
         for relation in self.relations_of(list(around), at, filters):
@@ -145,8 +145,8 @@ class TeamReader(SpaceQueries, Reader):
         return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations with either end of these names at a time, oldest first."""
-        # Only a relation that a record states has these.
+        """Return the relations at a time that begin or end at these names, oldest first."""
+        # A relation has an agent, type or category only through a record that states it.
         if not names or filters.agents or filters.types or filters.categories:
             return []
         condition = self.condition(filters._replace(as_of="" if at == NOW else at))
@@ -162,7 +162,7 @@ class TeamReader(SpaceQueries, Reader):
         return list(relations)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return the time of a relation's statement; empty if there is none."""
+        """Return the time at which a relation was stated last; empty if it is not stated."""
         if relation not in self._stated:
             rows = self.standing([wire.key_of_relation(*relation)])
             times = (str(row.value.get("created_at") or "") for row in rows)
@@ -170,14 +170,14 @@ class TeamReader(SpaceQueries, Reader):
         return self._stated[relation]
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        """Return the names that these words mean by an alias."""
+        """Return the entity's name for each of these words that is an alias."""
         matches = self._meant(terms)
         names = {term for term, _, is_alias in matches if not is_alias}
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return about how many rows hold each word, of all sources, as these are ranked together;
-        words that no row holds are left out.
+        """Return, for each word that occurs, the approximate number of rows with it. `sources` is
+        ignored, because rows of all sources are ranked together.
         """
         known, count = self._statistics(terms)
         common = {
@@ -189,12 +189,12 @@ class TeamReader(SpaceQueries, Reader):
         return {**common, **{str(word): 1 for (word,) in self.call("known_words", rare)}}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that are written like a word."""
+        """Return (key, name) of names within `most_edits` changes of a word."""
         rows = self.call("names_like", word, most_edits, columns="key, name")
         return [(key, name) for key, name in rows]
 
     def has_domain(self, domain: str) -> bool:
-        """Return True if a row has this domain."""
+        """Return True if a visible row has this domain."""
         if self._domains is not None and domain not in self._domains:
             return False
         return bool(self.call("has_domain", domain)[0][0])
@@ -206,7 +206,7 @@ class TeamReader(SpaceQueries, Reader):
         filters: Filters = EVERYTHING,
         names: Sequence[str] | None = None,
     ) -> list[Row]:
-        """Return the newest rows of a kind, of the entities of these names if there are any."""
+        """Return the newest rows of a kind; with `names`, only rows of these entities."""
         condition = self.condition(filters)
         if condition is None or names == [] or limit < 1:
             return []
@@ -215,13 +215,13 @@ class TeamReader(SpaceQueries, Reader):
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def own_records_with(self, text: str) -> list[Row]:
-        """Return the caller's records with all words at the beginning of a text, best first."""
+        """Return the caller's records that contain all of a text's first words, best first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
         return [row for row in matches[wire.RECORD] if row.author == self._member]
 
     def named_like(self, text: str, limit: int) -> list[str]:
-        """Return names of entities that match a text, best first: by name, then by observations."""
+        """Return names of entities that match a text: first by name, then by observations."""
         groups = [[word] for word in words(text)]
         matches = [
             row
@@ -240,7 +240,7 @@ class TeamReader(SpaceQueries, Reader):
         filters: Filters,
         phrases: Sequence[str] = (),
     ) -> dict[str, list[Row]]:
-        """Return the rows of each kind that match, best first."""
+        """Return the matching rows of each kind, best first; cached for the transaction."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
         if search not in self._matches:
             rows = self._searched(*search)
@@ -272,7 +272,7 @@ class TeamReader(SpaceQueries, Reader):
         return sorted(rows, key=lambda row: -row.score)
 
     def _statistics(self, terms: Sequence[str]) -> tuple[Mapping[str, Any], int]:
-        """Return what is known of these words, and about how many rows there are."""
+        """Return the statistics of these words, and the approximate number of rows."""
         try:
             return (
                 self._vocabulary.look_up(self._connection, self._space, terms),
@@ -290,7 +290,7 @@ class TeamReader(SpaceQueries, Reader):
         limit: int,
         budget: int,
     ) -> dict[str, float]:
-        """Return the scores of rows by id, the best of `budget` matching ones."""
+        """Return the scores by row id of the best matches among at most `budget` ranked rows."""
         if not matching:
             return {}
         function = "find_newest_heads" if matching == query.newest else "find_heads"
@@ -303,7 +303,7 @@ class TeamReader(SpaceQueries, Reader):
         return {str(id_): float(score) for id_, score in rows}
 
     def _texts_of(self, names: Sequence[str], filters: Filters) -> dict[str, list[str]]:
-        """Return the newest texts of entities by the keys of their names."""
+        """Return the newest observations of these entities, by the name key of the entity."""
         condition = self.condition(filters._replace(types=()))
         if condition is None or not names:
             return {}
@@ -320,13 +320,13 @@ class TeamReader(SpaceQueries, Reader):
         return texts
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, name, whether by an alias) of the names that keys mean."""
+        """Return (key, entity's name, True if the key is an alias) for these name keys."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
 
     def _candidates(self, rows: Iterable[Row]) -> list[Candidate]:
-        """Return the records and observations among rows as candidates."""
+        """Return the records and observations among these rows as candidates."""
         candidates = (
             team_rows.record_candidate(row, self._member)
             if row.kind == wire.RECORD

@@ -1,6 +1,6 @@
-"""Rows of the shared log as candidates of recall, checked like the records of git sharing.
+"""Conversion of the shared log's rows into recall's candidates, validated as in git sharing.
 
-What the caller said has the trust that it was said with; what others said is theirs ("foreign").
+The caller's own statements keep their trust; those of other members are "foreign".
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ STORE = "team"
 SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
-# Of the caller's own part of a record.
+# Values of trust that are accepted from the caller's own part of a record.
 TRUSTS = frozenset(("user", "assistant", "tool"))
 
 
 class Row(NamedTuple):
-    """A row of the log: its id and place, author, kind, key and value; `score` in a search."""
+    """A row of the log: id, sequence number, author, kind, key, value; in a search a `score`."""
 
     op_id: str
     seq: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A statement about an entity, or the entity itself; `name` is the entity's."""
+    """An entity, or a statement about an entity; `name` is the entity's name."""
 
     name: str
     text: str
@@ -44,7 +44,7 @@ class Said(NamedTuple):
 
 
 def record_candidate(row: Row, member: str) -> Candidate | None:
-    """Return a record as a candidate; None for a value that is no record of its key."""
+    """Return a row's record as a candidate; None if its value is not a valid record."""
     value = record_fields(row, member)
     if value is None:
         return None
@@ -76,7 +76,7 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return the fields of the row's record as `member` may see them; None if the row holds no
+    """Return the fields of the row's record as `member` may see them; None if the row has no valid
     record of a team.
     """
     value, id_ = row.value, row.value.get("id")
@@ -104,7 +104,7 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
 
 
 def observation_candidate(row: Row, member: str) -> Candidate | None:
-    """Return an observation as a candidate; None for a value that is none."""
+    """Return a row's observation as a candidate; None if its value is not a valid one."""
     statement = said_in(row)
     if statement is None or not statement.text:
         return None
@@ -117,7 +117,7 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
 
 
 def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
-    """Return an entity as a candidate, with these texts of it."""
+    """Return a row's entity as a candidate whose text is made of these observations."""
     statement = said_in(row)
     if statement is None:
         return None
@@ -145,7 +145,7 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
 
 
 def said_in(row: Row) -> Said | None:
-    """Return the statement of a row about an entity; None for a row of another kind."""
+    """Return a row's entity, or its statement about an entity; None if its value has no name."""
     value = row.value
     name = claims_read.plain_text(
         value.get("name" if row.kind == wire.ENTITY else "entity"), MAX_NAME_CHARS
@@ -164,7 +164,7 @@ def said_in(row: Row) -> Said | None:
 
 
 def relation_in(row: Row) -> Relation | None:
-    """Return the relation in a row; None for a row of another kind."""
+    """Return a row's relation; None for a row of another kind."""
     ends = [
         claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
         for name in ("from", "relationType", "to")
@@ -173,29 +173,29 @@ def relation_in(row: Row) -> Relation | None:
 
 
 def ends_of(row: Row) -> tuple[str, ...]:
-    """Return the names at both ends of the relation in a row; none for a row of another kind."""
+    """Return the names at both ends of a row's relation; empty for a row of another kind."""
     relation = relation_in(row)
     return (relation.source, relation.target) if relation is not None else ()
 
 
 def names_in(row: Row) -> frozenset[str]:
-    """Return the names that a row of the graph is about."""
+    """Return the names of the entities that a row of the graph is about."""
     fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}.get(row.kind, ("entity",))
     return frozenset(str(row.value[name]) for name in fields if name in row.value)
 
 
 def author_of(row: Row) -> str:
-    """Return the author's name as it may stand in a rendered line."""
+    """Return the author's name in a form that is safe to show in a line of text."""
     return claims_read.name_in(row.author) or NAMELESS
 
 
 def trust_of(author: str, member: str) -> str:
-    """Return the trust of a row of the graph for a member."""
+    """Return the trust of an author's graph row from the point of view of a member."""
     return BY_TOOL if author == member else FOREIGN
 
 
 def said_of(kind: str, value: object) -> str:
-    """Return a statement as one sentence; of a withdrawn or erased statement, that it is gone."""
+    """Return a statement as a sentence; if withdrawn or erased, a sentence that says so."""
     if not isinstance(value, dict):
         return "(withdrawn, or kept no longer)"
     if kind == wire.RECORD:

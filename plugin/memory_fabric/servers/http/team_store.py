@@ -1,9 +1,9 @@
-"""The shared log of a team behind the application, and its ingest queue.
+"""The HTTP application's store for a team's shared log, with its queue of texts to ingest.
 
-The queue is a table whose rows a worker locks while it processes them: any number of workers take
-texts side by side (FOR UPDATE SKIP LOCKED). A text is processed in one transaction in the name of
-its member: a worker that dies leaves it waiting. Turns never travel, so only the records of a text
-are kept.
+The queue is a table. A worker locks a row while it processes the text, so any number of workers can
+run side by side (FOR UPDATE SKIP LOCKED). Each text is processed in one transaction as its member;
+if a worker dies, the text stays in the queue. Only the records made from a text are stored, since
+turns are never sent to the shared log.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ from memory_fabric.store.queues.ingest_queue import (
 from memory_fabric.text import cut, one_line
 
 UNDO_PATH = "/v1/memory/undo"
-# At the end a request or text under way has at most this long to finish.
+# Seconds that a running request or text has to finish at shutdown.
 CLOSE_GRACE_S = 2.0
 POLL_S = 1.0
 CHECK_REPLICA = "Look at the server of --read; it is asked again by itself."
@@ -84,30 +84,30 @@ FAILED = (
 
 
 class MemberKeys:
-    """Keys that the database checks: the holder of one is its digest."""
+    """Keys that the database validates; the holder of a key is its digest."""
 
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY for any other text."""
+        """Return the digest of a key or cookie in hexadecimal; NOBODY if it cannot be a key."""
         may_be_key = 0 < len(key) <= team_keys.MAX_KEY_CHARS
         return team_keys.digest(key).hex() if may_be_key else NOBODY
 
     def holder_by_cookie(self, cookie: str) -> str:
-        """Return the digest of a cookie."""
+        """Return the digest of a cookie in hexadecimal."""
         return self.holder(cookie)
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie in place of a key."""
+        """Return the cookie that replaces a key in a browser."""
         return team_keys.cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, _holder: str) -> bool:
-        """Return True: answers are short."""
+        """Return True: responses are too short for a key to be checked again meanwhile."""
         return True
 
 
 class TeamStore(Store):
-    """The Store of a space; `holder` is the digest of a request's key in hexadecimal."""
+    """The application's store for one space; `holder` is a key's digest in hexadecimal."""
 
     page = PageJobs(
         team_page.picture,
@@ -129,7 +129,7 @@ class TeamStore(Store):
         self._worker.start()
 
     async def end(self) -> None:
-        """Finish what is under way and close the connections."""
+        """Wait for running jobs and close all connections."""
         await asyncio.to_thread(self._worker.close, CLOSE_GRACE_S)
         await asyncio.to_thread(self._access.close)
 
@@ -137,7 +137,7 @@ class TeamStore(Store):
         await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Answer with what a job reads. Of the parameters of a question all but the time count."""
+        """Respond with a reading job's result, cached by its parameters except `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
             asked = (item for item in job.keywords.items() if item[0] != "now")
@@ -155,7 +155,7 @@ class TeamStore(Store):
         return await self._access.ask(holder, partial(find, id_=id_))
 
     async def reasons(self) -> list[str]:
-        """Return the reasons why the database does not answer; empty if it answers."""
+        """Return the reason why the database cannot be used; empty if it answers."""
         try:
             await self._access.in_thread(lambda connection: connection.execute("SELECT 1"))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not ready
@@ -163,8 +163,8 @@ class TeamStore(Store):
         return []
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the manager of MCP requests, of which each stands alone."""
-        from memory_fabric.servers.http import team_tools  # with the first message
+        """Return the handler of MCP requests, which are independent of each other."""
+        from memory_fabric.servers.http import team_tools  # imported with the first message
 
         return team_tools.manager(self._access, max_bytes)
 
@@ -177,7 +177,7 @@ class TeamStore(Store):
         return status
 
     async def _undo(self, request: Request) -> Response:
-        """Take back the member's last change made here."""
+        """Undo the member's last change made through this server."""
 
         def undo(memory: Any) -> dict[str, int]:
             return {"undone": undo_last(memory)}
@@ -186,7 +186,7 @@ class TeamStore(Store):
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
-    """Store a text in the queue; it is durable once the transaction has ended."""
+    """Add a text to the queue; it is durable once the transaction is committed."""
     body = write.cleaned(ingest._asdict() | {"key_decisions": list(ingest.key_decisions)})
     domain = body["domain"] = memory.domain_of(str(body["domain"]))
     hashed, length = digest(body), len(body["session_summary"])
@@ -201,13 +201,13 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
 
 
 def find(memory: TeamMemory, id_: str) -> QueuedText | None:
-    """Return the state of one of the caller's texts; None if there is none with this id."""
+    """Return the state of one of the caller's texts; None if the id is unknown."""
     rows = memory.query(STATE, (memory.space, id_))
     return QueuedText(*rows[0]) if rows else None
 
 
 class Worker:
-    """A thread that processes texts as they become due, until it is closed."""
+    """A thread that processes queued texts when they are due, until it is closed."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -215,15 +215,15 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
 
     def start(self) -> None:
-        """Begin to process texts."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Look for texts now."""
+        """Make the worker check the queue immediately."""
         self._due.set()
 
     def close(self, timeout_s: float) -> None:
-        """End after the text under way; a longer one is left to another worker."""
+        """Stop after the current text; if that takes too long, another worker processes it."""
         self._ending.set()
         self._due.set()
         if self._thread.is_alive():
@@ -238,7 +238,7 @@ class Worker:
                         pass
                 last_error = ""
             except Exception as error:  # noqa: BLE001 - the texts of others are processed all the same
-                if str(error) != last_error:  # once, not with every attempt
+                if str(error) != last_error:  # printed once, not at each attempt
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
             self._due.wait(POLL_S)
@@ -250,7 +250,7 @@ class Worker:
         return [str(member) for (member,) in rows]
 
     def _process_next(self, member: str) -> bool:
-        """Process a text of a member; return False if none is due."""
+        """Process one due text of a member; return False if there is none."""
         claimed: list[str] = []
 
         def process(connection: Connection) -> bool:
@@ -261,7 +261,7 @@ class Worker:
                     return False
                 id_, body, attempts, domain, at = rows[0]
                 claimed.append(str(id_))
-                # What is made of a text lies in its domain, whatever its lines say.
+                # Records of a text belong to the text's domain, even if a line states another one.
                 memory = self._memory(connection, member, "" if domain == "general" else domain)
                 text = Claimed(str(id_), _ingest(body), attempts, at)
                 connection.execute(DONE, (_stored_records(memory, text), id_))
@@ -278,7 +278,7 @@ class Worker:
         except Exception as error:
             if not claimed:
                 raise
-            # A member may insert any body.
+            # A member may insert any content, so any error is possible.
             message = str(error) if isinstance(error, FabricError) else type(error).__name__
             reason = cut(one_line(message), MAX_ERROR_CHARS)
         self._access.with_connection(note_failure)
@@ -290,7 +290,7 @@ class Worker:
 
 
 def _stored_records(memory: TeamMemory, text: Claimed) -> list[str]:
-    """Store the records of a text and return their ids."""
+    """Store the records extracted from a text and return their ids."""
     by = parts.provenance(text)
     stored = (
         state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})

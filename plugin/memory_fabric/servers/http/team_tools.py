@@ -1,7 +1,7 @@
-"""The tools of the MCP server on the shared log: those of a local memory, as far as a team has it.
+"""The MCP tools on a team's shared log: the tools of a local memory, where a team has their data.
 
-Only what the caller said is forgotten or replaced; what others said stays theirs. `team` is always
-a TeamMemory.
+Only the caller's own statements can be forgotten or replaced; those of others are kept. `team` is
+always a TeamMemory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Context = ServerRequestContext[Any]
 
 SAID_BY = Provenance(source="mcp", trust="tool")
 
-# Entities on a page, and statements about them; the next page follows with a cursor.
+# Limits for one page of entities and the statements about them; a cursor leads to the next page.
 PAGE_ENTITIES, MAX_ABOUT = 50, 2000
 MAX_FORGOTTEN = 50
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
@@ -49,7 +49,7 @@ SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors
 
 
 def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Store a statement for the team; return its id, or the record that repeats it."""
+    """Store a statement for the team; report the new record, or the one that it repeats."""
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = memory_tools.record_in(team, arguments, said_by.domain)
@@ -69,7 +69,7 @@ def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
 def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
     """Preview which of the caller's statements would be withdrawn; with the code, withdraw them."""
     what = arguments["what"]
-    # An id, the name of an entity, or the words of a record.
+    # The text is an id, an entity's name, or words of a record.
     rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
     rows = rows or team.reader.own_records_with(what)
     mine = [row for row in rows if row.author == team.member]
@@ -97,7 +97,7 @@ def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
 
 
 def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return who said what of an entity or record, the newest first."""
+    """Return who stated what about an entity or a record, newest first."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     rows = _named(team, name) if looks_like_id(name) else team.reader.about([name])
     if not rows:
@@ -111,7 +111,7 @@ def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
 
 
 def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """A page of the graph in the order in which entities were stated."""
+    """Return one page of the graph, in the order in which entities were stated."""
     cursor = str(arguments.get("cursor") or "0")
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
@@ -122,7 +122,7 @@ def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome
 
 
 def search_nodes(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Entities that match the query, best first, and what they relate to."""
+    """Return the entities that match the query, best first, and their relations."""
     if not arguments["query"].strip():
         return read_graph(team, arguments, said_by)
     names = team.reader.named_like(arguments["query"], PAGE_ENTITIES)
@@ -130,12 +130,12 @@ def search_nodes(team: Any, arguments: Arguments, said_by: Provenance) -> Outcom
 
 
 def open_nodes(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """The entities of these names; unknown ones are skipped."""
+    """Return the entities with these names; unknown names are skipped."""
     return _answer(team, arguments["names"])
 
 
 def whole_graph(memory: TeamMemory) -> str:
-    """Return the beginning of the graph as JSON, for clients that read the resource."""
+    """Return the first page of the graph as JSON, for clients that read the resource."""
     names = [name for _, name in memory.reader.names_after(0, PAGE_ENTITIES)]
     return as_json(graph_view.as_object(_graph(memory, names)))
 
@@ -162,7 +162,7 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> Graph:
-    """Return the entities of these names in their order, and the relations that touch one."""
+    """Return the entities with these names, in this order, and the relations from or to them."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[Relation, None] = {}
@@ -187,7 +187,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
 
 
 def _named(memory: TeamMemory, text: str) -> list[Row]:
-    """Return the record of an id or its end; none for other texts. Raises NotFound, BadInput."""
+    """Return the record whose id ends so; [] if the text is no id. Raises NotFound, BadInput."""
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
         return []
@@ -206,14 +206,14 @@ def _line(row: Row) -> str:
 
 
 def _text(kind: str, value: object) -> str:
-    """Return the text of a statement in one line, for a model or a screen."""
+    """Return a statement as one line of text that is safe to show to a model or on a screen."""
     return neutralised(
         cut(one_line(without_secrets(team_rows.said_of(kind, value))), MAX_TEXT_CHARS)
     )
 
 
 class _Failed(Exception):
-    """A call that failed, so that its transaction ends without its changes."""
+    """The failure of a tool call, raised so that its transaction is rolled back."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -221,10 +221,10 @@ class _Failed(Exception):
 
 
 def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the manager of MCP over streamable HTTP, where each request stands alone, in the name
-    of its key's member.
+    """Return the handler of MCP over streamable HTTP. Each request is independent, and runs as the
+    member of its key.
 
-    There are no sessions and no subscriptions, which would be state of one process.
+    Sessions and subscriptions are not supported, since they would be the state of one process.
     """
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
                 if memory.failed is not None:
                     raise memory.failed
                 if outcome.failed:
-                    raise _Failed(outcome)  # nothing of a failed call is kept
+                    raise _Failed(outcome)  # rolls back a failed call
                 return outcome
 
             ask = access.read if name in local_tools.READERS else access.ask
@@ -267,5 +267,5 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
 
 
 def _holder(context: Context) -> str:
-    """Return the holder of the key that came with a request."""
+    """Return the holder of the key with which the request was authenticated."""
     return str(context.request.scope[HOLDER])  # type: ignore[union-attr]

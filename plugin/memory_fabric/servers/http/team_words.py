@@ -1,8 +1,8 @@
-"""PostgreSQL full-text queries that match few enough rows to rank, as queries/conditions for FTS5.
+"""PostgreSQL full-text queries that match few enough rows to rank; see queries/conditions for FTS5.
 
-Ranking all rows with a common word would read most of a large table. The shares of common words
-come from the statistics of the column (memory_fabric.common_words); words that are not among these
-are rare.
+Ranking every row that contains a common word would mean reading most of a large table. The column's
+statistics list the common words and the share of rows with each (memory_fabric.common_words); all
+other words count as rare.
 """
 
 import math
@@ -13,39 +13,39 @@ from typing import NamedTuple
 
 from memory_fabric.sharing.server.connect import Connection
 
-# Rows that are ranked, in about 15 ms. Where more match, the rare words decide, and of frequent
-# ones only rows with several of them are ranked, the newest first.
+# Number of rows to rank, which takes about 15 ms. If more match, rows with rare words are ranked;
+# of rows with frequent words, only the newest that contain several of them.
 RANKED_ROWS = 3_000
-# A word in more than half of all rows says nothing if there are others.
+# A word in more than half of all rows is ignored if there are other words.
 COMMON_SHARE = 0.5
-# Of frequent groups only the rarest are combined.
+# Only this many of the frequent groups, the rarest, are combined.
 MAX_IN_QUORUM = 4
-# Groups that are scored, as memory_fabric.find_heads has them.
+# Maximum number of groups to score, the limit of memory_fabric.find_heads.
 MAX_GROUPS = 8
-# Newest rows that are ranked where all words are frequent, for each row that is wanted: a scan by
-# time costs more than ranking.
+# If all words are frequent, the number of newest rows to rank per requested row: scanning by time
+# costs more than ranking.
 SPARE = 1
-# The rows of a word without statistics, for its weight.
+# The assumed share of rows for a word without statistics, used for its weight.
 RARE_SHARE = 0.0005
-# Statistics change slowly: PostgreSQL takes them anew after a few per cent of changes.
+# Cache lifetime: PostgreSQL updates the statistics only after a few per cent of rows changed.
 KEPT_S = 300.0
 MAX_KNOWN = 50_000
-# A space is counted exactly up to here, and else estimated.
+# Up to this number, the rows of a space are counted exactly; beyond it, estimated.
 COUNTED_ROWS = 20_000
 
 
 class Word(NamedTuple):
-    """The lexemes of a word, which all have to match, and the share of rows that hold them."""
+    """The lexemes of a word, which all have to match, and the share of rows that contain them."""
 
     lexemes: tuple[str, ...] = ()
     share: float = 0.0
 
 
 class WordQuery(NamedTuple):
-    """Two tsqueries, and that of each group of words with its weight.
+    """Two tsqueries for matching rows, and for scoring the tsquery and weight of each group.
 
-    `ranked` matches few enough rows to rank all of them; of those that `newest` matches only so
-    many of the newest are. Either may be empty.
+    `ranked` matches few enough rows to rank them all; of the rows that `newest` matches, only a
+    limited number of the newest is ranked. Either may be empty.
     """
 
     groups: tuple[str, ...]
@@ -66,10 +66,10 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return the query for rows with any of the words, or all of some phrases; None for no word.
+    """Return a query for rows with any of the words or, if given, all phrases, or None.
 
-    Each group holds the spellings of one word; `known` has all of them, and the phrases. Rows are
-    matched as described in the module, out of about `rows`.
+    Each group contains the spellings of one word; `known` has the statistics of all spellings and
+    phrases. The space has about `rows` rows. Frequent words are limited as the module describes.
     """
     every = [found for found in (_group(group, known) for group in groups) if found]
     every = sorted(every, key=lambda one: one.share)[:MAX_GROUPS]
@@ -79,7 +79,7 @@ def word_query(
         return _whole(every, rows)._replace(ranked=wanted) if wanted else None
     if not every:
         return None
-    # Two spellings of a word in a question are one word.
+    # Two spellings of one word in a question count once.
     telling = list(dict.fromkeys(one for one in every if one.share <= COMMON_SHARE)) or every
     if sum(one.share for one in telling) * rows <= RANKED_ROWS:
         return _whole(every, rows)._replace(ranked=_any_of(telling))
@@ -89,7 +89,7 @@ def word_query(
 def _selective(
     telling: Sequence[_Group], every: Sequence[_Group], rows: int, limit: int
 ) -> WordQuery:
-    """Match rows with a rare group, and rows with the most frequent groups."""
+    """Return a query for rows with a rare group or with several of the frequent groups."""
     rare: list[_Group] = []
     frequent: list[_Group] = []
     budget = RANKED_ROWS / 2
@@ -100,16 +100,15 @@ def _selective(
     query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
         return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
-    if holding < limit:  # frequent words that may never occur together
+    if holding < limit:  # The frequent words may never occur together.
         quorum = _any_of(frequent[:MAX_IN_QUORUM])
     return query._replace(ranked=_any_of(rare), newest=quorum)
 
 
 def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, float]:
-    """Return a query for rows with as many of the groups as still leave enough, and their number.
+    """Return a query that requires as many groups as still match enough rows, and its row count.
 
-    The number is that of words that occur independently; those of one subject are together more
-    often.
+    The row count assumes that words occur independently; related words occur together more often.
     """
     for needed in range(len(frequent), 1, -1):
         holding = rows * sum(
@@ -131,7 +130,7 @@ def _at_least(needed: int, groups: Sequence[_Group]) -> str:
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
-    """Return the query of no rows, with the inverse document frequency of each group as bm25's."""
+    """Return a query that matches no rows, with each group's weight (bm25's inverse frequency)."""
     counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
     weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
     return WordQuery(tuple(group.query for group in groups), tuple(weights))
@@ -155,10 +154,10 @@ def _all_of(word: Word) -> str:
 
 
 class Vocabulary:
-    """The words that were looked up lately, by space; shared by the threads of a process."""
+    """A cache of the statistics of words, by space; shared by the threads of a process."""
 
     def __init__(self) -> None:
-        # Lost updates are looked up again.
+        # Threads may overwrite each other's entries, which are then looked up again.
         self._since = time.monotonic()
         self._words: dict[tuple[str, str], Word] = {}
         self._rows: dict[str, int] = {}
@@ -167,7 +166,7 @@ class Vocabulary:
     def look_up(
         self, connection: Connection, space: str, words: Iterable[str]
     ) -> Mapping[str, Word]:
-        """Return the statistics of these words; all new words are looked up in one query."""
+        """Return the statistics of these words; one query looks up all that are not cached."""
         self._forget_old()
         entries = {word: self._words.get((space, word)) for word in words}
         missing = [word for word, entry in entries.items() if entry is None]
@@ -186,7 +185,7 @@ class Vocabulary:
         return {word: entry for word, entry in entries.items() if entry is not None}
 
     def count_rows(self, connection: Connection, space: str) -> int:
-        """Return about how many rows the space has."""
+        """Return the approximate number of rows of the space."""
         self._forget_old()
         count = self._rows.get(space)
         if count is None:
