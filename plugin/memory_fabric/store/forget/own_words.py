@@ -1,4 +1,4 @@
-"""Words that memory's own files always contain: names of tables and fields, kinds, marks,
+"""Words that every file of memory contains anyway: names of tables and fields, kinds, markers,
 headings.
 """
 
@@ -11,8 +11,8 @@ from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.tiers import memory_md
 
-# Words without a constant: fields of lines in files and of session notes, and the joint between a
-# statement and its reason.
+# Words that are no constant: field names in files and session notes, and the word that joins a
+# statement to its reason.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""
@@ -36,5 +36,5 @@ OWN_TEXT = "\n".join(
 
 
 def are_in(sought: Sought) -> bool:
-    """Return True if memory writes the sought words itself, so that no file can lack them."""
+    """Return True if memory's own vocabulary contains the text, so that it cannot be erased."""
     return sought.is_in(OWN_TEXT)

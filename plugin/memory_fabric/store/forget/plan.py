@@ -1,6 +1,6 @@
-"""Forget exactly what a preview showed: find what a request names, give it a code, check it.
+"""Forgetting: a preview shows the matches and a code; confirming the code deletes them.
 
-The plan of a purge is kept on disk until all of it is erased: words, names, ids and texts.
+The plan of a purge (words, names, ids and texts) is kept on disk until everything is erased.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,18 +20,18 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50
-# Of what holds again: memories that are named, and characters of each.
+# Limits of the list of memories that hold again: their number, and characters of each.
 MAX_NAMES, MAX_CHARS = 4, 120
-# Copies that forgetting leaves.
+# Texts about the copies that remain after forgetting.
 STAYS = (
     "Journals and backups keep copies, and the turn in which it was said can still be found; "
     "--purge erases these, too."
 )
 TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
-# Prefix of a turn's id in answers of `recall --json`.
+# Prefix of a turn's id in the output of `recall --json`.
 TURN = "episode:"
 
-# The aliases of an entity that are not the name of another one.
+# Selects the aliases of an entity that are not also another entity's name.
 _ALIASES = (
     "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
@@ -42,7 +42,7 @@ PurgePlan = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FoundEntity:
-    """An entity to forget, with its observations that belong to no record, and its relations."""
+    """An entity to forget, with its relations and the observations that belong to no record."""
 
     name: str
     type: str
@@ -73,12 +73,12 @@ class FoundTurn:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that a request to forget means. `code` identifies exactly these, as they are
-    now.
+    """The memories that match a request to forget. `code` identifies exactly these memories.
 
-    `records` are also those about a named entity alone, `kept` those that are also about others.
-    For a purge `words` are searched for everywhere, `exact` in this case only, `inside` also in
-    longer words, `everywhere` also in other projects; empty for an id and for plain forgetting.
+    Of records about a requested entity, those also about others are `kept`, the rest `records`. A
+    purge searches for `words` everywhere: with `exact` in this case only, with `inside` also in
+    longer words, with `everywhere` also in other projects. Without a purge, or for an id, `words`
+    is "".
     """
 
     text: str
@@ -98,7 +98,7 @@ class Found:
 
     @property
     def code(self) -> str:
-        """Eight hexadecimal digits that change when anything that was found changes."""
+        """Return eight hexadecimal digits that change when any of the matches changes."""
         parts = [f"record\t{r.id}\t{r.what}\t{r.why}" for r in self.records]
         parts += [
             "\t".join(("entity", e.store, e.name, str(e.relations), *e.observations))
@@ -113,7 +113,7 @@ class Found:
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """Return what was found as a JSON object, with its code."""
+    """Return the matches and their code as a JSON object."""
     return {
         "code": found.code,
         "records": [resolve.record_json(r) for r in found.records],
@@ -128,8 +128,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories that a request to forget names: of an id, else the entity of this name or
-    alias with the records about it alone, else what holds all of the words. Raises NotFound.
+    """Return the memories to forget: the memory with this id, else the entity with this name or
+    alias and the records about it alone, else the memories with all of the words. Raises NotFound.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -153,12 +153,12 @@ def find(memory: Memory, text: str) -> Found:
 
 
 def names_id(text: str) -> bool:
-    """True if a request can only be the id of a record or turn."""
+    """Return True if a request can only mean the id of a record or turn."""
     return resolve.looks_like_id(text) or text.startswith(TURN)
 
 
 def by_id(memory: Memory, text: str) -> Found:
-    """Return the record, else the turn, of an id or its end. Raises NotFound, BadInput."""
+    """Return the record, else the turn, with this id or end of an id. Raises NotFound, BadInput."""
     ending = resolve.id_part(text.removeprefix(TURN))
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
@@ -174,7 +174,7 @@ def by_id(memory: Memory, text: str) -> Found:
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
-    """Return what the request names if the code still fits. Raises NotFound, BadInput."""
+    """Return the matches of a request if the code matches them. Raises NotFound, BadInput."""
     found = find(memory, text)
     if found.code != code:
         problem = f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten."
@@ -183,8 +183,8 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget exactly what was found; return the number of memories. Raises BadInput if any of them
-    has changed since, StoreUnavailable if the change had to be queued.
+    """Forget exactly these matches; return the number of memories. Raises BadInput if any of them
+    has changed since the preview, StoreUnavailable if the change had to be queued.
     """
     confirmed(memory, found.text, found.code)
     count = 0
@@ -203,15 +203,15 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence that names what holds again once these records are forgotten, which had
-    taken its place; '' if nothing does.
+    """Return a sentence that lists the memories that hold again once these records, which
+    superseded them, are forgotten; "" if there are none.
     """
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
         for old in memory.find_records("superseded_by = ?", (id_,)):
             by = id_
-            for _ in successors:  # a successor may be forgotten, too
+            for _ in successors:  # The successor may be forgotten as well.
                 by = successors.get(by, by)
             if not by and old.id not in successors:
                 parts.append((short_id(old.id), cut(neutralised(one_line(old.what)), MAX_CHARS)))
@@ -223,7 +223,7 @@ def reopened(memory: Memory, records: Iterable[Record]) -> str:
 
 
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
-    """Return the entities of exactly this name or alias."""
+    """Return the entities with exactly this name or alias."""
     return [
         entity
         for store, name in resolve.entities_meant(memory, text)
@@ -233,7 +233,7 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Return the entities of these names with everything that is deleted with them."""
+    """Return the entities with these names, and what will be deleted with each of them."""
     entities = []
     for name in names:
         row = database.row(
@@ -249,19 +249,19 @@ def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity
 
 
 def named_in(record: Record) -> list[str]:
-    """Return the names of the entities that a record is about, without its project."""
+    """Return the names of the entities that a record is about, except its project."""
     return [entity.name for entity in record.entities if entity.type != "project"]
 
 
 def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
-    """Return the plan of a purge in a form that JSON can hold."""
+    """Return the plan of a purge as a value that can be saved as JSON."""
     words_only = PurgeTarget(
         words=(found.words,) if found.words else (), exact=found.exact, inside=found.inside
     )
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Texts with the words are found by the words, and a turn that quotes them keeps the rest.
+    # Texts with the words are found by the words; the rest of a turn that quotes them is kept.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -274,7 +274,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
         names = list(dict.fromkeys(names))
         parts[db.kind] = {"names": names, "said": statements, "forget": payload}
     user = memory.database("user", create=False)
-    # Every project sees what is in the user's memory.
+    # The user's memory is shown in every project, so all projects are searched.
     personal = "SELECT 1 FROM records WHERE id = ?"
     return {
         "request": found.text,
@@ -295,18 +295,18 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
 
 
 def target_of(plan: PurgePlan) -> PurgeTarget:
-    """Return what a plan removes from every database and file."""
+    """Return what a plan removes from all databases and files: its words and texts."""
     words, texts = tuple(plan.get("words", ())), tuple(plan["texts"])
     exact, inside = bool(plan.get("exact")), bool(plan.get("inside"))
     return PurgeTarget(texts=texts, words=words, exact=exact, inside=inside)
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return what a plan removes from one database: names only where they were found."""
+    """Return what a plan removes from one database, including the names that were found in it."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
-    # The project's ledger notes what it was given of the user's memory.
+    # The project's ledger also lists what its sessions were shown from the user's memory.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
     here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
     told_names -= set(here)
@@ -333,7 +333,7 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
 
 
 def _by_words(memory: Memory, text: str) -> Found:
-    """Return records, and observations of none, that hold every content word of the text."""
+    """Return the records and separate observations that contain every content word of the text."""
     match, wanted = match_expression(terms(text)), content_stems(text)
     if not (match and wanted):
         return Found(text)
@@ -348,7 +348,7 @@ def _by_words(memory: Memory, text: str) -> Found:
             for hit in search.observations(database, match, MAX_FOUND)
             if not hit.metadata["record"]
         ]
-    # The user's words are those that a record is shown with.
+    # A record is shown with its quotation of the user, so those words count, too.
     whole = tuple(
         r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}")
     )

@@ -1,12 +1,12 @@
 """Purge: erase memories from every byte that memory wrote, and check the bytes afterwards.
 
-A request is words or an id. Records, entities and observations that state the words are deleted as
-a whole; in turns, session notes and any other text, a mark replaces them (decision 0033).
+A request is a text or an id. Records, entities and observations that state the words are deleted as
+a whole; in turns, session notes and all other texts, a marker replaces the words (decision 0033).
 
-The plan is saved in home first, so that the next purge completes one that was interrupted. Rows,
+The plan is saved in home first, so that the next purge completes an interrupted one. Rows,
 journals, queues, MEMORY.md and logs are cleaned; then the databases are compacted, one new backup
-is made and verified, and only then the old copies are deleted. Undo cannot restore it. The client's
-own transcripts are not touched.
+is made and verified, and only then the old copies are deleted. Undo cannot restore purged memories.
+The client's own transcripts are not changed.
 """
 
 import os
@@ -34,21 +34,21 @@ from memory_fabric.text import words as text_words
 
 PENDING, LOCK = "purging.json", "purging.lock"
 LOCK_S = 5.0
-# Shorter words occur in too much that should be kept.
+# Shorter texts occur in too many memories that should be kept.
 MIN_WORDS_CHARS = 6
 MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PurgePreview:
-    """The amount that a purge erases, by kind, and what it leaves.
+    """The numbers of items that a purge erases, by kind, and of those that it keeps.
 
-    `history` are operations that are kept for undo; `journals`, `queues` and `logs` count lines,
+    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines,
     `forwarding` items, `backups`, `set_aside` and `pages` files, which are deleted whatever they
-    hold. `inside` are texts that hold the words only in longer ones, `mentions` other memories that
-    name the entity, `shared` texts that others hold, too, `short` texts that are too short to be
-    searched for in conversations and files; all of these are kept. `elsewhere` are files of other
-    projects and of the user that hold purged text and are left alone.
+    contain. These are kept: `inside`, texts with the words only in longer words; `mentions`, other
+    memories that mention the entity; `shared`, texts that other memories contain, too; `short`,
+    texts too short to search for in conversations and files. `elsewhere` lists files with purged
+    text that are left alone: those of other projects and of the user.
     """
 
     records: int = 0
@@ -76,9 +76,9 @@ class PurgePreview:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """The result of a purge. `elsewhere` are files of other projects or the user that still hold
-    purged text, `ours` those of them that belong to memory. `inside`, `shared` and `short` are as
-    in PurgePreview.
+    """The result of a purge. `elsewhere` lists files of other projects or the user that still
+    contain purged text, `ours` those of them that belong to memory. `inside`, `shared` and `short`
+    are as in PurgePreview.
     """
 
     memories: int
@@ -99,17 +99,17 @@ def find(
     inside: bool = False,
     everywhere: bool = False,
 ) -> Found:
-    """Return what a purge would erase: what an id names, else the words in every text.
+    """Return what a purge would erase: the memory with this id, else the words in every text.
 
-    Words that occur nowhere in this order mean the memories that hold each of them. Raises
-    NotFound; BadInput for fewer than six characters that are neither an id nor `exact`, and in an
-    isolated session, which sees only some domains.
+    If the words occur nowhere in this order, the memories that contain each of them are returned.
+    Raises NotFound; BadInput for fewer than six characters (unless an id or `exact`), and in a
+    session that sees only some domains.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
         remedy = "Purge from a shell, outside of an isolated domain."
         raise BadInput("text", problem, remedy=remedy)
-    if plan.names_id(text.removeprefix("r:")):  # as team status shows it
+    if plan.names_id(text.removeprefix("r:")):  # the form in which team status shows ids
         text = text.removeprefix("r:")
     found = _by_id(memory, text) if plan.names_id(text) else None
     if found is None:
@@ -120,7 +120,7 @@ def find(
 
 
 def preview(memory: Memory, found: Found) -> PurgePreview:
-    """Return what a purge would erase; nothing is changed."""
+    """Return the numbers of items that a purge would erase, without changing anything."""
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     counts: Counter[str] = Counter(short=planned["short"])
@@ -132,7 +132,7 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
         counts[what] = len(getattr(found, what))
     target = plan.target_of(planned)
     top = spool.folder_of(memory.settings.home) + os.sep
-    for path in purge_steps.own_files(memory, where):  # those that belong to no single memory
+    for path in purge_steps.own_files(memory, where):  # files that belong to no single database
         if path.startswith(top):
             counts["forwarding"] += purge_files.is_in_file(path, target.sought)
         elif purge_files.is_log(path):
@@ -146,8 +146,8 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
 def purge(
     memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
 ) -> Purged:
-    """Erase what was found everywhere, and check that it is gone. Raises BadInput if it has
-    changed, StoreUnavailable if another process is in the way, NotErased if a file still holds it.
+    """Erase the matches everywhere, and check that they are gone. Raises BadInput if they changed,
+    StoreUnavailable if another process blocks it, NotErased if a file still contains them.
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:
@@ -159,7 +159,7 @@ def purge(
 def purge_exactly(
     memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
 ) -> Purged:
-    """Erase these matches as `purge`, without asking for a preview."""
+    """Erase these matches like `purge`, but without comparing them with a preview."""
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)
@@ -168,14 +168,14 @@ def purge_exactly(
 
 
 def pending(home: str) -> str:
-    """Return the request of an interrupted purge; empty if there is none."""
+    """Return the request of an interrupted purge, or ""."""
     return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
 
 
 def resume(
     memory: Memory, provenance: Provenance, progress: Progress | None = None
 ) -> Purged | None:
-    """Complete an interrupted purge; None if there is none. Raises like `purge`."""
+    """Complete an interrupted purge; return None without one. Raises the errors of `purge`."""
     home = memory.settings.home
     planned = files.read_json(os.path.join(home, PENDING))
     if not planned:
@@ -230,7 +230,7 @@ def _carry_out(
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:
-    """Return the memory of an id, if any. Raises BadInput for several, NotFound for a tombstone."""
+    """Return the memory with an id, if any. Raises BadInput for several, NotFound if purged."""
     for look_up in (plan.by_id, trace.why):
         try:
             origin = look_up(memory, text)
@@ -248,7 +248,7 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return the memories of the project and the user that state the words, perhaps none."""
+    """Return the memories of the project and the user that state the words; may be empty."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(
@@ -279,7 +279,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
 
 
 def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
-    """Return a deleted entity of this name, with its observations in the history."""
+    """Return the deleted entity with this name, and its observations from the history, if any."""
     try:
         origin = trace.why(memory, name)
     except NotFound:
@@ -291,7 +291,7 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
-    """True if the words are in anything else that a purge reaches."""
+    """Return True if the words occur anywhere else that a purge searches."""
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     sought = plan.target_of(planned).sought
@@ -303,7 +303,7 @@ def _is_held(memory: Memory, found: Found) -> bool:
 
 
 def _with_separate_words(memory: Memory, text: str) -> Found:
-    """Return memories that hold each of the words, though not in sequence. Raises NotFound."""
+    """Return memories that contain all of the words in any order. Raises NotFound."""
     wanted = set(text_words(text))
     try:
         found = plan.find(memory, text)
@@ -348,7 +348,7 @@ def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
 
 
 def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
-    """Count what one location's files hold, and the copies of its database that will be deleted."""
+    """Count purged text in the files of a location, and copies of its database to be deleted."""
     journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     queues = [path for folder in location.folders for path in journal.waiting_files(folder)]
@@ -367,7 +367,7 @@ def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
 
 
 def _mentions(database: Database, target: PurgeTarget) -> int:
-    """Count other memories that mention the names, and are kept."""
+    """Count the other memories that mention the names and are kept."""
     query = (
         "SELECT (SELECT count(*) FROM records "
         "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "

@@ -1,4 +1,4 @@
-"""Remove purged content from files other than databases, and search them for the check."""
+"""Removal of purged content from files other than databases, and the search for what is left."""
 
 import json
 import os
@@ -19,15 +19,15 @@ from memory_fabric.store.tiers import memory_md
 
 Line = Mapping[str, Any]
 LOCK_S = 10.0
-# Temporary files that were never renamed to their final name.
+# Endings of temporary files that were never renamed to their final name.
 UNFINISHED = (".tmp", ".tmp-journal")
-# Files with memories have one of these in their name; all others are settings.
+# Files with memories have one of these in their names; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Rewrite a file, as holder of the write lock if it is a journal: `change` gives the new object
-    of a line, other lines with purged text are dropped. Returns True if any line was changed.
+    """Rewrite a file (a journal: under the write lock). `change` returns the new object for a line;
+    unparsable lines with purged text are dropped. Returns True if any line was changed.
     """
 
     def left_of(line: str) -> str | None:
@@ -35,11 +35,11 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
             return line
         value = files.parsed(line) if change else None
         if not change or value is None:
-            # Purged text may be escaped to any depth.
+            # An unparsable line may contain purged text that is escaped several times.
             return None if target.is_in(line.encode("utf-8", "surrogateescape")) else line
         new_value = change(value)
         new = line if new_value is value else json.dumps(new_value, ensure_ascii=False)
-        # The words may span the JSON of a line without being in any of its texts.
+        # The words may match across several texts of the line, none of which contains them.
         return None if new_value is not value and target.asked.is_in(new) else new
 
     try:
@@ -56,7 +56,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Clean a decisions.jsonl: purged records become forgotten, own lines are signed again."""
+    """Clean a decisions.jsonl: mark purged records as forgotten, sign own changed lines."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -78,7 +78,7 @@ def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
 
 
 def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
-    """Clean the queue of changes; own lines are signed again. Raises TimeoutError, OSError."""
+    """Clean the queue of changes; sign own changed lines again. Raises TimeoutError, OSError."""
 
     def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
@@ -101,13 +101,13 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # some may have been applied meanwhile
+            for path in filter(files.is_own_file, waiting):  # some may be applied meanwhile
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 
 
 def rewrite_page(path: str, target: PurgeTarget) -> None:
-    """Replace the words by a mark in a file that is one JSON object."""
+    """Replace the words by a marker in a file that contains a single JSON object."""
     value = files.read_json(path)
     left = scrub_log.marked(value, target.sought)
     if left != value:
@@ -115,7 +115,7 @@ def rewrite_page(path: str, target: PurgeTarget) -> None:
 
 
 def drop_lines(path: str, target: PurgeTarget) -> None:
-    """Drop lines with purged text from a log, from notices, or from lines that were set aside."""
+    """Delete the lines with purged text from a log, from notices, or from rejected lines."""
     text = files.read_text(path) or ""
     if any(target.is_in(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")):
         with files.Locked(path + ".lock", LOCK_S):
@@ -129,7 +129,7 @@ def rewrite_block(
     purged_ids: frozenset[str],
     record_of: Callable[[str], Record | None],
 ) -> None:
-    """Rewrite a MEMORY.md's block without these records, and lost lines with the words."""
+    """Rewrite memory's block of a MEMORY.md without these records and purged text."""
 
     def keeps(lines: Mapping[str, str]) -> list[str]:
         whole = (id_ for id_, line in lines.items() if not target.is_in(line))
@@ -143,19 +143,19 @@ def rewrite_block(
 
 
 def memory_block(path: str) -> bytes:
-    """Return the memory block of a MEMORY.md; the rest is the user's own text."""
+    """Return memory's block of a MEMORY.md; the rest is the user's own text."""
     text = _text_of(path)
     start, end = text.find("<!-- memory-fabric:begin"), text.rfind(memory_md.END)
     return text[start:end].encode() if 0 <= start < end else b""
 
 
 def is_in_user_text(path: str, sought: Sought) -> bool:
-    """True if a client memory file holds the text outside of the memory block. Raises OSError."""
+    """Return True if the user's part of a client memory file contains the text. Raises OSError."""
     return sought.is_in(_text_of(path).encode().replace(memory_block(path), b" "))
 
 
 def is_in_file(path: str, sought: Sought) -> bool:
-    """Return True if the file exists and its bytes hold the text. Raises OSError."""
+    """Return True if the file exists and its bytes contain the text. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
             return sought.is_in(stream.read())
@@ -164,23 +164,23 @@ def is_in_file(path: str, sought: Sought) -> bool:
 
 
 def lines_with(path: str, target: PurgeTarget) -> int:
-    """Count the lines of a file that hold purged text. Raises OSError."""
+    """Count the lines of a file that contain purged text. Raises OSError."""
     try:
-        with files.open_regular(path) as stream:  # a journal may be larger than other files
+        with files.open_regular(path) as stream:  # a journal may exceed the limit for other files
             return sum(target.is_in(line.decode("utf-8", "replace")) for line in stream)
     except (FileNotFoundError, NotADirectoryError):
         return 0
 
 
 def is_of_memories(path: str) -> bool:
-    """True if a file holds memories, not only settings or locations."""
+    """Return True if a file contains memories, not only settings or locations."""
     folders = path.split(os.sep)[:-1]
     ours = spool.FOLDER in folders or callers.FOLDER in folders
     return ours or any(part in os.path.basename(path) for part in OF_MEMORIES)
 
 
 def is_log(path: str) -> bool:
-    """True for a log, notices, or lines that were set aside: not a journal of changes."""
+    """Return True for a log, notices or rejected lines; False for a journal of changes."""
     name = os.path.basename(path)
     return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 

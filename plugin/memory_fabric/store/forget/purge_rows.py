@@ -1,4 +1,4 @@
-"""Remove purged content from a database: rows, words in other rows, and the pages behind them."""
+"""Removal of purged content from a database: rows, words in other rows, and freed pages."""
 
 import json
 import sqlite3
@@ -27,16 +27,16 @@ from memory_fabric.text import index_extra
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
-# Readers hold the write-ahead log only while they read.
+# Seconds to wait for readers, which use the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
-# The forms in which the injection ledger names a record, a turn, and an entity or its rows.
+# Prefixes of the ids of a record, a turn, and an entity or its rows in the injection ledger.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
-# Derived from another column, which is searched itself.
+# Columns derived from another column, which is searched itself.
 DERIVED = frozenset((table, "key") for table in ("entities", "aliases", "records", "team_heads"))
-# For each kind of text beside memories: its table, the key of a row, and the columns that hold it.
+# For each kind of text other than memories: its table, the key column, and the text columns.
 TEXTS = {
     "history": ("operations", "seq", "payload", "inverse"),
     "turns": ("episodes", "id", "text"),
@@ -49,7 +49,7 @@ TEXTS = {
 _OBSERVATIONS = (
     "SELECT e.name, o.text, o.record FROM observations AS o JOIN entities AS e ON e.id = o.entity"
 )
-# Fields of an ingested text that hold no words of it.
+# Fields of an ingested text that contain none of its text.
 _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
 
 
@@ -85,7 +85,7 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return what states the words, as a payload for `forget`."""
+    """Return the memories that state the words, as a payload for the operation `forget`."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
@@ -102,12 +102,12 @@ def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
 
 
 def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the observations (name, text) that a payload for `forget` names."""
+    """Return the observations (entity's name, text) in a payload for the operation `forget`."""
     return [(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]]
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of rows of TEXTS that hold purged text, or are a purged turn."""
+    """Return the keys of those rows of TEXTS that contain purged text or are a purged turn."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -120,7 +120,7 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
 
 
 def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
-    """Return the table of each text that holds the words only inside longer ones."""
+    """Return, for each text that contains the words only inside longer words, its table."""
     wide = target.asked.anywhere()
     return [
         table
@@ -130,7 +130,7 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def compact(database: Database, progress: Progress | None = None) -> None:
-    """Rebuild indexes, drop free pages and the log. Raises StoreUnavailable if others use it."""
+    """Rebuild indexes, drop free pages and the WAL. Raises StoreUnavailable if others read."""
     connection = database.connection
     try:
         with database.transaction() as c:
@@ -151,7 +151,7 @@ def compact(database: Database, progress: Progress | None = None) -> None:
 
 
 def bytes_held(database: Database, sought: Sought) -> Counter[str]:
-    """Count the bytes that each table still holds; empty if there are none."""
+    """Count the bytes of matching text left in each table; empty if there are none."""
     counts: Counter[str] = Counter()
     for table, _, text, _ in _with(_cells(database.connection, sought), 2, sought):
         counts[table] += sought.bytes_in(_bytes(text))
@@ -159,8 +159,8 @@ def bytes_held(database: Database, sought: Sought) -> Counter[str]:
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """True if only the indexes of a file seem to hold the text: they keep stems and bare letters,
-    which may equal it. Tables are searched separately.
+    """Return True if only a file's indexes seem to contain the text: they store stems and letters
+    without accents, which may equal the text by chance. Tables are searched separately.
     """
     connection = sqlite3.connect(":memory:")
     try:
@@ -189,7 +189,7 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
-    """Return the purged texts that other memories of this database hold, too, and keep."""
+    """Return the purged texts that other memories of this database contain, too, and keep."""
     shared = []
     for text in target.texts:
         sought = Sought((Needle(text),))
@@ -208,7 +208,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories as an operation of its own, which is kept."""
+    """Log the tombstones of all purged memories as a separate operation, which is kept."""
     buried = [
         list(row)
         for id_ in sorted(target.tombstone_ids())
@@ -220,7 +220,7 @@ def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
 
 
 def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
-    """Forget what states the words; a replay of the journal sets the same tombstones."""
+    """Forget the memories that state the words; replaying the journal sets equal tombstones."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
@@ -269,7 +269,7 @@ def _scrub_records(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_sessions(c: Connection, target: PurgeTarget) -> int:
-    """Replace purged text in notes of sessions by a mark and keep the rest."""
+    """Replace purged text in session notes by a marker; keep the rest of each note."""
     changed = 0
     for what in ("blocks", "checkpoints"):
         table, key, column = TEXTS[what]
@@ -281,7 +281,7 @@ def _scrub_sessions(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
-    """Replace purged text in turns by a mark; of a turn purged by its id nothing is kept."""
+    """Replace purged text in turns by a marker; replace a turn purged by its id completely."""
     numbers = holding(c, target, "turns")
     for number in numbers:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (number,))
@@ -289,7 +289,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
         values = dict(zip(columns, row.fetchone(), strict=True))
         text = MARK if values["uuid"] in target.turns else target.sought.without(values["text"])
         values |= {"text": text, "extra": index_extra(text)}
-        # The full-text index follows only inserts and deletes.
+        # The full-text index is updated by inserts and deletes only.
         c.execute("DELETE FROM episodes WHERE id = ?", (number,))
         values_of = ", ".join(f":{name}" for name in columns)
         c.execute(f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({values_of})", values)
@@ -297,7 +297,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Empty purged texts and mark them as done; their row guards the idempotency key."""
+    """Empty purged texts and set them to done; their rows still guard the idempotency key."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
@@ -326,7 +326,7 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words in every other text by a mark; delete a row whose key holds them."""
+    """Replace the words in all other texts by a marker; delete rows whose key contains them."""
     cells = list(_with(_cells(c, target.asked), 2, target.asked))
     for table, column, text, key in cells:
         names = _key_columns(c, table)
@@ -342,8 +342,8 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 
 def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield table, column, text, and the key of the row, of the rows that may hold what is sought:
-    every text that is not derived.
+    """Yield table, column, text and row key of the texts that may contain what is sought; derived
+    columns are left out.
     """
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
@@ -370,7 +370,7 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
     """Yield the rows whose text in this column contains what is sought. Texts are searched in
-    batches first, then one by one where a batch contains it.
+    batches first; only a batch with a match is searched text by text.
     """
     some: list[Row] = []
     chars = 0

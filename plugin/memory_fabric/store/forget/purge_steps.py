@@ -1,4 +1,4 @@
-"""The steps of a purge, in an order that loses nothing else, and the check at its end."""
+"""The steps of a purge, in an order that loses no other data, and the check at its end."""
 
 import os
 import sqlite3
@@ -28,19 +28,20 @@ from memory_fabric.store.upkeep import backup
 from memory_fabric.text import many
 
 SET_ASIDE = ".corrupt-"
-# How the file of a database begins.
+# The first bytes of a database file.
 SQLITE = b"SQLite format 3\0"
 
 Opened = Sequence[tuple[Location, Database]]
 
 
 class NotErased(StoreUnavailable):
-    """A file of memory still holds what was to be erased."""
+    """A file of memory still contains text that was to be erased."""
 
 
 class Verification(NamedTuple):
-    """Files with purged text that are left alone (of the user, other projects, or settings), the
-    number of purged texts that others share, and of texts with the words inside longer ones.
+    """The result of the check: files with purged text that are left alone (the user's, other
+    projects', or settings), and the numbers of shared texts and of texts with the words in longer
+    words.
     """
 
     left: tuple[str, ...]
@@ -50,7 +51,7 @@ class Verification(NamedTuple):
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
-    """Open all databases of these locations; those of other projects only for this block."""
+    """Open all databases of these locations; close those of other projects at the end."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
     others: list[Database] = []
@@ -71,7 +72,7 @@ def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
 
 
 def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
-    """Delete the memories as `forget` does, and log their tombstones."""
+    """Delete the memories like the operation `forget`, and log their tombstones."""
     by = _cleaned(provenance)
     for kind, part in plan["stores"].items():
         database = memory.database(kind, create=False)
@@ -90,25 +91,25 @@ def erase(
     provenance: Provenance,
     progress: Progress,
 ) -> int:
-    """Remove what was planned from all files but backups; return the number of changed rows.
+    """Remove the planned content from all files but backups; return the number of changed rows.
 
-    The report of the `progress` ends at 70 of 100: a third for what is searched for, the rest for
-    the indexes, which are made again.
+    `progress` is reported up to 70 of 100: 30 for removing the content, the rest for rebuilding the
+    indexes.
 
-    Raises StoreUnavailable, OSError, sqlite3.Error; steps done before the error stay done.
+    Raises StoreUnavailable, OSError, sqlite3.Error; steps before the error are not rolled back.
     """
     by, every, home = _cleaned(provenance), target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
-        # the user's first: a queue may hold both kinds
+        # the user's first: a queue may contain changes of both
         for number, (location, database) in enumerate(databases[::-1]):
             progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
                 target = target_in(plan, memory, database)
                 changed, target = purge_rows.scrub(database, c, target, by)
-                # Who appends to a journal holds the write lock.
+                # Journals are appended to under the write lock, which this transaction has.
                 path = os.path.join(os.path.dirname(location.path), journal.OPERATIONS)
                 purge_files.rewrite(path, target, partial(line_without, target=target))
                 for folder in location.folders:
@@ -135,7 +136,7 @@ def erase(
 
 
 def renew_backups(where: Sequence[Location]) -> list[str]:
-    """Make one new backup of each database and delete all older copies."""
+    """Make one new backup of each database, then delete all older copies; return the new paths."""
     fresh = []
     for location in where:
         fresh.append(backup.create(location.path))
@@ -148,14 +149,14 @@ def renew_backups(where: Sequence[Location]) -> list[str]:
 
 
 def forget_launches(home: str, where: Sequence[Location]) -> None:
-    """Remove what the launcher's files tell of rules and folders; later hooks note it again."""
+    """Delete the launcher's files about rules and folders; later hooks write them again."""
     launch_marks.forget_places(home)
     for location in where:
         launch_marks.forget_unbound(location.path)
 
 
 def set_aside(path: str) -> list[str]:
-    """Return damaged databases that were set aside, from which nothing can be removed."""
+    """Return the paths of damaged databases that were set aside; these cannot be cleaned."""
     folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
@@ -163,8 +164,8 @@ def set_aside(path: str) -> list[str]:
 def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
 ) -> Verification:
-    """Search every table and file but the plan's own for purged text. Raises NotErased if one of
-    this memory still holds any, with the number of bytes.
+    """Search every table and file except the plan for purged text. Raises NotErased, with the
+    number of bytes, if a file of this memory still contains any.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -173,14 +174,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought).total()
         inside = sum(len(purge_rows.tables_with_inside(db, target)) for _, db in databases)
     sought, outside = target.sought, []
-    # If so, the bytes of a database file hold them, too, and only its tables can be checked.
+    # In both cases a database file's bytes contain the words, so only its tables are checked.
     is_inside = bool(inside) or own_words.are_in(sought.anywhere())
     served = memory.mirror.path if memory.mirror else ""
     for path in own_files(memory, where):
         size = 0 if path == plan_path else _bytes_in_file(path, sought, is_inside=is_inside)
         if not size:
             continue
-        if path.endswith(purge_files.UNFINISHED):  # of a process that was killed
+        if path.endswith(purge_files.UNFINISHED):  # left by a killed process
             os.unlink(path)
         elif purge_files.is_of_memories(path) or path == served:
             sizes[path] = sizes[path] or size
@@ -201,7 +202,7 @@ def verify(
 def elsewhere(
     memory: Memory, where: Sequence[Location], sought: Sought, plan_path: str = ""
 ) -> list[str]:
-    """Return files of other projects, of the user and of the client that hold what is sought."""
+    """Return files of other projects, the user and the client that contain what is sought."""
     paths = [path for path in file_locations.other_files(memory, where) if path != plan_path]
     notes = file_locations.client_memory_files(where)
     return [
@@ -211,7 +212,7 @@ def elsewhere(
 
 
 def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
-    """Return every file of this memory, with the client's logs and what imports set aside."""
+    """Return all files of this memory, the client's logs, and the texts that imports set aside."""
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     served = memory.mirror.path if memory.mirror else ""
     paths = (
@@ -225,7 +226,7 @@ def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
 def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
     """Delete all vectors, also from free pages; return how many. Raises StoreUnavailable."""
     deleted = 0
-    with opened(memory, where) as databases:  # translates errors
+    with opened(memory, where) as databases:  # translates the errors of SQLite
         for _, database in databases:
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
@@ -243,13 +244,13 @@ def _bytes_in_file(path: str, sought: Sought, *, is_inside: bool) -> int:
         data = stream.read()
     if not data.startswith(SQLITE):
         return sought.bytes_in(data)
-    # A database file stores texts without a separator.
+    # A database file stores texts without separators, so the words may seem part of longer words.
     size = (sought if is_inside else sought.anywhere()).bytes_in(data)
     return 0 if not size or purge_rows.is_only_in_indexes(path, sought) else size
 
 
 def _unshared_texts(memory: Memory, plan: PurgePlan, databases: Opened) -> tuple[str, ...]:
-    """Return the purged texts that no remaining memory holds."""
+    """Return the purged texts that no remaining memory contains."""
     shared = {
         text
         for _, database in databases
@@ -271,7 +272,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Clean logs, notices, lines set aside, spool, callers and pages, but no mirror's state."""
+    """Clean logs, notices, rejected lines, spool, callers and pages; skip a mirror's state."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

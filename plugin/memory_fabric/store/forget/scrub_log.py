@@ -1,8 +1,8 @@
-"""Remove purged content from operations, so that a replay restores only the rest.
+"""Removal of purged content from logged operations, so that a replay restores only the rest.
 
-Names are compared as names; texts also inside others, unless these are kept. The words of the
-request are searched for everywhere: a record, entity or observation that states them is removed as
-a whole, and a mark replaces them in any other text.
+Names are compared as names. Texts are also found inside other texts, except in those that are kept.
+The words of the request are searched for everywhere: a record, entity or observation that states
+them is removed as a whole; in any other text, a marker replaces them.
 """
 
 import json
@@ -14,13 +14,13 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
-# A session record covers many topics, so only the words are marked.
+# A session record covers many topics, so only the words in it are replaced.
 SESSION = "session"
-# The statement of a record; in its other fields a mark replaces the words.
+# The fields that state a record; in its other fields, a marker replaces the words.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
-# More texts than these are not looked for together.
+# If there are more texts than this, every operation is parsed instead of searching its JSON first.
 MAX_CONCERNING = 100
-# Shorter texts and single words are too common to be searched for inside others.
+# Shorter texts and single words are too common to be searched for inside other texts.
 MIN_SOUGHT_CHARS = 12
 
 
@@ -28,9 +28,9 @@ MIN_SOUGHT_CHARS = 12
 class PurgeTarget:
     """The content purged from one database: ids of records, names, observations, and their texts.
 
-    `words` are those of the request, `exact` in this case only, `inside` also in longer words;
-    `turns` are ids of turns. `alive` are the ids of records and `kept` the texts of observations
-    that are kept; `given` are names under which sessions were given any of it.
+    `words` are those of the request: with `exact` in this case only, with `inside` also in longer
+    words. `turns` are ids of purged turns. `alive` are the ids of kept records, `kept` the texts of
+    kept observations; `given` are names under which sessions were shown purged memories.
     """
 
     ids: frozenset[str] = frozenset()
@@ -44,11 +44,11 @@ class PurgeTarget:
     exact: bool = False
     inside: bool = False
     turns: frozenset[str] = frozenset()
-    # The words, the texts, and both.
+    # The searches for the words, for the texts, and for both.
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
-    # These, names and ids: all for which an operation is changed.
+    # The search for words, texts, names and ids: only operations with a match are changed.
     concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,31 +63,31 @@ class PurgeTarget:
         object.__setattr__(self, "concerning", concerning)
 
     def may_concern(self, text: str) -> bool:
-        """Return False if no operation in this JSON is changed: reading it takes far longer."""
+        """Return False if this JSON cannot contain purged content, which saves parsing it."""
         return len(self.concerning) > MAX_CONCERNING or self.concerning.is_in(text)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return True if the text holds any of the purged texts or words."""
+        """Return True if the text contains any of the purged texts or words."""
         return self.sought.is_in(text)
 
     def is_name(self, name: str) -> bool:
-        """True if an entity of this name was purged."""
+        """Return True if the entity with this name was purged."""
         return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """True if this observation was purged, or only repeats purged text."""
+        """Return True if this observation was purged, or is a leftover with purged text."""
         if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
 
     def is_stated_by(self, record: Mapping[str, Any]) -> bool:
-        """True if a record states the words, so that it is removed as a whole."""
+        """Return True if a record states the words and is therefore removed as a whole."""
         if not self.asked or record.get("type") == SESSION:
             return False
         return any(marked(record.get(name), self.asked) != record.get(name) for name in _STATED)
 
     def is_record(self, record: Mapping[str, Any]) -> bool:
-        """True if this record was purged, or only repeats purged text."""
+        """Return True if this record was purged, or is a leftover with purged text."""
         id_ = record.get("id")
         if id_ in self.ids or self.is_stated_by(record):
             return True
@@ -95,19 +95,19 @@ class PurgeTarget:
         return id_ not in self.alive and any(map(self.repeated.is_in, own))
 
     def tombstone_ids(self) -> frozenset[str]:
-        """Return the ids of the tombstones that keep purged memories from coming back."""
+        """Return the ids of the tombstones that prevent purged memories from being restored."""
         names = map(tombstones.of_entity, self.names)
         return self.ids | {*names} | {tombstones.of_observation(*pair) for pair in self.said}
 
 
 def is_specific(text: str) -> bool:
-    """True if a text is long enough to be searched for inside others."""
+    """Return True if a text is long enough to be searched for inside other texts."""
     folded = one_line(text).casefold()
     return len(folded) >= MIN_SOUGHT_CHARS and " " in folded
 
 
 def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any] | None:
-    """Return the payload without purged content: itself if it had none, None if nothing is left."""
+    """Return the payload without purged content: the same if it has none, None if empty."""
     new: dict[str, Any] = {}
     for name, value in payload.items():
         take = _FIELDS.get(name)
@@ -123,7 +123,7 @@ def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mappi
 def without_steps(
     steps: Sequence[Mapping[str, Any]], target: PurgeTarget
 ) -> list[Mapping[str, Any]]:
-    """Return operations (kind, payload) without purged content; empty ones are dropped."""
+    """Return operations (kind, payload) without purged content; drop those left empty."""
     pairs = ((step, without(step["kind"], step["payload"], target)) for step in steps)
     return [
         step if payload is step["payload"] else {**step, "payload": payload}
@@ -145,7 +145,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Return JSON with a mark for what is sought, also across a list of words; same if none."""
+    """Return JSON with matches replaced, also across a list of words; the same without a match."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):
@@ -160,7 +160,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """Return a text, which may be JSON, with marks; JSON that cannot be marked is emptied."""
+    """Return a text, possibly JSON, with matches replaced; JSON where that fails is emptied."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):
@@ -184,7 +184,7 @@ def _marked_across(parts: list[str], sought: Sought) -> list[str]:
 
 
 class _All:
-    """Sentinel for a field whose loss removes the whole payload."""
+    """A value of a field's filter which means that the whole payload is removed."""
 
 
 _ALL = _All()
@@ -205,7 +205,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _statements(items: Any, target: PurgeTarget) -> list[Any]:
-    """Filter items of `contents` or `observations`, and whole rows `{entity, text, …}`."""
+    """Filter observations: items of `contents` or `observations`, and rows `{entity, text, …}`."""
     items_left = []
     for item in items:
         if "entity" in item:
@@ -227,7 +227,7 @@ def _record(record: Any, target: PurgeTarget) -> Any:
     if target.is_record(record):
         return _ALL
     new = dict(record)
-    # Entities are [name, type], relations [from, type, to].
+    # Entities are [name, type], relations are [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(record.get(name), list):
             new[name] = [
@@ -249,7 +249,7 @@ def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _ingest(ingest: Any, target: PurgeTarget) -> Any:
-    """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
+    """Drop a whole ingested text if it contains purged text: the rest may reveal that text."""
     parts = (*ingest.values(), *(ingest.get("key_decisions") or ()))
     return _ALL if any(isinstance(p, str) and target.is_in(p) for p in parts) else ingest
 
@@ -271,7 +271,7 @@ def _lifted(rows: Any, target: PurgeTarget) -> list[Any]:
     return [row for row in rows if row[0] not in ids]
 
 
-# The filter for each field of a payload. Tombstones that are set hold no words and are kept.
+# The filter for each field of a payload. Tombstones to be added contain no text and are kept.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
     "observations": _statements,

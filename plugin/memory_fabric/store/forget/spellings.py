@@ -1,7 +1,7 @@
-"""Search for words and texts in bytes, in every spelling in which memory's files may hold them.
+"""Search for words and texts in bytes, in every spelling that memory's files may contain.
 
-Spellings: plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
-`\\"`, `\\/`), percent-encoding, a list of the words; any case and white space unless exact.
+These are plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
+`\\"`, `\\/`), percent-encoding, and lists of words; in any white space and, unless exact, any case.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from memory_fabric.models import ERASED
 from memory_fabric.text import one_line
 
-# Replaces erased words in a text that is kept.
+# The marker that replaces erased words in a text that is kept.
 MARK = ERASED
-# Longer than any escape of a single character.
+# More bytes than any escape of a single character has.
 NEAR_BYTES = 16
-# A condition on more texts takes SQLite longer than reading every row.
+# An SQL condition with more texts is slower in SQLite than reading every row.
 MAX_RUNS, MAX_RUN_CHARS = 20, 100
 _BETWEEN = (
     rb"(?:\s|\\+[nrtfv]|\\+u0020|\\+u00(?:09|0[aAcCdD]|[aA]0)|%(?:20|09|0[aAdD])|\+|"
@@ -32,8 +32,8 @@ _ESCAPE_BEFORE = re.compile(rb"(?:\\+(?:u([0-9a-fA-F]{4})|[nrtbf])|%([0-9a-fA-F]
 _ESCAPE_AFTER = re.compile(rb"(?:\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2}))")
 _RUN = re.compile(rb"[a-z0-9]+")
 _ESCAPED_ASCII = re.compile(rb"(?:\\u00|%)[2-7][0-9a-f]")
-# Scripts that put no space between words: Thai to Tibetan, Burmese, Khmer, Chinese, Japanese; and
-# Korean, whose words carry endings.
+# Scripts without spaces between words: Thai to Tibetan, Burmese, Khmer, Chinese, Japanese; and
+# Korean, which attaches endings to words.
 _UNSPACED = (
     *(("\u0e00", "\u0fff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u2e80", "\u9fff")),
     *(("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003ffff")),
@@ -41,7 +41,7 @@ _UNSPACED = (
 
 
 class Needle(NamedTuple):
-    """A text to search for: `whole`: not inside longer words; `exact`: only in this case."""
+    """A text to search for; `whole`: not inside longer words, `exact`: in this case only."""
 
     text: str
     whole: bool = False
@@ -49,7 +49,7 @@ class Needle(NamedTuple):
 
 
 class Sought:
-    """All texts that are searched for together; false if there are none."""
+    """A set of texts to search for together; false if it is empty."""
 
     def __init__(self, needles: Iterable[Needle] = ()) -> None:
         self._needles = tuple(dict.fromkeys(needle for needle in needles if needle.text.strip()))
@@ -58,12 +58,12 @@ class Sought:
         return len(self._needles)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return True if the bytes hold any of the sought texts, however deep they are escaped."""
+        """Return True if the bytes contain any of the texts, however deeply they are escaped."""
         data = text if isinstance(text, bytes) else _bytes(text)
         return bool(self._needles) and next(self._spans(data), None) is not None
 
     def without(self, text: str) -> str:
-        """Return the text with a mark in place of each match: the same object if there is none."""
+        """Return the text with each match replaced by a marker; the same object without a match."""
         data = _bytes(text)
         spans = self.spans(data) if self._needles else []
         parts, last = [], 0
@@ -73,7 +73,7 @@ class Sought:
         return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass") if spans else text
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Return the matches as (start, end) in bytes, in order; overlapping ones are joined."""
+        """Return the matches as byte ranges (start, end), in order; overlapping ones are merged."""
         joined: list[tuple[int, int]] = []
         for start, end in sorted(self._spans(data)):
             if joined and start < joined[-1][1]:
@@ -83,16 +83,16 @@ class Sought:
         return joined
 
     def bytes_in(self, data: bytes) -> int:
-        """Return the number of bytes that match."""
+        """Return the number of bytes that belong to a match."""
         return sum(end - start for start, end in self.spans(data))
 
     def anywhere(self) -> Sought:
-        """Return the same search, also inside longer words."""
+        """Return the same search, but also matching inside longer words."""
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def condition(self, columns: Iterable[str]) -> str:
-        """Return a condition of SQL that every row meets of which one of these columns holds any of
-        the texts. Others may meet it, too.
+        """Return an SQL condition that is true for every row with a match in one of these columns;
+        it may be true for other rows, too.
         """
         runs = {_longest_run(needle.text)[:MAX_RUN_CHARS].decode() for needle in self._needles}
         if not runs:
@@ -100,7 +100,7 @@ class Sought:
         if "" in runs or len(runs) > MAX_RUNS:
             return "1"
         tests = [f"{{0}} LIKE '%{run}%'" for run in sorted(runs)]
-        # Escaped letters; and LIKE and GLOB of SQLite end at a NUL.
+        # Rows with escaped letters, or with a NUL, at which SQLite's LIKE and GLOB stop.
         tests.append("instr({0}, '%') AND {0} GLOB '*%[2-7][0-9A-Fa-f]*'")
         tests += ["instr({0}, '\\u00')", "instr({0}, char(0))"]
         any_of = " OR ".join(tests)
@@ -119,7 +119,7 @@ class Sought:
                 start, end = match.span()
                 is_part = needle.whole and _is_inside(data, start, end, needle.text)
                 around = data[max(0, end - len(mark)) : start + len(mark)]
-                if not is_part and mark not in around:  # memory's own mark is no match
+                if not is_part and mark not in around:  # memory's own marker is not a match
                     yield start, end
 
 
@@ -129,7 +129,7 @@ def _bytes(text: str) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest ASCII run in lower case, which every spelling contains."""
+    """Return the longest run of ASCII letters and digits, in lower case: each spelling has it."""
     ascii_ = unicodedata.normalize("NFC", text).lower().encode("ascii", "replace")
     runs: list[bytes] = _RUN.findall(ascii_.replace(b"?", b" "))
     return max(runs, key=len, default=b"")
@@ -149,7 +149,7 @@ def _spellings(c: str, exact: bool) -> bytes:
     forms = sorted({unicodedata.normalize(form, case) for case in cases for form in ("NFC", "NFD")})
     plain = [re.escape(_bytes(form)) for form in forms] + ([_MARKED[c]] if c in _MARKED else [])
     units = [form.encode("utf-16-be", "surrogatepass").hex(" ", 2).split() for form in forms]
-    # One backslash is required, so that the expression starts with a literal.
+    # At least one backslash is required, so that the expression starts with a literal.
     escaped = [b"".join(_ESCAPE + _any_case(unit) for unit in some) for some in units]
     percent = [b"".join(b"%" + _any_case(f"{b:02x}") for b in _bytes(form)) for form in forms]
     return b"(?:" + b"|".join([*plain, *escaped, *percent]) + b")"
@@ -165,7 +165,7 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 
 def _joins(edge: str, neighbour: str) -> bool:
-    """Return True if the second character continues the word of the first; it may be missing."""
+    """Return True if the two characters belong to the same word; `neighbour` may be empty."""
     if not (_is_of_word(edge) and neighbour and _is_of_word(neighbour)):
         return False
     return not any(low <= c <= high for c in (edge, neighbour) for low, high in _UNSPACED)
@@ -176,7 +176,7 @@ def _is_of_word(c: str) -> bool:
 
 
 def _before(data: bytes, at: int) -> str:
-    """Return the character before an offset; empty if none that could belong to a word."""
+    """Return the character before an offset; empty if there is none or it cannot be decoded."""
     near = data[max(0, at - NEAR_BYTES) : at]
     if escape := _ESCAPE_BEFORE.search(near):
         return _escaped(escape)
