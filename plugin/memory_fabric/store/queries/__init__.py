@@ -1,1 +1,1 @@
-"""Reads of the databases: search, graph, counts."""
+"""Reading queries on the databases: search, graph, counts."""

@@ -1,14 +1,14 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
-A row must have one of the values of every filtered field; a row without the field does not match.
+A row must match one of the values of every filtered field; a row without the field does not match.
 Graph rows that a record added have the record's scope and project, other graph rows those of their
 database. Only records and the graph rows that they added have a category. A relation has a session,
 agent and type only through a record that states it. `projects` are case-folded names; an empty name
 means rows without a project tag, which belong to the database's own project. Domains are not
 filtered here: see store.scoped_memory.
 
-Ranking every match of a large store would take noticeable time, so there only the rows that match
-most of the query are ranked.
+Ranking every match of a large store would take noticeable time, so in large stores only the rows
+that match most of the query are ranked.
 """
 
 import json
@@ -20,35 +20,35 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
 Group = Sequence[str]
-# The number of rows with one of these words, and the words.
+# The number of rows that contain one of these words, and the words.
 Counted = tuple[int, list[str]]
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
-# Records that a session (the bound value) may be shown: no local ones of other sessions.
+# Records that a session (the bound value) may see: all but local records of other sessions.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
-# Rows of other users have an additional quarter of the limit.
+# Other users' rows get an additional limit, the limit divided by this.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
     "WHERE x.id = {record}), '') COLLATE NOCASE"
 )
-# The number of words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one
-# spelling.
+# Maximum number of words in a query: as many as are taken from a message (retrieve.SEARCHED_TERMS),
+# most with one spelling.
 MAX_TERMS = 96
-# At most this many words are looked up, to drop words that no row has.
+# Maximum number of words to look up, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
-# A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
-# Counting rows costs a twentieth of that, and in a small store both are cheap.
+# A word in more than half of all rows has no weight in bm25, but ranking its rows costs the most.
+# Counting rows costs a twentieth of ranking; in a small store both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# Up to this number of matches, all are ranked (some 20 ms). With more, a row must have several of
-# the query's groups: as many as still leave SPARE times the wanted rows.
+# Up to this number of matches, all are ranked (some 20 ms). Beyond it, a row must contain several
+# of the query's groups: as many as still match SPARE times the requested rows.
 RANKED_ROWS, SPARE = 20_000, 16
-# Only the rarest of the frequent groups count; bm25 reads every row of each.
+# Only the rarest of the frequent groups are used, since bm25 reads every row of each group.
 MAX_IN_QUORUM = 4
-# Rows are counted exactly up to the first number; beyond it, a count of the newest is scaled up.
+# Rows are counted exactly up to the first number; beyond it, extrapolated from the newest.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
 
 # Queries for the highest row number of each index.
@@ -70,14 +70,14 @@ class Condition(NamedTuple):
         return Condition(f"{self.sql} {sql}", (*self.values, *values))
 
     def among(self, expression: str, wanted: Sequence[str]) -> "Condition":
-        """Return this condition with `expression IN (wanted)`; unchanged if nothing is wanted."""
+        """Return this condition and `expression IN (wanted)`; unchanged if `wanted` is empty."""
         if not wanted:
             return self
         return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return the condition with its limit, and a second one for rows of others, if any."""
+    """Return the condition with its limit, split into own and others' rows if others have any."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -85,13 +85,13 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """Return the condition on active records `r`; local ones are only for their session."""
+    """Return the SQL condition on active records (alias `r`), local ones only of `session`."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     return _timed(_of_record(db, own, filters, "r"), filters, "r")
 
 
 def of_observations(db: Database, filters: Filters) -> Condition:
-    """Return the condition on observations `o` of entities `e`."""
+    """Return the SQL condition on observations (alias `o`) of entities (alias `e`)."""
     condition = _said_by(Condition(), filters, "o")
     condition = condition.among("e.type COLLATE NOCASE", filters.types)
     condition = condition.among(_CATEGORY_OF_RECORD.format(record="o.record"), filters.categories)
@@ -109,7 +109,7 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 def of_entities(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on entities (alias `e`). An entity has neither session nor agent, so
-    a filter by either matches none.
+    a filter by session or agent matches no entity.
     """
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
@@ -119,8 +119,8 @@ def of_entities(db: Database, filters: Filters) -> Condition:
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
-    """Return the condition on relations `r`, by a record that states them or else by their
-    database: a relation without one has its scope and project.
+    """Return the SQL condition on relations (alias `r`). A relation has the scope and project of a
+    record that states it; without such a record, those of its database.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
@@ -131,7 +131,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
         "WHERE c.kind = 'relations' AND c.row = r.id"
     )
     of_record = filters.sessions or filters.agents or filters.types or filters.categories
-    # Rows without a record may meet the filters' scope and project.
+    # Rows without a record match if the filters include their database's scope and project.
     is_here = not filters.scopes or scope_of(db) in filters.scopes
     if filters.projects:
         is_here = is_here and db.kind == "project" and "" in filters.projects
@@ -141,12 +141,12 @@ def of_relations(db: Database, filters: Filters) -> Condition:
 
 
 def scope_of(db: Database) -> str:
-    """Return the scope of rows in this database that belong to no record."""
+    """Return the scope of the rows in this database that belong to no record."""
     return "user" if db.kind == "user" else "team"
 
 
 def marks(values: Sequence[object]) -> str:
-    """Return the SQL parameter marks for these values."""
+    """Return the SQL placeholders for these values, separated by commas."""
     return ", ".join("?" * len(values))
 
 
@@ -172,9 +172,9 @@ def _placed(db: Database, where: Condition, filters: Filters, record: str) -> Co
 def _tagged(db: Database, where: Condition, filters: Filters, tag: str) -> Condition:
     if not filters.projects:
         return where
-    # SQLite folds the case of English letters only.
+    # SQLite's own functions fold the case of English letters only.
     db.connection.create_function("folded", 1, str.casefold, deterministic=True)
-    # Rows of the user's database without a tag belong to no project.
+    # Rows of the user's database without a project tag belong to no project.
     wanted = [name for name in filters.projects if name or db.kind == "project"]
     return where.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
 
@@ -190,7 +190,7 @@ def _timed(where: Condition, filters: Filters, table: str, column: str = "create
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return an FTS5 query for all phrases, else for any of the terms; '' if nothing can match."""
+    """Return an FTS5 query for all phrases, or without phrases for any term; "" without words."""
     exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
     if exact:
         return " AND ".join(exact)
@@ -199,7 +199,7 @@ def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
 
 
 def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
-    """Return the number of records and turns, of those that match an FTS5 query if one is given."""
+    """Return the number of records and turns, only of those that match an FTS5 query if given."""
     counts = [
         f"(SELECT count(*) FROM {f'{kind}_fts WHERE {kind}_fts MATCH ?1' if match else kind})"
         for kind in ("records", "episodes")
@@ -213,10 +213,10 @@ def selective_query(
 ) -> str:
     """Return an FTS5 query for the rows of an index that are worth ranking.
 
-    Each group has the spellings of one word. In all but large stores the query matches any row with
-    any of the words, except for words that no row or more than half of the rows have: a match of
-    only such a word would rank last. If more than RANKED_ROWS rows match, the query requires a rare
-    group, or as many frequent groups as still leave several times `limit` rows.
+    Each group contains the spellings of one word. Except in large stores, any row with any of the
+    words matches. Words in no row, or in more than half of the rows, are left out: a match of only
+    such a word would rank last. If more than RANKED_ROWS rows match, the query requires a rare
+    group, or as many frequent groups as still match several times `limit` rows.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -229,7 +229,7 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return the row after which half of RANKED_ROWS have one of the words; 0 if few rows do."""
+    """Return the row after which half of RANKED_ROWS rows have one of the words; 0 if few have."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -243,7 +243,7 @@ def _newest_row(db: Database, index: str) -> int:
 
 
 def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
-    """Return the groups with their numbers of rows, without too frequent ones if others remain."""
+    """Return the groups with their row counts; drop too frequent groups if others remain."""
     rarer: list[Counted] = []
     common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
@@ -266,7 +266,7 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
 
 
 def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
-    """Return the number of rows with each word, in one query; empty if not counted singly."""
+    """Return the number of rows with each word, by one query; empty for a large index."""
     if rows > SAMPLED_ROWS:
         return {}
     words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
@@ -308,13 +308,13 @@ def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> st
             break
     else:
         if len(frequent) > 1 and holding < limit and not rare:
-            # frequent groups may never occur together
+            # The frequent groups may never occur together.
             expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:
-    """Match rows that meet at least `needed` of the conditions; keeps the expression short."""
+    """Return a short FTS5 expression for rows that match at least `needed` of the conditions."""
     if needed == 1:
         return " OR ".join(f"({condition})" for condition in of)
     if needed == len(of):

@@ -1,6 +1,6 @@
-"""Counts over a memory's databases: rows, unread sentences, injections, domains, one week.
+"""Counts over a memory's databases: rows, unread sentences, texts shown, domains, last week.
 
-For a memory that is limited to a domain (store.scoped_memory) they count only that domain.
+For a memory that is limited to a domain (store.scoped_memory), only that domain is counted.
 """
 
 import json
@@ -26,13 +26,13 @@ LAST_READ = (
     "UNION ALL SELECT max(loaded_at) FROM sessions)"
 )
 UNREAD = "unread sentences"
-# The kind of records that no database has any more.
+# The kind given to records that no database contains any more.
 FORGOTTEN = "forgotten"
 CHARS_PER_TOKEN = 4
 
 
 def rows_of(databases: Sequence[Database]) -> dict[str, int]:
-    """Return the number of rows of each table, and of candidates, in all databases together."""
+    """Return the number of rows of each table, and of candidates, summed over all databases."""
     queries = {name: f"SELECT count(*) FROM {name}" for name in TABLES}
     queries["candidates"] = "SELECT count(*) FROM records WHERE status = 'candidate'"
     return {
@@ -42,12 +42,12 @@ def rows_of(databases: Sequence[Database]) -> dict[str, int]:
 
 
 def newest(databases: Sequence[Database], query: str) -> str:
-    """Return the newest time that LAST_CHANGE or LAST_READ finds; '' for never."""
+    """Return the newest time that the query LAST_CHANGE or LAST_READ finds; "" if there is none."""
     return max((row[0] for db in databases if (row := db.row(query)) and row[0]), default="")
 
 
 def add_unread(memory: Memory, number: int) -> None:
-    """Count sentences that could not be read; only the log has them if that fails."""
+    """Add to the count of sentences that could not be read; if that fails, log the failure."""
     try:
         with memory.whole.session_database().transaction() as connection:
             connection.execute(
@@ -60,7 +60,7 @@ def add_unread(memory: Memory, number: int) -> None:
 
 
 def unread(memory: Memory) -> int:
-    """Return how many sentences were set aside so far."""
+    """Return how many sentences could not be read so far."""
     try:
         database = memory.whole.database("project", create=False)
         row = database and database.row("SELECT value FROM meta WHERE key = ?", (UNREAD,))
@@ -70,7 +70,7 @@ def unread(memory: Memory) -> int:
 
 
 def times_rules_told(memory: Memory) -> dict[str, int]:
-    """Return, by rule id, in how many sessions of this project the rule was shown."""
+    """Return, by rule id, the number of this project's sessions in which the rule was shown."""
     database = memory.database("project", create=False)
     sql = (
         "SELECT substr(memory, 6), count(*) FROM injections WHERE memory LIKE 'rule:%' "
@@ -80,13 +80,13 @@ def times_rules_told(memory: Memory) -> dict[str, int]:
 
 
 def has_turn(memory: Memory, words: str) -> bool:
-    """Return True if a turn of the user with these words is stored."""
+    """Return True if a stored turn of the user contains these words."""
     turn = "SELECT 1 FROM episodes WHERE role = 'user' AND instr(text, ?)"
     return any(db.row(turn, (words,)) for db in memory.databases())
 
 
 class Share(NamedTuple):
-    """The items of one kind or channel: their number and characters."""
+    """The number of items of one kind or channel, and the sum of their characters."""
 
     name: str
     items: int = 0
@@ -94,7 +94,7 @@ class Share(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Texts that a project's sessions were shown since a time (ISO 8601), most characters first."""
+    """The texts shown to a project's sessions since a time (ISO 8601), most characters first."""
 
     since: str
     sessions: int = 0
@@ -103,17 +103,17 @@ class Summary(NamedTuple):
 
     @property
     def total(self) -> Share:
-        """All items together."""
+        """Return the sums over all kinds."""
         return _joined("", self.kinds)
 
 
 def tokens(chars: int) -> int:
-    """Return the estimated tokens of a text: a quarter of its characters, the average of prose."""
+    """Return the estimated number of tokens: a quarter of the characters, the average of prose."""
     return round(chars / CHARS_PER_TOKEN)
 
 
 def told_since(memory: Memory, since: str) -> Summary:
-    """Return how much text sessions were shown since a time. Raises StoreUnavailable."""
+    """Return the amount of text shown to sessions since a time. Raises StoreUnavailable."""
     database, from_told = memory.session_database(), "FROM told WHERE created_at >= ?"
     columns = "channel, kind, memory"
     grouped = f"SELECT {columns}, count(*), sum(chars) {from_told} GROUP BY {columns}"
@@ -145,8 +145,8 @@ def _joined(name: str, shares: Iterable[Share]) -> Share:
     return Share(name, *map(sum, columns)) if columns else Share(name)
 
 
-# The key of each figure, its column in a table, and its meaning (docs/worth.md). No control group
-# is needed for any figure. Cases of channels have figures of their own; other cases are decisions.
+# For each figure: its column in a table, and its meaning (docs/worth.md). No figure needs a control
+# group. Some channels have a figure of their own; all other cases count as decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -165,19 +165,19 @@ LIMITS = (
     "This does not show that sessions went better by memory: none ran without it, and a rule, a "
     "fix or a decision may be kept for other reasons."
 )
-# The Monday of a time, in UTC.
+# SQL for the Monday (UTC) of the week of a time.
 _MONDAY = "date({}, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """A number of cases, and of how many of them a figure is true."""
+    """The number of cases for a figure, and the number of those for which it is true."""
 
     n: int = 0
     yes: int = 0
 
 
 class WorthOfWeek(NamedTuple):
-    """One week (from `monday`, UTC): its sessions, the characters shown, each of FIGURES."""
+    """One week (from `monday`, UTC): its sessions, the characters shown, and each of FIGURES."""
 
     monday: str
     sessions: int
@@ -186,7 +186,7 @@ class WorthOfWeek(NamedTuple):
 
 
 def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
-    """Return the outcomes of memory in each week since a time (ISO 8601), newest first."""
+    """Return the figures for memory's use in each week since a time (ISO 8601), newest first."""
     database = next((db for db in memory.databases() if db.kind == "project"), None)
     if database is None:
         return []
@@ -215,11 +215,11 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count statements of the user by week, and (True) those that an earlier session had made."""
-    from memory_fabric.store.operations.kind import former_records  # late: never in a hook
+    """Count the user's statements by week; the key has True if an earlier session had the same."""
+    from memory_fabric.store.operations.kind import former_records  # Imported late: not for hooks.
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
-    # A statement in a prompt is stored before its entry shows that a person typed it.
+    # A statement in a prompt is stored before the prompt's entry says that a person typed it.
     prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
     typed = set(sessions.rows(prompts, (TYPED, since)))
     monday = _MONDAY.format("created_at")
@@ -244,7 +244,7 @@ def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str
 
 
 def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
-    """Return a week as `worth --json` and the page have it."""
+    """Return a week in the form of `worth --json` and the page."""
     figures = {name: cases._asdict() for name, cases in week.figures.items()}
     numbers = {"week": week.monday, "sessions": week.sessions, "tokens": tokens(week.chars)}
     return {**numbers, **figures}
@@ -269,7 +269,7 @@ class CrossDomainRelation(NamedTuple):
 
 
 class DomainCounts(NamedTuple):
-    """Row counts of each domain by TABLES_BY_DOMAIN; relations across domains, and the `first`."""
+    """Row counts of each domain by TABLES_BY_DOMAIN; cross-domain relations, and the `first`."""
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
@@ -277,7 +277,7 @@ class DomainCounts(NamedTuple):
 
 
 def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCounts:
-    """Count the rows of all these databases together. Raises StoreUnavailable."""
+    """Count the rows of these databases by domain. Raises StoreUnavailable."""
     counts: dict[str, list[int]] = {}
     crossings, first = 0, list[CrossDomainRelation]()
     for database in databases:
@@ -297,11 +297,11 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
 
 DAY_S = 24 * 3600
 WEEK_S = 7 * DAY_S
-# The kinds of session starts that show the week.
+# The kinds of session starts at which the week's summary is shown.
 WEEK_SOURCES = ("startup", "clear")
-# The key in `meta` of the time at which a week was last shown (ISO 8601).
+# The key in `meta` of the time at which the week's summary was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
-# Notes of this user: no session summaries, no records of others or of programs.
+# Selects this user's notes: no session summaries, no records of other users or of programs.
 _OWN = (
     f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}', 'import', '{INGEST}')"
 )
@@ -311,7 +311,7 @@ _WEEK = (
     f"SELECT coalesce(sum({_NOTED}), 0), coalesce(sum({_OWN} AND superseded_by <> '' AND "
     f"valid_to >= ?1), 0), coalesce(sum({_WAITING}), 0) FROM records"
 )
-# By indexes only: no week was shown since ?2, a record is older than ?3, an own one newer than ?2.
+# Uses indexes only: not shown since ?2, some record is older than ?3, an own one newer than ?2.
 _WEEK_DUE = (
     "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
@@ -320,9 +320,9 @@ _WEEK_DUE = (
 _TAKE_WEEK = (
     "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
 )
-# The key in `meta` of the day on which arrivals were last shown, with the last record then.
+# The key in `meta` of the day on which arrivals were last shown, and the last record then.
 ARRIVALS_TOLD = "arrivals told at"
-# By the primary key: records of other users, and of other machines of this user.
+# Uses the primary key: records of other users, and from other machines of this user.
 _ARRIVED = (
     f"SELECT id, iif(source = '{OTHERS}', coalesce(nullif(json_extract(body, '$.author'), ''), "
     "'somebody'), '') FROM records WHERE seq > ? AND seq <= ? "
@@ -336,7 +336,7 @@ _TAKE_ARRIVALS = (
 
 
 class Week(NamedTuple):
-    """Records that were noted and replaced in seven days, and candidates that wait now."""
+    """The records noted and replaced within seven days, and the candidates that wait for review."""
 
     noted: int = 0
     replaced: int = 0
@@ -344,11 +344,11 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week to show at this start, and save that it was shown; empty if there is none.
+    """Return the week's summary for this session start, and save that it was shown, if due.
 
-    There is none in a session without a person, in a week without notes or candidates, within seven
-    days of the last one, and on the day of a project's first record. Only records of the project
-    count. Raises StoreUnavailable, DeadlinePassed.
+    It is empty in a session without a person, in a week without notes or candidates, within seven
+    days of the last one, and on the day of the project's first record. Only records of the project
+    are counted. Raises StoreUnavailable, DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -362,13 +362,13 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     whole = memory.whole.session_database()
     if not any(week) or whole.read_only or whole.newer:
         return Week()
-    with whole.transaction() as c:  # another session may be faster
+    with whole.transaction() as c:  # another session may have saved it first
         is_taken = c.execute(_TAKE_WEEK, (WEEK_TOLD_AT, timestamp(now_s), since)).rowcount > 0
     return week if is_taken else Week()
 
 
 def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
-    """Return True if a person sees the text of this start, and wants it."""
+    """Return True if a person will see the text of this session start and has not disabled it."""
     is_wanted = settings.notices == "all" and settings.writes
     is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
     return source in WEEK_SOURCES and not (agent_type or is_alone) and is_wanted
@@ -382,17 +382,17 @@ class Arrival(NamedTuple):
 
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
-    """Return the records that sharing added since they were last shown, newest first, and save
-    that.
+    """Return the records that sharing added since the last time they were shown, newest first, and
+    save that they were shown.
 
-    There are none in a session without a person, a second time on one day, and at the first start
-    with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
+    The list is empty in a session without a person, after the first time on a day, and at the first
+    start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     arrivals: list[Arrival] = []
     if not _is_for_person(memory.settings, source, agent_type):
         return arrivals
     today = time.strftime("%Y-%m-%d")
-    for database in memory.whole.databases():  # the project's first
+    for database in memory.whole.databases():  # the project's comes first
         row = database.row("SELECT value FROM meta WHERE key = ?", (ARRIVALS_TOLD,))
         before = str(row[0]) if row else ""
         day, _, since = before.partition(" ")
@@ -403,7 +403,7 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
             continue
         new = database.rows(_ARRIVED, (int(since), last)) if since else []
         now = f"{today if new else day} {last}"
-        with database.transaction() as c:  # another session may be faster
+        with database.transaction() as c:  # another session may have saved it first
             if c.execute(_TAKE_ARRIVALS, (ARRIVALS_TOLD, now, before)).rowcount:
                 arrivals += map(Arrival._make, new)
     return arrivals

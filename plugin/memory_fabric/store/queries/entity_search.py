@@ -1,9 +1,9 @@
-"""Search of entities for the graph tools: substrings and separate words, best matches first.
+"""Search of entities for the graph tools, by substrings and separate words, best matches first.
 
-The reference server returns entities that contain the whole query as one substring, in any case;
-this search finds all of those, too. Trigram indexes (without positions) give the candidate rows,
-and each is checked. For one or two letters the graph itself is read, until enough matches are
-found.
+The reference server returns entities that contain the whole query as one substring, ignoring case;
+this search finds all of those, too. Trigram indexes (without positions) select candidate rows, each
+of which is then checked. For one or two letters the graph itself is read until there are enough
+matches.
 """
 
 import json
@@ -17,32 +17,32 @@ from memory_fabric.text import composed, mask_reader, stem, terms
 
 Rank = tuple[bool, float, bool, float, int]
 
-# Matches of each kind that are ranked; the rest follows in creation order.
+# Matches of each kind that are ranked; further matches follow in creation order.
 POOL_ROWS = 200
-# Ranking reads every row with a word; a word in more rows than this is not selective.
+# Ranking reads every row with a word, so a word in more rows than this is not used for ranking.
 MAX_SELECTIVE_ROWS = 800
-# Rows requested from a ranked index; more did not change the best matches.
+# Rows requested from a ranked index; more rows did not change the best matches.
 CANDIDATES = 100
-# Entities whose texts are read to count the words that are too frequent to rank.
+# Entities whose texts are read in order to count words that are too frequent to rank.
 COMPARED = 30
-# Rows fetched at once.
+# Rows to fetch at once.
 PORTION = 200
-# The shortest text that the index knows.
+# The shortest text that a trigram index can find.
 PART_CHARS = 3
-# Trigrams of a long text that are looked up, evenly spread: a few are selective enough.
+# Trigrams of a long text to look up, evenly spread: a few are selective enough.
 MAX_PARTS = 4
-# The only letter whose lower case has two characters: `i` and this dot.
+# The only letter whose lower case consists of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
-# Rank of a match with all words of the query.
+# Rank component of a match with all words of the query, or with the query as a substring.
 ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
-    """The best matches in order; `is_cut` if there are more.
+    """The best matches in order; `is_cut` means that there may be more.
 
-    A match is (rank, name). Ranks sort best first, by: being named by the query; the share of its
-    words (ALL_WORDS: all of them, or the query as a substring); a match in the name; the score of
-    its rare words; age, the oldest first.
+    A match is (rank, name). Ranks sort best first by these criteria: the query is the entity's
+    name; the share of the query's words (ALL_WORDS for all words or a substring); a match in the
+    name; the score of rare words; the age, oldest first.
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Entities by id: name, score and share of the query's words; `whole` have all of them."""
+    """Names, scores and shares of the query's words, by entity id; `whole` have all words."""
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -61,15 +61,15 @@ class WordMatches(NamedTuple):
 def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     """Return the entities that contain the query as a substring or any of its words, best first.
 
-    Entities that one of the `names` names, which mean the same as the query, rank as if the query
-    named them. If there are more matches than are ranked (`is_cut`), `all_matching` yields all that
-    contain the substring, or all words in one text.
+    The `names` mean the same as the query: their entities rank as if the query were their name. If
+    there are more matches than are ranked (`is_cut`), `all_matching` yields all that contain the
+    substring, or all words in one text.
     """
     needle = query.lower()
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
     matches = _by_words(db, terms(query))
-    # The entities that these names mean, exactly or by a variant or an alias.
+    # The entities with these names, exact, in a variant spelling, or as an alias.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
@@ -85,8 +85,8 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield names with the query as a substring, then with all its words; lazily, each once, and in
-    creation order: matches in names and types first, then in texts.
+    """Yield the names of entities with the query as a substring, then with all its words; lazily,
+    once each, in creation order: matches in names and types before those in texts.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -124,7 +124,7 @@ def _by_words(db: Database, words_asked: Sequence[str]) -> WordMatches:
     return matches
 
 
-# Queries for the best rows of each index with any of the words.
+# For each index, a query for the best rows with any of the words.
 _RANKED = {
     "observations_fts": "SELECT o.entity, e.name, f.score FROM (SELECT rowid, "
     "bm25(observations_fts, 0.6, 1.0, 0.5) AS score FROM observations_fts "
@@ -137,11 +137,11 @@ _RANKED = {
 
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each index, the words that few enough of its rows have; in a small index all."""
+    """Return, for each index, the words that occur in few of its rows; for a small index all."""
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
-        """True if at most MAX_SELECTIVE_ROWS rows hold the term; counts no further."""
+        """Return True if at most MAX_SELECTIVE_ROWS rows contain the term."""
         match = conditions.match_expression([term])
         first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
         count = f"SELECT count(*) FROM ({first})"
@@ -155,7 +155,7 @@ def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the entities with all of several words in one text, the oldest text first."""
+    """Yield the entities with all of the words (two or more) in one text, oldest text first."""
     every = [conditions.match_expression([term]) for term in words[: conditions.MAX_TERMS]]
     if len(every) < 2 or not all(every):
         return
@@ -175,7 +175,7 @@ _ALL_WORDS_IN_ONE = (
 
 
 def _count_words(db: Database, words: Sequence[str], matches: WordMatches) -> None:
-    """Set the shares by the entities that have each word in any of their texts."""
+    """Set the shares and `whole` by looking up which entities have each word in any text."""
     expressions = list(filter(None, (conditions.match_expression([term]) for term in words)))
     if not expressions:
         return
@@ -196,7 +196,7 @@ _HOLDERS = (
     "WHERE entities_fts MATCH j.value"
 )
 _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e ON e.id = j.value"
-# The texts of entities: name, type and aliases in one row, and each observation.
+# Selects the texts of entities: name, type and aliases as one row, and each observation.
 _TEXTS_OF = (
     "SELECT e.id, e.name || ' ' || e.type || ' ' || e.extra FROM json_each(?) AS j "
     "CROSS JOIN entities AS e ON e.id = j.value UNION ALL SELECT o.entity, o.text "
@@ -205,20 +205,20 @@ _TEXTS_OF = (
 
 
 def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """Yield ids and names of entities with the text in name or type, in creation order, lazily."""
+    """Yield ids and names of entities whose name or type contains the text, in creation order."""
     for number, name, kind in _rows_with_part(db, needle, *_BY_NAME):
         if needle in name.lower() or needle in kind.lower():
             yield number, name
 
 
 def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """Yield the same for observations, in creation order; an entity once for each of them."""
+    """Yield the entity's id and name for each observation with the text, in creation order."""
     for _, number, name, text in _rows_with_part(db, needle, *_BY_TEXT):
         if needle in text.lower():
             yield number, name
 
 
-# For names and for texts: the query by trigrams, and by letters for short texts.
+# For names and for texts: a query by trigrams, and a query by letters for short texts.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
@@ -252,13 +252,13 @@ def _rows_with_part(
 
 
 def _parts(needle: str) -> list[str]:
-    """Return trigrams of the needle, quoted for FTS5; fewer only find more rows to check."""
+    """Return trigrams of the needle, quoted for FTS5; with fewer, more rows have to be checked."""
     runs = (
         piece[start : start + PART_CHARS]
         for piece in _certain_parts(needle)
         for start in range(len(piece) - PART_CHARS + 1)
     )
-    # FTS5 cannot look up `\0`, and may have stored another form of accents.
+    # FTS5 cannot look up `\0`, and the stored text may compose accents differently.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
@@ -269,7 +269,7 @@ def _parts(needle: str) -> list[str]:
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot."""
+    """Split the needle where the text may have `İ`, whose lower case is `i` and a dot."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -278,7 +278,7 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return all spellings of the needle's longest certain part: a matching row has one of them."""
+    """Return the spellings of the needle's longest certain part: every match contains one."""
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

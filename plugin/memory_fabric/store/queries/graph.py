@@ -1,4 +1,4 @@
-"""Reads of the knowledge graph: whole, by name, by key, and the relations of a name."""
+"""Reading queries on the knowledge graph: the whole graph, entities by name or key, relations."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from memory_fabric.store.queries.conditions import Condition, marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
-# The oldest builds of SQLite allow 999 bound values.
+# The oldest builds of SQLite allow 999 bound values in a query.
 CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
-# Statements of other members of a team say so themselves: nothing else in a graph could.
+# The author is added to the text of other members' statements: a graph has no field for authors.
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
-# A graph of at most this many entities is cached as a whole; a larger one is read in parts.
+# A graph of up to this many entities is cached as a whole; a larger one is read in parts.
 MAX_SMALL_ENTITIES = 500
 
 
 def read_graph(db: Database) -> Graph:
-    """Return the whole graph: entities and relations by creation, observations by insertion."""
+    """Return the whole graph: all entities, observations and relations in creation order."""
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
-    # Two domains may have the same observation, each in its own row: it is listed once.
+    # Two domains may contain the same observation in a row each; it is listed once.
     texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
@@ -42,12 +42,12 @@ def read_graph(db: Database) -> Graph:
 
 
 def read_all(databases: Sequence[Database]) -> Graph:
-    """Return everything in these databases as one graph; see `merged`."""
+    """Return the graphs of these databases combined into one; see `merged`."""
     return merged(read_graph(db) for db in databases)
 
 
 def read_if_small(databases: Sequence[Database]) -> Graph | None:
-    """Return these databases as one graph, cached until one changes; None if it is large."""
+    """Return the combined graph, cached until a database changes; None if one is large."""
     parts = []
     for db in databases:
         state = (db.data_version(), db.connection.total_changes)
@@ -61,7 +61,7 @@ def read_if_small(databases: Sequence[Database]) -> Graph | None:
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
-    """Combine several graphs in order; entities as in `by_name`."""
+    """Combine several graphs in order; entities with the same name are combined by `by_name`."""
     parts = list(graphs)
     if len(parts) == 1:
         return parts[0]
@@ -71,7 +71,7 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine entities by name: the type of the first graph, the observations of all."""
+    """Combine entities by name: with the type from the first graph and the observations of all."""
     entities: dict[str, Entity] = {}
     for part in parts:
         for entity in part:
@@ -84,7 +84,7 @@ def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
 
 
 def open_nodes(db: Database, names: Sequence[str]) -> Graph:
-    """Return the entities of exactly these names, and every relation with either end among them."""
+    """Return the entities with exactly these names, and every relation from or to them."""
     entities, relations = opened(db, names)
     return Graph(tuple(entities), tuple(relations[id_] for id_ in sorted(relations)))
 
@@ -92,8 +92,8 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities of these names, and the relations that touch them, by row id: for each of
-    the `ends` at most the oldest `limit`, -1 for all.
+    """Return the entities with these names, and the relations from or to them by row id: for each
+    of the `ends`, at most the `limit` oldest (-1 for all).
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -113,33 +113,33 @@ def names_from(db: Database, position: int, limit: int) -> list[str]:
 
 
 def counts(db: Database) -> tuple[int, int]:
-    """Return the numbers of entities and of relations."""
+    """Return the number of entities and the number of relations."""
     tables = "SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relations)"
     return db.row(tables) or (0, 0)
 
 
 def existing(db: Database, names: Sequence[str]) -> set[str]:
-    """Return the names that are exactly an entity's name."""
+    """Return those of the names that are exactly an entity's name."""
     return set(existing_in_order(db, names))
 
 
 def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
-    """Return the names that are exactly an entity's name, in creation order."""
+    """Return those of the names that are exactly an entity's name, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 
 def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
-    """Return relations with either end of exactly these names, oldest first. With a time `at` (ISO
-    8601, or NOW), only relations stated by then, without those whose records had all ended; with
-    `only`, relations that meet a condition on `r`.
+    """Return the relations from or to entities with exactly these names, oldest first. With a time
+    `at` (ISO 8601, or NOW), only relations stated by then that had not ended with their records;
+    with `only`, relations that match this condition on `r`.
     """
     return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 
 
 def stated_at(db: Database, relation: Relation) -> str:
-    """Return the time at which exactly this relation was stated (ISO 8601); empty if never."""
+    """Return the time at which exactly this relation was stated (ISO 8601); "" if it was not."""
     row = db.row(
         "SELECT r.created_at FROM relations AS r JOIN entities AS s ON s.id = r.source "
         "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",
@@ -149,15 +149,15 @@ def stated_at(db: Database, relation: Relation) -> str:
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Return the entities, without observations, that these name keys or aliases mean."""
+    """Return the entities, without observations, whose name or alias has one of these name keys."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
 def relations_by_key(
     db: Database, keys: Iterable[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> dict[str, list[Relation]]:
-    """Return the names of the entities that these keys mean, each with its relations: at most
-    `limit` in all, oldest first; `at` and `only` as in `relations_of`.
+    """Return the names of the entities that these name keys stand for, each with its relations: at
+    most `limit` in all, oldest first; `at` and `only` as in `relations_of`.
     """
     names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}
@@ -169,13 +169,13 @@ def relations_by_key(
 
 
 def orphans(db: Database, limit: int = 100) -> list[str]:
-    """Return entities with neither observations nor relations, oldest first."""
+    """Return the names of entities without observations and relations, oldest first."""
     query = f"SELECT e.name FROM entities AS e WHERE {IS_ORPHAN} ORDER BY e.id LIMIT ?"
     return [name for (name,) in db.rows(query, (limit,))]
 
 
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
-    """Return entities with observations that lost their last relation in the last deletions."""
+    """Return entities with observations that lost their last relation in the latest deletions."""
     ends: dict[str, None] = {}
     for (inverse,) in db.rows(
         "SELECT inverse FROM operations WHERE kind IN ('delete_entities', 'delete_relations', "
@@ -194,12 +194,12 @@ def left_alone(db: Database, deletions: int = 100) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return an entity's name for people; the reference server allows the empty one."""
+    """Return an entity's name for people; the reference server allows an empty name."""
     return name if name.strip() else f"{name!r} (a blank name)"
 
 
 def variants(db: Database) -> list[list[str]]:
-    """Return groups of names that differ only in case, `-`, `_` or spaces, the oldest first."""
+    """Return groups of names that differ only in case, `-`, `_` or spaces, oldest name first."""
     groups: dict[str, list[str]] = {}
     for key, name in db.rows(
         "SELECT key, name FROM entities WHERE key IN "
@@ -210,14 +210,14 @@ def variants(db: Database) -> list[list[str]]:
 
 
 def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
-    """Return aliases that are also another entity's own name, as (alias, its entity, the other)."""
+    """Return aliases that are also another entity's name, as (alias, its entity, the other one)."""
     return db.rows(
         "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
     )
 
 
-# Later than any stated time.
+# Sorts after every stated time.
 NOW = "9999"
 _VALID_AT = (
     "AND r.created_at <= ? AND (r.record = '' OR EXISTS (SELECT 1 FROM claims AS c "
@@ -227,12 +227,12 @@ _VALID_AT = (
 
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
-    """Return the entity (id, name, type) that each of the name keys means, if there is one."""
+    """Return the entity (id, name, type) whose name or alias has each of these name keys."""
     wanted = json.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 
-# The last row of a key counts: a name wins over an alias, an older entity over a younger.
+# The last row of each key is used: a name has priority over an alias, an older entity over a newer.
 _ENTITIES_OF_KEYS = """
 SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity
@@ -267,7 +267,7 @@ def _numbered(
     relations: dict[int, Relation] = {}
     standing, times = (_VALID_AT, [at, at]) if at else ("", [])
     for chunk in _chunks(ids):
-        # One query for all ends: it is longer to prepare than to run.
+        # One query for all ends, because preparing a query takes longer than running it.
         at_ends = " UNION ALL ".join(
             f"SELECT id FROM relations WHERE {end} IN ({marks(chunk)})" for end in ends
         )

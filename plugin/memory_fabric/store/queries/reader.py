@@ -1,6 +1,6 @@
-"""Reads of one database for recall, so that its stages need not know where memories are stored.
+"""Queries of recall on one database, so that its stages do not depend on where memories are stored.
 
-`Reader` is what recall asks of a store; the shared server has another implementation.
+`Reader` is the interface that recall needs; the shared server has an implementation of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from memory_fabric.store.queries.search import Candidate
 
 Groups = Sequence[Sequence[str]]
 Candidates = list[Candidate]
-# Turns, as (row, bm25), of each session.
+# For each session, its turns as (row, bm25).
 TurnsBySession = dict[str, list[tuple[int, float]]]
 
-# The number of names that are compared with a word.
+# Maximum number of names to compare with a word.
 MAX_COMPARED = 1000
-# The number of rows with a word that are counted in an index: enough to know which words are rare.
+# Maximum number of rows with a word to count in an index: enough to decide which words are rare.
 MAX_COUNTED = 256
-# Of whole sessions, the best turns that are looked at, then the turns that are read.
+# For answers from whole sessions: the best turns to rank, and the turns to read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {
@@ -55,10 +55,10 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Reader:
-    """Reads of one database for recall: candidates of each source, the graph, and names.
+    """Queries of recall on one database: candidates of each source, the graph, and names.
 
-    `groups` have the spellings of each word of a question. Times are ISO 8601. All methods raise
-    StoreUnavailable and DeadlinePassed. The shared server has a reader with the same methods.
+    `groups` contain the spellings of each word of a question. Times are ISO 8601. All methods may
+    raise StoreUnavailable and DeadlinePassed. The shared server's reader has the same methods.
     """
 
     def __init__(self, database: Database) -> None:
@@ -68,17 +68,17 @@ class Reader:
     def observations(
         self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
     ) -> Candidates:
-        """Return matching observations of the graph, best first."""
+        """Return matching observations as candidates, best first."""
         match = selective_query(self._db, "observations_fts", groups, limit, phrases)
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations with one of these names, best first; of very many the newest."""
+        """Return observations with one of these names, best first; of many, only the newest."""
         after = ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations without a record of the entities that the keys mean."""
+        """Return the newest observations, without those of records, of the keys' entities."""
         entities = {id_ for id_, _, _ in graph.meant_by(self._db, keys).values()}
         return search.observations_of(self._db, sorted(entities), limit, filters)
 
@@ -103,7 +103,7 @@ class Reader:
         return search.records_by_id(self._db, ids, filters, session)
 
     def recent(self, limit: int, filters: Filters, session: str) -> Candidates:
-        """Return the newest records, then the newest observations without a record."""
+        """Return the newest records, then the newest observations that belong to no record."""
         return search.recent(self._db, limit, filters, session)
 
     def episodes(
@@ -120,7 +120,7 @@ class Reader:
         return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
     def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
-        """Return the best SCANNED_TURNS matching turns by session, best first."""
+        """Return (row, bm25) of the best SCANNED_TURNS matching turns, grouped by session."""
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
@@ -142,7 +142,7 @@ class Reader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return the beginnings of each session's turns as one text, the oldest session first."""
+        """Return the beginnings of each session's turns as one text, oldest session first."""
         wanted = conditions.of_episodes(self._db, filters)
         rows = self._db.rows(
             f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
@@ -155,7 +155,7 @@ class Reader:
         return {session: "\n".join(texts)[:SESSION_CHARS] for session, texts in parts.items()}
 
     def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates:
-        """Return the turns in these rows, each with its neighbours."""
+        """Return the turns in these rows as candidates, with the texts of their neighbours."""
         return search.turns_at(self._db, scored, filters)
 
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> Candidates:
@@ -163,31 +163,31 @@ class Reader:
         return search.entities_named(self._db, match_expression(names), limit, filters)
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the known entities of these name keys, aliases resolved."""
+        """Return the existing entities for these name keys, which may be keys of aliases."""
         return graph.entities_by_key(self._db, keys)
 
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
-        """Return the known entities of these name keys, each with its relations at a time."""
+        """Return the existing entities for these name keys, each with its relations at a time."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_by_key(self._db, keys, at=at, only=only)
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations with either end of exactly these names at a time, oldest first."""
+        """Return the relations at a time from or to exactly these names, oldest first."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_of(self._db, names, at=at, only=only)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return the time of a relation's statement; empty if there is none."""
+        """Return the time at which a relation was stated; "" if it was not."""
         return graph.stated_at(self._db, relation)
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        """Return the names that these words mean by an alias."""
+        """Return the entity's name for each of these words that is an alias."""
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return the number of rows with each word (at most MAX_COUNTED an index) if any has it."""
+        """Return the number of rows with each word that occurs (at most MAX_COUNTED an index)."""
         counted = " + ".join(
             f"(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value "
             f"LIMIT {MAX_COUNTED}))"
@@ -199,7 +199,7 @@ class Reader:
         return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that may differ from a word by at most `most_edits`."""
+        """Return (key, name) of names that may differ from a word by at most `most_edits` edits."""
         sizes = (len(word) - most_edits, len(word) + most_edits)
         pairs = []
         for start in dict.fromkeys((word[:2], word[0] + word[2])):
@@ -215,7 +215,7 @@ class Reader:
         )
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows; none if the database fails, since the search reports that failure."""
+        """Return the rows; [] if the database fails, since the main search reports the failure."""
         try:
             return self._db.rows(sql, values)
         except DeadlinePassed:

@@ -1,8 +1,8 @@
 """Ranked candidates from the full-text indexes: observations, records, episodes, entity names.
 
 FTS5 first returns row ids; texts are fetched after the LIMIT, which is cheapest. `bm25` is negated
-so that bigger is better. Filters apply to every source (`conditions`). Domains are no filter: a
-memory limited to some domains shows no others (store.scoped_memory).
+so that bigger is better. Filters apply to every source (`conditions`). Domains are not filtered
+here: a memory limited to some domains contains no others (store.scoped_memory).
 """
 
 import json
@@ -28,7 +28,7 @@ EVERYTHING = Filters()
 
 class Candidate(NamedTuple):
     """A row that matched: `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A turn has the
-    texts of its neighbours; one only added as such has a `bm25` of 0.
+    texts of its neighbours; a turn added only as a neighbour has a `bm25` of 0.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 def observations(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, after: int = 0
 ) -> list[Candidate]:
-    """Return matching observations of the graph, best first; only rows `after` a number."""
+    """Return matching observations, best first; only rows with a number above `after`."""
     if not match:
         return []
     wanted = conditions.of_observations(db, filters)
@@ -62,7 +62,7 @@ def observations(
 def observations_of(
     db: Database, entities: Sequence[int], limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Return the newest observations of entities (by row) that belong to no record."""
+    """Return the newest observations of these entities (row ids) that belong to no record."""
     if not entities:
         return []
     wanted = conditions.of_observations(db, filters)
@@ -88,7 +88,7 @@ def _newest_observations(
 def records(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return matching active records, best first; those of scope local only for their session."""
+    """Return matching active records, best first; records of scope local only in their session."""
     if not match:
         return []
     wanted = conditions.of_records(db, filters, session)
@@ -114,9 +114,9 @@ def records_by_id(
 def episodes(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, *, neighbours: bool = False
 ) -> list[Candidate]:
-    """Return matching turns of past sessions, best first, with the nearest turns that meet the
-    filters, too. With `neighbours` these follow: an answer rarely repeats the words of its
-    question.
+    """Return matching turns of past sessions, best first, each with the nearest turns around it
+    that the filters allow. With `neighbours`, those turns are appended as candidates, because an
+    answer rarely repeats the words of its question.
     """
     if not match:
         return []
@@ -138,7 +138,7 @@ def at_rows(
     filters: Filters = EVERYTHING,
     session: str = "",
 ) -> list[Candidate]:
-    """Return allowed rows of a table in this order, with a `bm25` of 0 and no neighbours."""
+    """Return those of these rows that the filters allow, with a `bm25` of 0, no neighbours."""
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)
@@ -155,7 +155,7 @@ def at_rows(
 def turns_at(
     db: Database, scored: Sequence[tuple[int, float]], filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Return the turns in these rows, given with their bm25, each with its neighbours' texts."""
+    """Return the turns in these rows (given with their bm25), each with its neighbours' texts."""
     wanted = conditions.of_episodes(db, filters)
     negated = [(row, -score) for row, score in scored]
     rows = _fetched(db, negated, _with_neighbours(wanted), wanted, len(scored))
@@ -163,7 +163,7 @@ def turns_at(
 
 
 def _with_neighbours(wanted: conditions.Condition) -> "_Source":
-    """Return the source of turns with the rows of the nearest wanted turns around them."""
+    """Return the source of turns that adds the row ids of the nearest allowed turns."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
@@ -173,7 +173,7 @@ def _with_neighbours(wanted: conditions.Condition) -> "_Source":
 
 
 def _episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Candidate]:
-    """Return turns; a row begins with its number and those of the turns before and after."""
+    """Return turns as candidates; a row begins with the ids of the turn and its neighbours."""
     numbers = [id_ for row in rows for id_ in row[1:3] if id_]
     turns: dict[int, tuple[str, str]] = {}
     if numbers:
@@ -210,7 +210,7 @@ def _episode_candidate(
 def entities_named(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Return entities with a matching name or type, their observations as text, best first."""
+    """Return entities with a matching name or type, best first; the text is their observations."""
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
@@ -229,8 +229,8 @@ def entities_named(
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return the newest active records, then the newest observations that belong to none, or to any
-    if entity types are filtered: a record has another type.
+    """Return the newest active records, then the newest observations that belong to no record; with
+    a filter by type, also those of records, whose own types differ from entity types.
     """
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
@@ -260,7 +260,7 @@ _OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
 class _Source(NamedTuple):
-    """A full-text index, its column weights, the join to its rows, their fields and values."""
+    """A full-text index, its column weights, the join with its table, fields and bound values."""
 
     table: str
     weights: str
@@ -274,11 +274,11 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # The superseding record of the one that states it; of several, the one that was valid longest.
+    # The successor of the record that states the observation; of several, of the one valid longest.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
-    # Its scope, and the user's words behind it.
+    # The record's scope, and its quotation of the user.
     "(SELECT x.scope || ' ' || coalesce(CASE WHEN x.trust = 'user' THEN "
     f"json_extract(x.body, '$.evidence.{QUOTATION}') END, '') FROM records AS x "
     "WHERE x.id = o.record)",
@@ -309,10 +309,10 @@ def _ranked(
     limit: int,
     after: int = 0,
 ) -> list[tuple[Any, ...]]:
-    """Return matching rows `after` a number, best first, with the score as the last field.
+    """Return matching rows with a number above `after`, best first; the last field is the score.
 
-    The condition is first tried on a few times as many best matches as are wanted, and on all only
-    if these do not suffice: reading the row of every match costs more than the search itself.
+    The condition is first applied to a few times as many best matches as requested, and to all
+    matches only if that is not enough: reading the row of every match costs more than the search.
     """
     table, weights, join = source.table, source.weights, source.join
     ranking = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
@@ -393,14 +393,14 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
     if source == OTHERS:
         metadata |= {"author": agent, "is_member": True}
     name_of = f"record:{record}" if record else f"graph:{name}#{id_}"
-    # By position: there are hundreds of them in an answer, and names cost most of their time.
+    # By position: an answer has hundreds of candidates, and keywords cost most of their time.
     return Candidate(name_of, "graph", text, name, "", "", "", "", at, -score, metadata, db.kind)
 
 
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """Return this user's newest observations of entities at the filters' time, as one text each."""
+    """Return this user's newest observations of each entity at the filters' time, as one text."""
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (

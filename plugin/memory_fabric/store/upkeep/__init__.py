@@ -1,1 +1,1 @@
-"""Backups, repair and checks of databases, files and folders."""
+"""Backups, repairs and checks of databases, files and folders."""

@@ -1,4 +1,4 @@
-"""Backups of a database: copied with SQLite's backup API, verified, rotated."""
+"""Backups of a database: copied with SQLite's backup API, verified, and rotated."""
 
 import os
 import sqlite3
@@ -9,18 +9,18 @@ from memory_fabric.store import files
 
 KEPT, KEPT_OF_LARGE = 5, 2
 SUFFIX = ".db"
-# Pages copied between two progress reports: 8 MB.
+# Pages to copy between two progress reports: 8 MB.
 PAGES = 2048
-# A database up to this size is copied once a day, a larger one once a week: its journal holds what
-# changed since.
+# A database up to this size is copied once a day, a larger one once a week: the journal contains
+# the changes since the last copy.
 LARGE_BYTES = 64 << 20
 EVERY_S = 24 * 3600
 LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified copy and return its path; keep five, of a large database two. Raises OSError,
-    sqlite3.Error.
+    """Make a verified backup and return its path; delete all but the newest five (of a large
+    database two). Raises OSError, sqlite3.Error.
     """
     folder = files.backups_of(path)
     files.make_folder(folder)
@@ -52,35 +52,35 @@ def list_backups(path: str) -> list[str]:
 
 
 def age_s(path: str) -> float | None:
-    """Return the seconds since the newest backup was made; None without a backup."""
+    """Return the age of the newest backup in seconds; None without a backup."""
     copies = list_backups(path)
     return time.time() - os.path.getmtime(copies[0]) if copies else None
 
 
 def is_due(path: str) -> bool:
-    """Return True if a database has no backup of the last day; of the last week if it is large."""
+    """Return True if the newest backup is older than a day, or a week for a large database."""
     every_s = LARGE_EVERY_S if is_large(path) else EVERY_S
     newest_s = age_s(path)
     return newest_s is None or newest_s > every_s
 
 
 def is_large(path: str) -> bool:
-    """Return True if a database or a copy is too large to be read every day."""
+    """Return True if a database or backup is too large to be read every day."""
     return files.size_of(path) > LARGE_BYTES
 
 
 def can_be_opened(path: str) -> bool:
-    """Return True if SQLite can read the schema of a copy; see `is_sound`."""
+    """Return True if SQLite can read the schema of a backup; `is_sound` checks the whole file."""
     return _answers(path, "SELECT count(*) > 0 FROM sqlite_master", (1,))
 
 
 def is_sound(path: str) -> bool:
-    """True if SQLite finds the whole file readable and consistent."""
+    """Return True if SQLite finds the whole file readable and consistent."""
     return _answers(path, "PRAGMA quick_check", ("ok",))
 
 
 def _answers(path: str, query: str, expected: tuple[object, ...]) -> bool:
-    """Return True if the first row of a query of a copy, which nobody writes, is as expected."""
+    """Return True if a query on a backup returns the expected first row."""
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         try:
@@ -97,8 +97,8 @@ def _copy(path: str, target: str, progress: Progress | None) -> None:
         if progress is None:
             source.backup(copy)
         else:
-            # A transaction, because a write by another process between two steps would restart the
-            # backup.
+            # In a transaction: otherwise, a write by another process between two steps would
+            # restart the backup.
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()
             tell = progress

@@ -1,4 +1,4 @@
-"""Checks of memory's folders: permissions, owners, leftover files, disk space, file system."""
+"""Checks of memory's folders: permissions, owners, leftover files, disk space, and file system."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,17 +6,17 @@ from itertools import chain, islice
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
 
-# No home has more files; a wrong folder, such as /, must not keep the user waiting.
+# More than any home contains; it limits the time for a wrong folder such as /.
 MAX_LOOKED_AT = 20_000
-# The folder of installed packages: many files, none of them secret.
+# The folder of installed packages is not checked: many files, none of them secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# Files of a killed writer: a temporary file with the process id and time, or the copy of a
-# database. No writer takes that long.
+# Files of a killed process: a temporary file with the process id and time in its name, or a copy of
+# a database. After this time, no process can still be writing them.
 TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
-# Several machines may write a file on these; a write-ahead log needs shared memory of one machine.
+# On these, several machines may write a file; a write-ahead log works on one machine only.
 SHARED_BY_MACHINES = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
 )
@@ -24,7 +24,7 @@ SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "
 
 
 def all_paths(folders: Iterable[str]) -> list[str]:
-    """Return the folders and everything in them but links; at most 20,000 paths."""
+    """Return the folders and everything in them except symbolic links; at most 20,000 paths."""
 
     def below(folder: str) -> Iterator[str]:
         if os.path.islink(folder) or not os.path.isdir(folder):
@@ -39,7 +39,7 @@ def all_paths(folders: Iterable[str]) -> list[str]:
 
 
 def exposed(paths: Iterable[str]) -> list[str]:
-    """Return the paths that other users may read, write or enter; none on Windows."""
+    """Return the paths that other users may read, write or enter; always empty on Windows."""
     paths = paths if os.name == "posix" else ()
     return [path for path in paths if (status := _status(path)) and status.st_mode & OTHERS]
 
@@ -53,17 +53,17 @@ def foreign(paths: Iterable[str]) -> list[str]:
 
 
 def make_private(paths: Iterable[str]) -> list[str]:
-    """Remove all rights of other users; return the changed paths. Raises OSError."""
+    """Remove all permissions of other users; return the changed paths. Raises OSError."""
     changed = []
     for path in exposed(paths):
-        if status := _status(path):  # else the file was deleted meanwhile
+        if status := _status(path):  # otherwise the file was deleted meanwhile
             os.chmod(path, status.st_mode & 0o700)
             changed.append(path)
     return changed
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Return temporary files of killed writers, but no files that the user named so."""
+    """Return temporary files of killed processes, without the user's files with such names."""
     temporary = []
     for path in paths:
         stem, ending = os.path.splitext(path)
@@ -83,7 +83,7 @@ def delete(paths: Iterable[str]) -> None:
 
 
 def files_with(text: str, folders: Iterable[str]) -> list[str]:
-    """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
+    """Return the files in these folders whose bytes contain the text. Raises OSError."""
 
     def has(path: str) -> bool:
         sought, tail = text.encode(), b""
@@ -98,15 +98,15 @@ def files_with(text: str, folders: Iterable[str]) -> list[str]:
 
 
 def nearest(path: str) -> str:
-    """Return the path if it exists, else the nearest existing folder above it."""
+    """Return the path if it exists, else its nearest existing parent folder."""
     while not os.path.exists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     return path
 
 
 def free_bytes(path: str) -> int | None:
-    """Return the free space on the disk of a path; None if the system does not report it."""
-    import shutil  # only doctor asks
+    """Return the free bytes on the disk of a path; None if the system does not report them."""
+    import shutil  # only needed by doctor
 
     try:
         return shutil.disk_usage(nearest(path)).free
@@ -120,7 +120,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             rows = [line.split() for line in lines]
     except OSError:
-        import subprocess  # only doctor asks, and not on Linux
+        import subprocess  # only needed by doctor, not on Linux
 
         try:
             mount = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
@@ -134,13 +134,13 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
             continue
         place = fields[1].replace("\\040", " ")
         inside = real == place or real.startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):  # a later mount covers an earlier one
+        if inside and len(place) >= len(best):  # a later mount hides an earlier one
             best, kind = place, fields[2]
     return kind
 
 
 def _mounted(output: str) -> list[list[str]]:
-    """Return device, place and type of lines such as `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
+    """Return device, folder and type from lines like `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
     mounts = []
     for line in output.splitlines():
         device, _, tail = line.partition(" on ")
@@ -151,7 +151,7 @@ def _mounted(output: str) -> list[list[str]]:
 
 
 def is_shared(kind: str) -> bool:
-    """True if several machines may write a file system of this type."""
+    """Return True if several machines may write to a file system of this type."""
     return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
 
 
@@ -159,4 +159,4 @@ def _status(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except OSError:
-        return None  # deleted meanwhile
+        return None  # the file was deleted meanwhile

@@ -1,4 +1,4 @@
-"""Integrity checks of databases, indexes, journals and queues; each problem has a remedy."""
+"""Integrity checks of databases, indexes, journals and queues; each problem comes with a remedy."""
 
 import os
 import re
@@ -18,12 +18,12 @@ from memory_fabric.store.queues import late_events
 from memory_fabric.store.upkeep import backup, repair
 from memory_fabric.text import first_of
 
-# With at least this many rows an index is compared by row numbers and samples: SQLite's own check
-# of all texts writes, and other changes would wait half a minute at a million observations.
+# An index of at least this many rows is compared by row numbers and samples. SQLite's own check
+# writes, so at a million observations it would block other changes for half a minute.
 LARGE_ROWS = 50_000
-# Samples are this many of the newest rows, and as many spread over all rows.
+# The samples are this many of the newest rows, and as many rows spread over the table.
 SAMPLES = 100
-# For each index: the table of its texts, the column of row numbers, and a column with text.
+# For each index: the table with its texts, the column of row numbers, and a text column.
 _TEXTS = {
     "entities_fts": ("entities", "id", "name"),
     "observations_fts": ("observations", "id", "text"),
@@ -32,7 +32,7 @@ _TEXTS = {
     "entities_trigrams": ("entities", "id", "name"),
     "observations_trigrams": ("observations", "id", "text"),
 }
-# A word that every tokenizer keeps whole.
+# A word that every tokenizer indexes as one word.
 _WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,}(?!\w)")
 TRIGRAM_CHARS = 3
 
@@ -40,7 +40,7 @@ MAX_SHOWN, MAX_ORPHANS = 5, 10_000
 
 
 class Finding(NamedTuple):
-    """A problem and its remedy; a harmless problem is only an offer to tidy up."""
+    """A problem and its remedy; if it is harmless, `harms` is False and the remedy is optional."""
 
     what: str
     where: str
@@ -52,8 +52,8 @@ class Finding(NamedTuple):
 def findings(
     memory: Memory, *, full: bool = False, progress: Progress | None = None
 ) -> list[Finding]:
-    """Return all problems, harmful ones first; large indexes are read whole only if `full`."""
-    databases = memory.databases()  # sets `memory.failures`
+    """Return all problems, harmful ones first; large indexes are only sampled unless `full`."""
+    databases = memory.databases()  # also sets `memory.failures`
     problems = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
@@ -88,7 +88,7 @@ def _parts_of(database: Database, *, full: bool) -> Iterator[Callable[[], Iterab
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Yield differences between registry and cards, and projects whose folder is gone."""
+    """Yield differences between registry and project cards, and projects without their folder."""
     path = os.path.join(home, registry_file.REGISTRY)
     registry = registry_file.read_registry(home)
     if registry.state != SOUND and registry.keys:
@@ -124,7 +124,7 @@ def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
 
 
 def _sampled(database: Database) -> Iterator[Finding]:
-    """Yield a note if indexes are so large that only their rows and samples were compared."""
+    """Yield a note if indexes are so large that only row numbers and samples were compared."""
     if large := [table for table in repair.FULL_TEXT if is_large(database, table)]:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
@@ -210,10 +210,10 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if an index has the rows of its texts, and a word of each sampled text."""
+    """Return True if an index has the same rows as its table, and a word of each sampled text."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
-    # An index of parts keeps no row numbers.
+    # A trigram index stores no row numbers.
     if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
         missing = "SELECT 1 FROM {} AS a WHERE NOT EXISTS (SELECT 1 FROM {} AS b WHERE b.{} = a.{})"
         pairs = (texts, sizes, "id", number), (sizes, texts, number, "id")
@@ -226,7 +226,7 @@ def samples_match(database: Database, table: str) -> bool:
         samples += database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
     for row, text in samples:
-        words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
+        words = _WORD.findall(text.partition("\0")[0])  # trigram indexes stop at NUL
         if not words:
             continue
         word = max(words, key=len)

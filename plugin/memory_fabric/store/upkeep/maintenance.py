@@ -1,6 +1,6 @@
-"""Maintenance after a session's end, too slow for the client's limit of 1.5 s: backups, expiry.
+"""Maintenance after a session's end: backups and expiry, which exceed the client's limit of 1.5 s.
 
-Runs as a detached process, one at a time, and ends by itself.
+It runs in a detached process, one at a time, which ends by itself.
 """
 
 import math
@@ -19,11 +19,11 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup, filesystem
 
-# A session may be resumed after weeks; then its ledger still counts.
+# A session may be resumed after weeks, and then needs its ledger.
 SESSIONS_KEPT_DAYS = 90
-# A crashed session may be resumed the same day; then its local records still apply.
+# A crashed session may be resumed on the same day, and then needs its local records.
 LOCAL_KEPT_DAYS = 1
-# A candidate that did not occur again in this time was not worth remembering.
+# A candidate that did not occur again within this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
 # An unconfirmed note of the assistant is shown for this many days or sessions, whichever is longer.
@@ -31,8 +31,8 @@ UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
-    """Return True if a database has a backup due, or nothing has expired in it for a day."""
-    # The folder of backups has the time of the last run, in nanoseconds.
+    """Return True if a backup is due, or if expiry has not run for a day in a database."""
+    # The time of the last run is the modification time of the folder of backups, in nanoseconds.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
     is_expiry_due = any(age_s > backup.EVERY_S for age_s in ages_s)
@@ -40,13 +40,13 @@ def is_due(memory: Memory) -> bool:
 
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
-    """Start the detached process, which outlives the session, and return its id."""
+    """Start the detached process, which outlives the session, and return its process id."""
     environ = {**environ, "CLAUDE_PROJECT_DIR": project_dir}
     return processes.start("store.upkeep.maintenance", environ)
 
 
 def main() -> None:
-    """Run the detached process; failures are logged."""
+    """Run the maintenance in this process; log failures."""
     settings = read_settings(os.environ, {})
     try:
         table = files.read_toml(os.path.join(settings.home, "config.toml"))
@@ -54,14 +54,14 @@ def main() -> None:
         with files.Locked(os.path.join(settings.home, LOCK), timeout_s=0):
             run(Memory.open(settings), settings.episodes_keep_days)
     except TimeoutError:
-        return  # another process runs the maintenance
+        return  # another process is running it
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"maintenance: {error}")
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make the backups that are due, and delete what has expired: turns and ingested texts after
-    `keep_days` days (0: all of them), other rows after fixed times.
+    """Make the backups that are due, and delete expired rows: turns and ingested texts after
+    `keep_days` days (0: all), other rows after fixed times.
     """
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)

@@ -1,4 +1,4 @@
-"""Repair of a damaged database: set aside, and rebuilt from backup and journal."""
+"""Repair of a damaged database: the file is set aside, and rebuilt from backup and journal."""
 
 import os
 import shutil
@@ -24,11 +24,11 @@ FULL_TEXT = (
 def rebuild(
     path: str, kind: str, journal_path: str, progress: Progress | None = None
 ) -> tuple[Database, str]:
-    """Replace a damaged or lost database by a working one; return it and a sentence for the user.
+    """Replace a damaged or lost database; return the new one and a message for the user.
 
     The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
-    and the journal replayed; operations are applied once by id. An undamaged database only gets the
-    operations that are missing. Stopped at any point, the next repair goes on. Raises
+    and the journal is replayed; each operation id is applied only once. An undamaged database only
+    gets missing operations. An interrupted repair is continued by the next one. Raises
     StoreUnavailable.
     """
     try:
@@ -58,7 +58,7 @@ def rebuild(
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply the journal's operations that the database lacks; return (applied, unusable lines).
 
-    This is the second half of a repair's progress; the check of the indexes is the first.
+    Progress starts at one half, since checking the indexes is the first half of a repair.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -69,7 +69,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
         if not line.strip():
             continue
         value = files.parsed(line.decode("utf-8", "replace").removeprefix("\ufeff")) or {}
-        # Reading an operation takes far longer than finding its id: its texts are redacted again.
+        # Looking up the id is far cheaper than reading an operation, which redacts its texts again.
         known = db.row("SELECT journaled FROM operations WHERE id = ?", (str(value.get("id")),))
         if not known:
             counts[_replayed(db, value)] += 1
@@ -81,7 +81,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
 
 
 def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
-    """Apply a journalled operation: False if that was done before, None if it cannot be applied."""
+    """Apply a journalled operation; return False if already applied, None if it cannot be."""
     operation = write.from_object(value)
     try:
         return None if operation is None else _is_applied(db, operation)
@@ -90,13 +90,13 @@ def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
 
 
 def _is_applied(db: Database, operation: Operation) -> bool:
-    """Apply a journalled operation; False if it was applied before. Raises NotFound, BadInput."""
+    """Apply a journalled operation; return False if already applied. Raises NotFound, BadInput."""
     try:
         return "applied_before" not in write.apply(db, operation)
     except NotFound:
         if operation.kind != "add_observations":
             raise
-    # About an entity that another member of a team stated: no journal has that.
+    # The entity may have been stated by another member of a team, so it is in no journal.
     entities = [
         {"name": item["entityName"], "entityType": UNKNOWN_TYPE, "observations": item["contents"]}
         for item in operation.payload["observations"]
@@ -112,7 +112,7 @@ def _open(path: str, kind: str) -> Database:
 
 
 def _unjournaled(aside: str) -> list[dict[str, Any]]:
-    """Return operations that can still be read from a damaged file and are in no journal yet."""
+    """Return the readable operations of a damaged file that were not written to the journal."""
     operations: list[dict[str, Any]] = []
     if not aside:
         return operations
@@ -127,12 +127,12 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
         finally:
             connection.close()
     except (sqlite3.Error, TypeError):
-        return operations  # the rest of the table cannot be read
+        return operations  # the rest of the table is unreadable
     return operations
 
 
 def _is_intact(path: str, progress: Progress | None) -> bool:
-    """Return True if the database is intact: another process repaired it, or nothing was wrong."""
+    """Return True if the database is intact, perhaps because another process repaired it."""
     if not files.size_of(path):
         return False
     try:
@@ -150,7 +150,7 @@ def _is_intact(path: str, progress: Progress | None) -> bool:
 
 
 def repair_indexes(db: Database, progress: Progress | None = None) -> list[str]:
-    """Rebuild the full-text indexes that do not match their texts; return their names."""
+    """Rebuild the full-text indexes that do not match their tables; return their names."""
     unfit = []
     for number, table in enumerate(FULL_TEXT):
         if progress is not None:
@@ -163,12 +163,12 @@ def repair_indexes(db: Database, progress: Progress | None = None) -> list[str]:
 
 
 def mismatched_indexes(db: Database) -> list[str]:
-    """Return the full-text indexes that do not match their texts."""
+    """Return the names of the full-text indexes that do not match their tables."""
     return [table for table in FULL_TEXT if not index_matches(db, table)]
 
 
 def index_matches(db: Database, table: str) -> bool:
-    """Return True if a full-text index matches all of its texts; changes wait meanwhile."""
+    """Return True if a full-text index matches all of its texts; blocks changes meanwhile."""
     try:
         with db.transaction() as c:
             c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
