@@ -109,7 +109,7 @@ class Access:
         return self.with_connection(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used ("" if it is), and print each change of that once."""
+        """Save why the replica is not used ("" if it is used); print when this changes."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -120,7 +120,7 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return the request as a function of a connection that waits until it shows `state`."""
+        """Return a function that runs the request on a connection once that shows `state`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S

@@ -135,7 +135,7 @@ class TeamReader(SpaceQueries, Reader):
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
-        """Return the existing entities for these name keys, each with its relations at a time."""
+        """Return the existing entities for these name keys, each with its relations at `at`."""
         names = {entity.name for entity in self.entities_by_key(keys).values()}
         around: dict[str, list[Relation]] = {name: [] for name in sorted(names)}
         for relation in self.relations_of(list(around), at, filters):
@@ -145,7 +145,7 @@ class TeamReader(SpaceQueries, Reader):
         return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations at a time that begin or end at these names, oldest first."""
+        """Return the relations valid at a time that begin or end at these names, oldest first."""
         # A relation has an agent, type or category only through a record that states it.
         if not names or filters.agents or filters.types or filters.categories:
             return []

@@ -42,7 +42,7 @@ class Word(NamedTuple):
 
 
 class WordQuery(NamedTuple):
-    """Two tsqueries for matching rows, and for scoring the tsquery and weight of each group.
+    """The tsqueries of a search, and the tsquery and weight of each group of words for scoring.
 
     `ranked` matches few enough rows to rank them all; of the rows that `newest` matches, only a
     limited number of the newest is ranked. Either may be empty.

@@ -168,7 +168,7 @@ class SharedLog:
         Replaced and blanked operations are left out, so reading from the beginning gives a
         snapshot. A position of another epoch counts as the beginning. `limit` counts rows; no
         further row is added after `max_bytes` of payload. Rows without a valid operation are
-        skipped, so an empty list is not the end of the log: an unchanged position is.
+        skipped, so only an unchanged position, not an empty list, means the end of the log.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -183,8 +183,8 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         """Return False if the operation read last is missing because the log was set back.
 
-        The transaction id is compared in addition to the operation's id: after a restore, the
-        operation may have been sent again and come after operations that the reader has not seen.
+        After a restore, the same operation may have been sent again and follow operations that the
+        reader has not seen. Therefore its transaction id has to match as well as its own id.
         """
         if not position.last:
             return True

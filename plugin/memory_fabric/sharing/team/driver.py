@@ -60,7 +60,7 @@ def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
     """
     from importlib.util import find_spec  # Imported late: hooks do not need it.
 
-    spec = find_spec(PACKAGES[kind][0])  # found on the path already
+    spec = find_spec(PACKAGES[kind][0])  # importable, see `reach`
     assert spec is not None and spec.origin
     folder = os.path.dirname(os.path.dirname(os.path.abspath(spec.origin)))
     return "" if folder in _folders(settings, kind) else folder

@@ -264,7 +264,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     session notes. It leaves no tombstones for others' statements, since their authors may make them
     again. `kind` is the kind of the database. Raises the errors of `purge.purge`.
     """
-    from memory_fabric.store.forget import purge  # Imported late: seldom needed and slow.
+    from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
 
     records, observations = [], []

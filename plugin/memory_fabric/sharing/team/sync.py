@@ -101,7 +101,7 @@ def exchange(
 def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     """Connect to a linked space; yield the exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
-    from memory_fabric.sharing.team.exchange import Exchange  # imported late: needs the packages
+    from memory_fabric.sharing.team.exchange import Exchange  # late: needs the extra's packages
 
     key = keys.read(memory.settings.home) if tie.me else None
     if key is None and (tie.me or tie.key == ties.USER):

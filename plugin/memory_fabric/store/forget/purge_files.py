@@ -26,8 +26,9 @@ OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Rewrite a file (a journal: under the write lock). `change` returns the new object for a line;
-    unparsable lines with purged text are dropped. Returns True if any line was changed.
+    """Rewrite a file (a journal: under the write lock). `change` returns a line's new object;
+    without it, and if invalid, a line with purged text is dropped. Returns True if any line
+    changed.
     """
 
     def left_of(line: str) -> str | None:
@@ -87,7 +88,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all have the same words
+    every = targets["user"]  # all targets have the same words
     for target in targets.values():
         every = replace(
             every,

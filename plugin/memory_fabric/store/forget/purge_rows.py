@@ -56,7 +56,7 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Remove purged content; return the number of changed rows, and the extended `target`."""
+    """Remove purged content; return the number of changed rows, and the target with all matches."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"

@@ -75,7 +75,7 @@ class PurgeTarget:
         return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """Return True if this observation was purged, or is a leftover with purged text."""
+        """Return True if this observation was purged, or has purged text and is not kept."""
         if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
@@ -87,7 +87,7 @@ class PurgeTarget:
         return any(marked(record.get(name), self.asked) != record.get(name) for name in _STATED)
 
     def is_record(self, record: Mapping[str, Any]) -> bool:
-        """Return True if this record was purged, or is a leftover with purged text."""
+        """Return True if this record was purged, or repeats purged text and is not kept."""
         id_ = record.get("id")
         if id_ in self.ids or self.is_stated_by(record):
             return True

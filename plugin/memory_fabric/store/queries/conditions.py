@@ -28,7 +28,7 @@ TURNS_SCOPE = "team"
 # Records that a session (the bound value) may see: all but local records of other sessions.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
-# Other users' rows get an additional limit, the limit divided by this.
+# Rows of other users have a limit of their own: the limit divided by this number.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
@@ -266,7 +266,7 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
 
 
 def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
-    """Return the number of rows with each word, by one query; empty for a large index."""
+    """Return the number of rows with each word, from one query; {} if the index is large."""
     if rows > SAMPLED_ROWS:
         return {}
     words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]

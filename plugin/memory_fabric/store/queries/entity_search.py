@@ -25,7 +25,7 @@ MAX_SELECTIVE_ROWS = 800
 CANDIDATES = 100
 # Entities whose texts are read in order to count words that are too frequent to rank.
 COMPARED = 30
-# Rows to fetch at once.
+# Rows to fetch with one query.
 PORTION = 200
 # The shortest text that a trigram index can find.
 PART_CHARS = 3

@@ -169,12 +169,12 @@ class Reader:
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
-        """Return the existing entities for these name keys, each with its relations at a time."""
+        """Return the existing entities for these name keys, each with its relations at `at`."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_by_key(self._db, keys, at=at, only=only)
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations at a time from or to exactly these names, oldest first."""
+        """Return the relations valid at a time from or to exactly these names, oldest first."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_of(self._db, names, at=at, only=only)
 

@@ -163,7 +163,7 @@ def turns_at(
 
 
 def _with_neighbours(wanted: conditions.Condition) -> "_Source":
-    """Return the source of turns that adds the row ids of the nearest allowed turns."""
+    """Return the source of turns, with the row ids of the previous and next allowed turn."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"

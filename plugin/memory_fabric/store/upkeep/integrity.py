@@ -174,7 +174,7 @@ def _lines(folder: str) -> Iterator[Finding]:
     try:
         waiting, _ = journal.queued(folder)
     except OSError:
-        return  # reported above
+        return  # reported by `_unreadable`
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
