@@ -57,7 +57,7 @@ ALLOWED = {
 }
 
 
-def test_nothing_but_the_listed_modules_opens_a_file_by_itself() -> None:
+def test_only_the_listed_modules_open_files_themselves() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix(): sorted(set(opening_calls(path)))
         for path in PACKAGE.rglob("*.py")

@@ -46,7 +46,7 @@ def test_a_database_is_made_for_its_owner_with_a_write_ahead_log(tmp_path: Path)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_what_is_missing_is_not_made_unasked(tmp_path: Path) -> None:
+def test_a_missing_database_is_not_created_unless_requested(tmp_path: Path) -> None:
     assert open_database(str(tmp_path / "graph.db"), "project", create=False) is None
     assert os.listdir(tmp_path) == []
 
@@ -67,7 +67,7 @@ with db.transaction() as c:
 """
 
 
-def test_eight_processes_make_one_database_at_once(tmp_path: Path) -> None:
+def test_eight_processes_create_one_database_concurrently(tmp_path: Path) -> None:
     world, path = World(tmp_path / "w"), tmp_path / "home" / "graph.db"
     processes = [world.start(CREATE, str(path), str(i)) for i in range(8)]
     for process in processes:
@@ -81,7 +81,7 @@ def test_eight_processes_make_one_database_at_once(tmp_path: Path) -> None:
     assert sorted(os.listdir(path.parent)) == ["graph.db", "graph.db-shm", "graph.db-wal"]
 
 
-def test_an_older_schema_is_brought_up_to_date_after_a_backup(
+def test_an_older_schema_is_migrated_after_a_backup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "graph.db"
@@ -108,9 +108,7 @@ STORED = sorted((Path(__file__).parent / "databases").glob("v*.db.gz"))
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
-def test_a_database_of_every_earlier_release_is_brought_up_to_date(
-    tmp_path: Path, stored: Path
-) -> None:
+def test_a_database_of_every_earlier_release_is_migrated(tmp_path: Path, stored: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
     db = opened(path)
@@ -128,7 +126,7 @@ def test_a_database_of_every_earlier_release_is_brought_up_to_date(
         assert db.rows(edge) == left
 
 
-def test_estimates_of_earlier_releases_do_not_pass_for_what_was_followed(tmp_path: Path) -> None:
+def test_estimates_of_earlier_releases_do_not_count_as_followed_memories(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress((STORED[0].parent / "v9.db.gz").read_bytes()))
     before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
@@ -142,7 +140,7 @@ def test_estimates_of_earlier_releases_do_not_pass_for_what_was_followed(tmp_pat
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
-def test_an_older_database_that_cannot_be_written_is_read_all_the_same(
+def test_an_older_database_that_cannot_be_written_can_still_be_read(
     tmp_path: Path, stored: Path
 ) -> None:
     world = World(tmp_path)
@@ -174,7 +172,7 @@ except StoreReadOnly:
 """
 
 
-def test_a_prompt_leaves_a_migration_to_a_process_with_time(
+def test_a_hurried_process_leaves_a_migration_to_a_process_with_time(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.db"
@@ -212,7 +210,7 @@ def test_a_database_from_before_the_first_release_is_refused_and_unchanged(
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["graph.db"]
 
 
-def test_the_home_of_the_last_unreleased_version_opens_with_nothing_lost(tmp_path: Path) -> None:
+def test_a_home_of_the_last_unreleased_version_opens_without_loss(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     stored = Path(__file__).parents[1] / "hooks/handlers/home_of_5c9b80fb.db.gz"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
@@ -262,7 +260,7 @@ def test_a_newer_schema_is_read_and_not_written(tmp_path: Path) -> None:
         raise AssertionError("written")
 
 
-def test_a_live_process_that_meets_a_newer_schema_stops_writing(tmp_path: Path) -> None:
+def test_a_running_process_that_finds_a_newer_schema_stops_writing(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     live = opened(path)
     with live.transaction() as c:
@@ -279,7 +277,7 @@ def test_a_live_process_that_meets_a_newer_schema_stops_writing(tmp_path: Path) 
 @pytest.mark.parametrize(
     "data", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, b"x" * 600]
 )
-def test_a_file_that_is_no_database_is_corrupt(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_corrupt(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(data)
     with pytest.raises(StoreCorrupt, match="repair") as raised:
@@ -302,7 +300,7 @@ def test_damage_found_while_reading_marks_the_database_for_repair(tmp_path: Path
     assert database.is_suspect(str(path))
 
 
-def test_another_writer_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
+def test_a_transaction_waits_for_another_writer_no_longer_than_configured(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     first, second = opened(path), opened(path, busy_ms=50)
     with first.transaction():
@@ -346,7 +344,7 @@ def test_an_error_within_a_transaction_rolls_the_transaction_back(tmp_path: Path
     assert not db.connection.in_transaction
 
 
-def test_a_removed_file_takes_no_more_writes(tmp_path: Path) -> None:
+def test_a_removed_database_file_accepts_no_more_writes(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)
     path.unlink()
@@ -355,7 +353,7 @@ def test_a_removed_file_takes_no_more_writes(tmp_path: Path) -> None:
         raise AssertionError("written into nowhere")
 
 
-def test_a_place_that_cannot_be_is_read_only(tmp_path: Path) -> None:
+def test_a_path_that_cannot_exist_is_reported_as_read_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnly, match="MEMORY_FABRIC_HOME"):
         opened(tmp_path / "file" / "graph.db")
@@ -410,7 +408,7 @@ print(db.rows("SELECT key FROM meta"))
 """
 
 
-def test_a_full_disk_refuses_and_keeps_what_was(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_a_write_and_keeps_the_data(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)
     with db.transaction() as c:
@@ -421,7 +419,7 @@ def test_a_full_disk_refuses_and_keeps_what_was(tmp_path: Path) -> None:
     assert opened(path).rows("SELECT key FROM meta") == [("old",)]
 
 
-def test_a_path_with_signs_of_an_address_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_path_with_url_characters_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a?b%20#c" / "graph.db"
     opened(path).close()
     script = READ_ONLY.replace("create=True", "create=False")
@@ -433,7 +431,7 @@ def test_a_path_with_signs_of_an_address_is_read_all_the_same(tmp_path: Path) ->
     assert said.startswith("True []")
 
 
-def test_other_processes_commits_are_seen_by_a_number(tmp_path: Path) -> None:
+def test_commits_by_other_processes_are_detected_by_a_counter(tmp_path: Path) -> None:
     one, other = opened(tmp_path / "graph.db"), opened(tmp_path / "graph.db")
     before = one.data_version()
     assert one.data_version() == before
@@ -442,7 +440,7 @@ def test_other_processes_commits_are_seen_by_a_number(tmp_path: Path) -> None:
     assert one.data_version() != before
 
 
-def test_the_full_text_needs_its_module() -> None:
+def test_sqlite_provides_the_full_text_module() -> None:
     sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5 (x)")
 
 
@@ -468,6 +466,6 @@ def test_a_test_write_fails_on_a_full_disk(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM meta") == []
 
 
-def test_the_address_of_a_path_is_one_that_sqlite_reads_on_each_system() -> None:
+def test_the_uri_of_a_path_can_be_read_by_sqlite_on_each_system() -> None:
     assert as_address("/home/ann/a%20b?c#d", "/") == "/home/ann/a%2520b%3fc%23d"
     assert as_address("C:\\Users\\Ann\\user.db", "\\") == "/C:/Users/Ann/user.db"

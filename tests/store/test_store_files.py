@@ -26,7 +26,7 @@ for i in range(25):
 """
 
 
-def test_a_file_refused_in_one_thread_is_no_matter_of_another(tmp_path: Path) -> None:
+def test_a_refused_file_is_reported_only_in_its_own_thread(tmp_path: Path) -> None:
     files.take_refused_files()  # those of tests before
     (tmp_path / "folder").mkdir()
     thread = threading.Thread(target=files.read_json, args=(str(tmp_path / "folder"),))
@@ -38,7 +38,7 @@ def test_a_file_refused_in_one_thread_is_no_matter_of_another(tmp_path: Path) ->
     assert len(files.take_refused_files()) == 1
 
 
-def test_a_held_lock_cannot_be_taken_a_second_time(tmp_path: Path) -> None:
+def test_a_held_lock_cannot_be_acquired_a_second_time(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     with Locked(path), pytest.raises(TimeoutError, match=r"x\.lock"), Locked(path, timeout_s=0):
         raise AssertionError("two at once")
@@ -46,7 +46,7 @@ def test_a_held_lock_cannot_be_taken_a_second_time(tmp_path: Path) -> None:
         pass
 
 
-def test_filelock_waits_for_ours(tmp_path: Path) -> None:
+def test_the_filelock_package_waits_for_our_lock(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     with Locked(path), pytest.raises(filelock.Timeout):
         filelock.FileLock(path).acquire(timeout=0)
@@ -54,7 +54,7 @@ def test_filelock_waits_for_ours(tmp_path: Path) -> None:
         pass
 
 
-def test_ours_waits_for_filelock(tmp_path: Path) -> None:
+def test_our_lock_waits_for_the_filelock_package(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     with filelock.FileLock(path), pytest.raises(TimeoutError), Locked(path, timeout_s=0):
         raise AssertionError("two at once")
@@ -62,7 +62,7 @@ def test_ours_waits_for_filelock(tmp_path: Path) -> None:
         pass
 
 
-def test_a_lock_file_that_was_removed_guards_nothing(tmp_path: Path) -> None:
+def test_a_lock_on_a_removed_lock_file_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
     with Locked(str(path)):
         path.unlink()
@@ -70,7 +70,7 @@ def test_a_lock_file_that_was_removed_guards_nothing(tmp_path: Path) -> None:
             assert path.exists()
 
 
-def test_a_lock_is_let_go_when_its_process_dies(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     world = World(tmp_path)
     script = """
 import sys
@@ -91,7 +91,7 @@ with Locked(sys.argv[1]):
         pass
 
 
-def test_many_processes_under_one_lock_lose_nothing(tmp_path: Path) -> None:
+def test_many_processes_under_one_lock_lose_no_write(tmp_path: Path) -> None:
     path = tmp_path / "counter"
     processes = [World(tmp_path).start(APPENDER, str(path)) for _ in range(4)]
     for process in processes:
@@ -100,13 +100,13 @@ def test_many_processes_under_one_lock_lose_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "100"
 
 
-def test_a_lock_where_nothing_can_be_written_is_an_os_error(tmp_path: Path) -> None:
+def test_a_lock_in_an_unwritable_folder_raises_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), Locked(str(tmp_path / "file" / "x.lock")):
         raise AssertionError("no such place")
 
 
-def test_a_replaced_file_is_the_owners_only(tmp_path: Path) -> None:
+def test_a_replaced_file_is_accessible_only_to_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "x"
     assert files.write_atomic(str(path), b"1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -114,7 +114,7 @@ def test_a_replaced_file_is_the_owners_only(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["x"]
 
 
-def test_a_replaced_file_keeps_its_mode_and_stays_a_link(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_its_mode_and_remains_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("1")
     real.chmod(0o644)
@@ -134,7 +134,7 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refusals", [3, 30])
-def test_replacing_a_file_held_open_by_others_is_tried_several_times(
+def test_replacing_a_file_that_others_keep_open_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     """As on Windows, while a virus scanner reads the file."""
@@ -176,7 +176,7 @@ def test_a_failing_replacement_leaves_the_old_file_and_nothing_beside(tmp_path: 
     assert sorted(os.listdir(tmp_path)) == ["folder", "x"]
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("old")
     script = """
@@ -193,19 +193,19 @@ except OSError as error:
     assert [p.name for p in tmp_path.iterdir() if p.name != "w"] == ["x"]
 
 
-def test_lines_are_appended_whole_after_a_torn_line(tmp_path: Path) -> None:
+def test_lines_appended_after_a_torn_line_are_complete(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"id": 1}\n{"id": 2, "te')
     files.append_lines(str(path), [{"id": 3, "text": "né\n"}])
     assert files.read_lines(str(path)) == ([{"id": 1}, {"id": 3, "text": "né\n"}], [2])
 
 
-def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
+def test_appending_nothing_creates_no_file(tmp_path: Path) -> None:
     files.append_lines(str(tmp_path / "x"), [])
     assert os.listdir(tmp_path) == []
 
 
-def test_bad_lines_are_set_aside_and_counted(tmp_path: Path) -> None:
+def test_invalid_lines_are_set_aside_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     deep = b"[" * 200_000
     lines = [b'\xef\xbb\xbf{"a": 1}', b"null", b"", b"{", b'{"b": "\xff"}', deep, b"3", b'{"c": 1}']
@@ -213,13 +213,13 @@ def test_bad_lines_are_set_aside_and_counted(tmp_path: Path) -> None:
     assert files.read_lines(str(path)) == ([{"a": 1}, {"b": "\ufffd"}, {"c": 1}], [2, 4, 6, 7])
 
 
-def test_a_line_separator_within_a_text_ends_no_line(tmp_path: Path) -> None:
+def test_a_line_separator_within_a_text_does_not_end_the_line(tmp_path: Path) -> None:
     path = str(tmp_path / "x.jsonl")
     files.append_lines(path, [{"text": "a\u2028b\x85c"}])
     assert files.read_lines(path) == ([{"text": "a\u2028b\x85c"}], [])
 
 
-def test_what_is_missing_or_no_object_reads_as_empty(tmp_path: Path) -> None:
+def test_a_missing_file_or_json_that_is_no_object_reads_as_empty(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("[1]")
     (tmp_path / "broken").write_text("{")
     for name in ("list", "broken", "missing", "list/below", "."):
@@ -228,13 +228,13 @@ def test_what_is_missing_or_no_object_reads_as_empty(tmp_path: Path) -> None:
     assert files.read_toml(str(tmp_path / "missing")) == {}
 
 
-def test_toml_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_unreadable_toml_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("a = [")
     with pytest.raises(ValueError, match=r"line 1|Invalid|Unclosed"):
         files.read_toml(str(tmp_path / "config.toml"))
 
 
-def test_a_lock_for_a_file_of_someone_else_lies_in_home(tmp_path: Path) -> None:
+def test_a_lock_for_a_foreign_file_is_in_home(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     path = files.lock_path("/home", str(tmp_path / "real"))
@@ -243,7 +243,7 @@ def test_a_lock_for_a_file_of_someone_else_lies_in_home(tmp_path: Path) -> None:
     assert files.lock_path("/home", str(tmp_path / "other")) != path
 
 
-def test_a_memory_loads_nothing_that_is_slow_to_import() -> None:
+def test_opening_a_memory_imports_no_slow_module() -> None:
     script = f"""
 import sys
 sys.path.insert(0, {PLUGIN!r})
@@ -257,7 +257,7 @@ print([name for name in slow if name in sys.modules])
     assert done.stdout == "[]\n"
 
 
-def test_an_unreadable_file_reads_as_no_json(tmp_path: Path) -> None:
+def test_an_unreadable_json_file_reads_as_empty(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"a": 1}')
     path.chmod(0)
@@ -267,7 +267,7 @@ def test_an_unreadable_file_reads_as_no_json(tmp_path: Path) -> None:
     assert World(tmp_path / "w").run(script, str(path), strict=True) == "{}\n"
 
 
-def test_only_regular_files_are_read_and_none_is_waited_for(tmp_path: Path) -> None:
+def test_only_regular_files_are_read_without_waiting_for_any(tmp_path: Path) -> None:
     pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
     os.mkfifo(pipe)
     folder.mkdir()
@@ -281,7 +281,7 @@ def test_only_regular_files_are_read_and_none_is_waited_for(tmp_path: Path) -> N
             files.read_lines(path)
 
 
-def test_a_file_beyond_the_limit_is_not_even_begun(tmp_path: Path) -> None:
+def test_no_byte_of_a_file_beyond_the_size_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "big"
     with path.open("wb") as stream:
         stream.truncate(3 << 30)
@@ -294,7 +294,7 @@ def test_a_file_beyond_the_limit_is_not_even_begun(tmp_path: Path) -> None:
         files.read_bytes(__file__, os.path.getsize(__file__) - 1)
 
 
-def test_a_json_file_that_is_refused_is_noted_for_the_user(tmp_path: Path) -> None:
+def test_a_refused_json_file_is_recorded_for_the_user(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     os.mkfifo(path)
     files.take_refused_files()
@@ -303,14 +303,14 @@ def test_a_json_file_that_is_refused_is_noted_for_the_user(tmp_path: Path) -> No
     files.take_refused_files()
 
 
-def test_a_path_with_a_nul_is_a_file_that_is_missing() -> None:
+def test_a_path_with_a_nul_character_reads_as_a_missing_file() -> None:
     assert files.read_text("/tmp/a\0b") is None
     assert files.read_json("/tmp/a\0b") == {}
     with pytest.raises(FileNotFoundError):
         files.open_regular("/tmp/a\0b")
 
 
-def test_an_overlong_line_is_bad_and_the_lines_around_it_are_read(tmp_path: Path) -> None:
+def test_an_overlong_line_is_invalid_and_the_lines_around_it_are_read(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"n": 1}\n' + b"0" * (5 << 20) + b'\n{"n": 3}\n')
     assert files.read_lines(str(path)) == ([{"n": 1}, {"n": 3}], [2])
@@ -318,14 +318,14 @@ def test_an_overlong_line_is_bad_and_the_lines_around_it_are_read(tmp_path: Path
     assert given == [b'{"n"', b"0000", b'{"n"']
 
 
-def test_deep_nesting_is_a_bad_line(tmp_path: Path) -> None:
+def test_deeply_nested_json_is_an_invalid_line(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"a":' * 100_000 + b"\n" + b"[" * 100_000 + b'\n{"n": 3}\n')
     assert files.read_lines(str(path)) == ([{"n": 3}], [1, 2])
 
 
 @pytest.mark.parametrize("through_link", [False, True])
-def test_nothing_but_a_regular_file_is_replaced(tmp_path: Path, through_link: bool) -> None:
+def test_only_a_regular_file_is_replaced(tmp_path: Path, through_link: bool) -> None:
     there = tmp_path / "there"
     path = tmp_path / "page.json" if through_link else there
     for make in (os.mkfifo, os.mkdir):
@@ -359,13 +359,13 @@ def test_a_link_to_a_file_of_another_user_is_refused(
     assert theirs.read_text() == "ours"
 
 
-def test_a_lock_is_not_taken_on_a_pipe(tmp_path: Path) -> None:
+def test_a_lock_is_not_acquired_on_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.lock")
     with pytest.raises(files.NotRegular), Locked(str(tmp_path / "x.lock")):
         raise AssertionError("taken")
 
 
-def test_without_a_umask_no_folder_of_ours_can_be_written_by_others(tmp_path: Path) -> None:
+def test_without_a_umask_no_folder_that_we_create_is_writable_by_others(tmp_path: Path) -> None:
     world = World(tmp_path)
     before = os.umask(0)
     try:

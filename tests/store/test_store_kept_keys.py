@@ -12,7 +12,7 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.servers.http import keys as kept_keys
 
 
-def test_a_key_is_kept_as_its_hash_in_a_file_for_the_owner_only(tmp_path: Path) -> None:
+def test_a_key_is_stored_as_its_hash_in_a_file_for_the_owner_only(tmp_path: Path) -> None:
     key = kept_keys.make(str(tmp_path), "laptop")
 
     path = Path(kept_keys.path_in(str(tmp_path)))
@@ -34,7 +34,7 @@ def test_keys_without_a_name_are_numbered(tmp_path: Path) -> None:
     assert names == ["key-1", "key-3", "key-2"]
 
 
-def test_a_name_is_given_once(tmp_path: Path) -> None:
+def test_a_second_key_with_the_same_name_is_refused(tmp_path: Path) -> None:
     kept_keys.make(str(tmp_path), "laptop")
 
     with pytest.raises(BadInput, match="The key 'laptop' exists already"):
@@ -42,17 +42,17 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 65, " a", "a\n", "\x1b[31m"])
-def test_what_cannot_be_printed_is_no_name(tmp_path: Path, name: str) -> None:
+def test_an_unprintable_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInput):
         kept_keys.make(str(tmp_path), name)
 
 
-def test_a_key_that_is_not_there_cannot_be_dropped(tmp_path: Path) -> None:
+def test_dropping_a_missing_key_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no key 'laptop'"):
         kept_keys.drop(str(tmp_path), "laptop")
 
 
-def test_keys_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_keys_created_concurrently_are_all_kept(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: kept_keys.make(str(tmp_path), f"key {n}"), range(12)))
 
@@ -62,7 +62,7 @@ def test_keys_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"keys": 5}', '{"keys": {}}', '{"keys": [{"name": "a"}]}']
 )
-def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: str) -> None:
+def test_a_damaged_key_file_is_an_error_and_grants_no_access(tmp_path: Path, text: str) -> None:
     Path(kept_keys.path_in(str(tmp_path))).write_text(text, "utf-8")
 
     with pytest.raises(StoreUnavailable, match="is damaged"):
@@ -70,7 +70,7 @@ def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize("digest", [5, "", "ä" * 64, "a" * 63, "a" * 65, "g" * 64, "A" * 64])
-def test_a_hash_that_is_none_is_damage(tmp_path: Path, digest: object) -> None:
+def test_an_invalid_hash_counts_as_damage(tmp_path: Path, digest: object) -> None:
     key = {"name": "a", "sha256": digest, "created_at": "now"}
     Path(kept_keys.path_in(str(tmp_path))).write_text(json.dumps({"keys": [key]}), "utf-8")
 

@@ -21,7 +21,7 @@ def opened(path: Path, **how: int) -> Database:
     return found
 
 
-def test_who_goes_first_asks_until_the_other_has_written(tmp_path: Path) -> None:
+def test_a_prioritized_writer_retries_until_the_other_has_written(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     first, other = opened(path), opened(path)
     first.prioritize_writes()
@@ -93,7 +93,7 @@ def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path)
     assert reader.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
 
 
-def test_who_goes_first_reads_as_patiently_as_others(tmp_path: Path) -> None:
+def test_a_prioritized_writer_keeps_its_own_timeout_for_reads(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db", busy_ms=1234)
     db.prioritize_writes()
     with db.transaction() as c:
@@ -102,7 +102,7 @@ def test_who_goes_first_reads_as_patiently_as_others(tmp_path: Path) -> None:
     assert db.row("PRAGMA busy_timeout") == (1234,)
 
 
-def test_who_goes_first_gives_up_in_time_too(
+def test_a_prioritized_writer_also_gives_up_after_the_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "BUSY_MS", 50)

@@ -37,7 +37,7 @@ def stored(world: World) -> list[str]:
     return names(graph.read_graph(database(memory)).entities)
 
 
-def test_processes_at_once_lose_no_acknowledged_write(tmp_path: Path) -> None:
+def test_concurrent_processes_lose_no_acknowledged_write(tmp_path: Path) -> None:
     world = World(tmp_path)
     processes = [world.start(WRITER, f"p{n}", "50") for n in range(4)]
     told = []

@@ -25,17 +25,17 @@ def project(name: str, id_: str) -> Project:
         ("x" * 300, "1234abcd", "x" * 60 + "-1234abcd"),
     ],
 )
-def test_a_page_is_called_by_name_and_id_whatever_the_name_holds(
+def test_the_file_name_of_a_page_is_safe_for_every_project_name_and_contains_the_id(
     name: str, id_: str, called: str
 ) -> None:
     assert saved_pages.path_of("/home", project(name, id_)) == f"/home/pages/{called}.html"
 
 
-def test_without_a_project_the_page_is_the_users() -> None:
+def test_without_a_project_the_page_belongs_to_the_user() -> None:
     assert saved_pages.path_of("/home", None) == "/home/pages/user.html"
 
 
-def test_a_page_is_kept_for_its_owner_in_the_place_of_the_one_before(tmp_path: Path) -> None:
+def test_a_saved_page_replaces_the_previous_one_and_is_for_the_owner_only(tmp_path: Path) -> None:
     path = saved_pages.path_of(str(tmp_path), None)
     saved_pages.save(path, "first")
 
@@ -47,7 +47,7 @@ def test_a_page_is_kept_for_its_owner_in_the_place_of_the_one_before(tmp_path: P
     assert list(kept.parent.iterdir()) == [kept]
 
 
-def test_all_pages_are_dropped_and_none_is_no_error(tmp_path: Path) -> None:
+def test_all_pages_can_be_deleted_and_having_none_is_no_error(tmp_path: Path) -> None:
     saved_pages.delete_all(str(tmp_path))
     saved_pages.save(saved_pages.path_of(str(tmp_path), None), "shown")
 

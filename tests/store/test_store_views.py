@@ -48,14 +48,14 @@ def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory
     assert rows(scoped, "SELECT text FROM observations") == [("runs on two nodes",)]
 
 
-def test_no_domain_at_all_shows_nothing(memory: Memory) -> None:
+def test_a_view_without_a_domain_shows_nothing(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
     assert rows(within(memory, ()), "SELECT name FROM entities") == []
     assert rows(within(memory, ("it's; DROP",)), "SELECT name FROM entities") == []
 
 
-def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) -> None:
+def test_a_restricted_view_cannot_be_widened_by_requesting_more_domains(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
     scoped = within(within(memory, ("ops",)), ("law", "ops"))
@@ -64,7 +64,7 @@ def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) ->
     assert rows(scoped, "SELECT name FROM entities") == []
 
 
-def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
+def test_rows_of_a_view_cannot_be_changed_by_direct_sql(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
     [database] = within(memory, ("ops",)).databases()
 
@@ -72,7 +72,7 @@ def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
         database.rows("DELETE FROM observations")
 
 
-def test_what_is_written_from_a_room_lands_and_is_read_there(memory: Memory) -> None:
+def test_a_write_through_a_view_is_stored_and_can_be_read_in_the_view(memory: Memory) -> None:
     scoped = within(memory, ("ops",))
 
     create(scoped, "api", "runs on two nodes", OPS)
@@ -82,7 +82,7 @@ def test_what_is_written_from_a_room_lands_and_is_read_there(memory: Memory) -> 
     assert [record.what for record in scoped.find_records("1")] == ["Page the owner"]
 
 
-def test_a_change_tells_nothing_of_spellings_that_others_have(memory: Memory) -> None:
+def test_a_change_in_a_view_does_not_reveal_name_variants_of_other_domains(memory: Memory) -> None:
     create(memory, "law-book", "is under contract", LAW)
 
     assert "variants" in create(memory, "law_book", "is cited", OPS)
@@ -91,7 +91,7 @@ def test_a_change_tells_nothing_of_spellings_that_others_have(memory: Memory) ->
     }
 
 
-def test_a_change_that_took_away_what_others_said_is_not_told(memory: Memory) -> None:
+def test_a_view_does_not_list_a_change_that_removed_rows_of_other_domains(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
     memory.write("delete_entities", {"entityNames": ["api"]}, OPS)
 
@@ -111,7 +111,7 @@ SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
         ("forget", {"ids": [], "entityNames": ["Redis"], "deletions": [SAID]}),
     ],
 )
-def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
+def test_deleting_in_a_view_keeps_observations_that_a_record_outside_supports(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
     scoped = within(memory, ("law",))
@@ -138,7 +138,7 @@ def test_an_observation_of_two_records_moves_to_the_domain_of_the_remaining_reco
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
 
 
-def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
+def test_an_observation_added_in_a_view_does_not_keep_one_of_a_forgotten_outside_record(
     memory: Memory,
 ) -> None:
     ops = memory.remember(TOLD._replace(domain="ops"), OPS)
@@ -150,7 +150,7 @@ def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
 
 
-def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> None:
+def test_an_observation_in_the_same_words_by_two_domains_is_shown_once(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
     create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
 
@@ -160,7 +160,7 @@ def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> 
     assert len(rows(memory, "SELECT id FROM observations")) == 2
 
 
-def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None:
+def test_injections_recorded_through_a_view_are_stored_in_the_session(memory: Memory) -> None:
     scoped = within(memory, ("ops",))
 
     sessions.record_injections(
@@ -170,14 +170,14 @@ def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None
     assert sessions.injected(memory.session_database(), "s1", "") == {"record:x"}
 
 
-def test_nothing_is_purged_from_a_room(memory: Memory) -> None:
+def test_purging_through_a_view_is_refused(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
 
     with pytest.raises(BadInput, match="all domains"):
         purge.find(within(memory, ("ops",)), "api")
 
 
-def test_few_rooms_are_kept_open_and_one_that_was_closed_opens_again(memory: Memory) -> None:
+def test_only_a_few_views_are_kept_open_and_a_closed_view_can_be_reopened(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
     first = within(memory, ("ops",))
     assert rows(first, "SELECT name FROM entities") == [("api",)]

@@ -9,7 +9,7 @@ RECORD_LINE = "- Redis holds the sessions [1a2b3c4d]"
 GRAPH_LINE = "- Redis: listens on port 6379"
 
 
-def test_an_entitys_name_in_a_records_line_does_not_take_that_line() -> None:
+def test_an_entity_name_in_the_line_of_a_record_does_not_claim_that_line() -> None:
     found = items(["graph:Redis#7", RECORD], f"{RECORD_LINE}\n{GRAPH_LINE}")
 
     assert {item.memory: item.chars for item in found} == {
@@ -18,7 +18,7 @@ def test_an_entitys_name_in_a_records_line_does_not_take_that_line() -> None:
     }
 
 
-def test_a_key_that_names_no_memory_has_no_part() -> None:
+def test_a_key_that_refers_to_no_memory_is_charged_no_text() -> None:
     text = f"The protocol\n{RECORD_LINE}"
 
     found = items(["notes:protocol", f"rule:{RECORD[7:]}", f"debt:{RECORD[7:]}", RECORD], text)
@@ -29,11 +29,11 @@ def test_a_key_that_names_no_memory_has_no_part() -> None:
     ]
 
 
-def test_a_turn_is_told_by_its_short_id() -> None:
+def test_a_turn_is_recognised_by_its_short_id() -> None:
     turn = "episode:0198a1b2-c3d4-7e5f-8a9b-0000deadbeef"
 
     assert items([turn], "- you said so [deadbeef]") == [Item(turn, "episode", 24)]
 
 
-def test_a_key_without_a_name_has_no_part() -> None:
+def test_a_key_without_a_name_is_charged_no_text() -> None:
     assert items(["graph:", "record:"], "a line") == [Item("", "frame", 6)]

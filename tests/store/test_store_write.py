@@ -40,12 +40,12 @@ def test_new_entities_are_created_and_known_entities_gain_missing_observations(
     )
 
 
-def test_two_entities_of_one_name_in_a_call_become_one(memory: Memory) -> None:
+def test_two_entities_with_one_name_in_a_call_become_one(memory: Memory) -> None:
     create(memory, entity("api", "a"), entity("api", "b"))
     assert whole(memory).entities == (Entity("api", "component", ("a", "b")),)
 
 
-def test_br9_the_ends_of_a_relation_are_created_first(memory: Memory) -> None:
+def test_br9_missing_ends_of_a_relation_are_created_first(memory: Memory) -> None:
     result = memory.write(
         "create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL
     )
@@ -57,7 +57,7 @@ def test_br9_the_ends_of_a_relation_are_created_first(memory: Memory) -> None:
     assert [e.type for e in whole(memory).entities] == ["unknown", "technology"]
 
 
-def test_br9_there_is_no_duplicate_of_a_name_or_a_relation(memory: Memory) -> None:
+def test_br9_duplicate_names_and_relations_are_not_created(memory: Memory) -> None:
     for _ in range(2):
         create(memory, entity("api", "a"))
         memory.write("create_relations", {"relations": [relation("api", "uses", "api")] * 2}, TOOL)
@@ -74,7 +74,7 @@ def test_br9_variants_of_a_new_name_are_flagged_and_kept(memory: Memory) -> None
     assert len(whole(memory).entities) == 3
 
 
-def test_br9_orphans_of_a_deletion_are_reported_and_offered(memory: Memory) -> None:
+def test_br9_entities_orphaned_by_a_deletion_are_reported_and_offered(memory: Memory) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     create(memory, entity("api", "a"))
     gone = memory.write("delete_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
@@ -85,7 +85,7 @@ def test_br9_orphans_of_a_deletion_are_reported_and_offered(memory: Memory) -> N
     assert gone == {"deleted": 1, "orphans": ["api"]}
 
 
-def test_a_deletion_that_found_nothing_leaves_no_operation(memory: Memory) -> None:
+def test_a_deletion_without_a_match_records_no_operation(memory: Memory) -> None:
     memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
     known = database(memory).rows("SELECT id FROM operations")
 
@@ -98,7 +98,7 @@ def test_a_deletion_that_found_nothing_leaves_no_operation(memory: Memory) -> No
     assert database(memory).rows("SELECT id FROM operations") == known
 
 
-def test_a_deletion_out_of_a_journal_that_found_nothing_is_applied_once(memory: Memory) -> None:
+def test_a_deletion_from_a_journal_without_a_match_is_applied_once(memory: Memory) -> None:
     gone = memory.operation("delete_entities", {"entityNames": ["api"]}, TOOL)
     memory.apply_now(gone)
     memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
@@ -106,7 +106,7 @@ def test_a_deletion_out_of_a_journal_that_found_nothing_is_applied_once(memory: 
     assert memory.apply_now(gone) == {"applied_before": True}
 
 
-def test_br9_deleting_an_entity_reports_neighbours_left_alone(memory: Memory) -> None:
+def test_br9_deleting_an_entity_reports_neighbours_without_other_relations(memory: Memory) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     gone = memory.write("delete_entities", {"entityNames": ["api", "api", "nobody"]}, TOOL)
     assert gone == {"deleted": 1, "relations": 1, "orphans": ["Redis"]}
@@ -124,7 +124,7 @@ def test_observations_for_an_unknown_entity_change_nothing(memory: Memory) -> No
     assert whole(memory).entities == (Entity("api", "component"),)
 
 
-def test_observations_are_answered_in_the_order_asked(memory: Memory) -> None:
+def test_results_for_observations_are_in_the_requested_order(memory: Memory) -> None:
     create(memory, entity("api", "a"), entity("db"))
     wanted = [
         {"entityName": "db", "contents": ["x"]},
@@ -136,14 +136,14 @@ def test_observations_are_answered_in_the_order_asked(memory: Memory) -> None:
     ]
 
 
-def test_an_empty_list_is_a_change_of_nothing(memory: Memory) -> None:
+def test_an_empty_list_changes_nothing(memory: Memory) -> None:
     assert create(memory)["entities"] == []
     assert memory.write("delete_entities", {"entityNames": []}, TOOL)["deleted"] == 0
     assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "🙂", "a\0b", "x" * 100_000, "Ünï", "\udc80"])
-def test_names_may_be_anything_and_stay_exact(memory: Memory, name: str) -> None:
+def test_entity_names_may_be_any_text_and_are_stored_exactly(memory: Memory, name: str) -> None:
     create(memory, entity(name, name + "!"))
     stored = name.encode("utf-8", "replace").decode()
     assert whole(memory).entities == (Entity(stored, "component", (stored + "!",)),)
@@ -166,7 +166,7 @@ def test_names_may_be_anything_and_stay_exact(memory: Memory, name: str) -> None
         ("restore", {"entities": []}),
     ],
 )
-def test_a_payload_of_another_shape_is_refused_before_anything_happens(
+def test_a_payload_of_another_shape_is_refused_before_any_change(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
     with pytest.raises(BadInput):
@@ -192,14 +192,14 @@ def test_every_change_is_logged_with_its_provenance_and_inverse(memory: Memory) 
     assert '"author": "ann"' in row[3] and '"trust": "tool"' in row[3] and '"at": "20' in row[3]
 
 
-def test_turns_are_kept_once_and_not_as_operations(memory: Memory) -> None:
+def test_turns_are_stored_once_and_not_as_operations(memory: Memory) -> None:
     turn = {"id": "u1", "session": "s", "role": "user", "text": "hello Redis", "created_at": "2026"}
     assert memory.write("add_episodes", {"episodes": [turn, turn]}, USER) == {"added": 1}
     assert memory.write("add_episodes", {"episodes": [turn]}, USER) == {"added": 0}
     assert database(memory).rows("SELECT * FROM operations") == []
 
 
-def test_switched_off_nothing_is_written(tmp_path: Path) -> None:
+def test_nothing_is_written_while_memory_is_switched_off(tmp_path: Path) -> None:
     memory = World(tmp_path).memory(MEMORY_FABRIC="off")
     with pytest.raises(StoreUnavailable, match="switched off"):
         create(memory, entity("api"))
@@ -218,7 +218,7 @@ def test_what_lives_with_the_user_is_changed_there(memory: Memory) -> None:
     )
 
 
-def test_answers_keep_the_order_over_both_databases(memory: Memory) -> None:
+def test_answers_keep_the_requested_order_across_both_databases(memory: Memory) -> None:
     create(memory, entity("Ann"), store="user")
     create(memory, entity("api"))
     wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "Ann")]
@@ -227,7 +227,7 @@ def test_answers_keep_the_order_over_both_databases(memory: Memory) -> None:
     assert [r["entityName"] for r in result["results"]] == ["Ann", "api", "Ann"]
 
 
-def test_an_unknown_name_fails_the_whole_call_over_both_databases(memory: Memory) -> None:
+def test_an_unknown_name_fails_the_whole_call_in_both_databases(memory: Memory) -> None:
     create(memory, entity("Ann"), store="user")
     create(memory, entity("api"))
     wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "nobody")]
@@ -238,17 +238,17 @@ def test_an_unknown_name_fails_the_whole_call_over_both_databases(memory: Memory
     assert whole(memory).entities == (Entity("api", "component"),)
 
 
-def test_a_deletion_reaches_both_databases(memory: Memory) -> None:
+def test_a_deletion_is_applied_to_both_databases(memory: Memory) -> None:
     create(memory, entity("x"), store="user")
     create(memory, entity("x"), store="project")
     assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL)["deleted"] == 2
 
 
-def test_without_a_database_a_deletion_is_silent(memory: Memory) -> None:
+def test_a_deletion_without_a_database_does_nothing(memory: Memory) -> None:
     assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL) == {"deleted": 0}
 
 
-def test_while_a_database_is_damaged_what_may_live_there_waits(tmp_path: Path) -> None:
+def test_a_change_to_a_row_that_may_be_in_a_damaged_database_is_queued(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("Ann"), store="user")
@@ -265,7 +265,7 @@ def test_while_a_database_is_damaged_what_may_live_there_waits(tmp_path: Path) -
     assert result["queued"] and result["deleted"] == 0
 
 
-def test_without_a_project_the_users_database_serves(tmp_path: Path) -> None:
+def test_without_a_project_the_user_database_is_used(tmp_path: Path) -> None:
     memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
     create(memory, entity("api", "a"))
     assert [db.kind for db in memory.databases()] == ["user"]

@@ -12,7 +12,7 @@ from store.support import World
 NOW = "2026-03-01T10:00:00.000Z"
 
 
-def test_of_a_long_session_the_newest_are_kept(
+def test_only_the_newest_prompts_of_a_long_session_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prompts, "MAX_KEPT", 2)

@@ -24,7 +24,7 @@ def prompts(db: Database, count: int, session: str = "s") -> None:
         sessions.record_injections(db, session, "", (), "prompt", NOW)
 
 
-def test_a_session_begins_once(db: Database) -> None:
+def test_touching_a_session_again_updates_only_its_last_seen_time(db: Database) -> None:
     assert sessions.touch(db, "s", NOW, "/t")
     assert not sessions.touch(db, "s", "2026-02", "")
     assert sessions.field(db, "s", "started_at") == NOW
@@ -33,7 +33,7 @@ def test_a_session_begins_once(db: Database) -> None:
     assert sessions.field(db, "nobody", "started_at") is None
 
 
-def test_a_session_that_is_seen_again_has_not_ended(db: Database) -> None:
+def test_a_session_seen_again_is_no_longer_marked_as_ended(db: Database) -> None:
     sessions.touch(db, "s", NOW, "/t")
     sessions.set_fields(db, "s", ended_at=NOW, offset=7)
     sessions.touch(db, "s", NOW)
@@ -41,7 +41,7 @@ def test_a_session_that_is_seen_again_has_not_ended(db: Database) -> None:
     assert sessions.field(db, "s", "offset") == 7
 
 
-def test_sessions_that_broke_off_are_found(db: Database) -> None:
+def test_interrupted_sessions_with_a_transcript_are_found(db: Database) -> None:
     for i, (seen, transcript) in enumerate([("2026-01", "/0"), ("2026-03", "/1"), ("2026-02", "")]):
         sessions.touch(db, f"s{i}", seen, transcript)
     sessions.touch(db, "ended", "2026-01", "/e")
@@ -54,14 +54,14 @@ def test_sessions_that_broke_off_are_found(db: Database) -> None:
     assert sessions.unfinished(db, "me", "2026-02", 5) == [("s0", "/0", "2026-01")]
 
 
-def test_what_was_injected_is_not_injected_again(db: Database) -> None:
+def test_an_injected_memory_is_not_injected_again(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1", "graph:x#1"], "prompt", NOW)
     assert sessions.injected(db, "s") == {"record:1", "graph:x#1"}
     assert sessions.injected(db, "other") == sessions.injected(db, "s", "agent") == frozenset()
 
 
-def test_after_fifty_prompts_a_memory_may_come_again(db: Database) -> None:
+def test_a_memory_may_be_injected_again_after_fifty_prompts(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     prompts(db, sessions.FORGET_INJECTION_AFTER_PROMPTS - 1)
@@ -80,7 +80,7 @@ def test_only_prompts_are_counted_as_prompts(db: Database) -> None:
     assert sessions.field(db, "s", "prompts") == 2
 
 
-def test_recorded_injections_create_a_session_and_note_that_its_block_was_loaded(
+def test_recording_injections_creates_the_session_and_notes_that_its_block_was_loaded(
     db: Database,
 ) -> None:
     sessions.record_injections(
@@ -99,7 +99,7 @@ def test_compaction_forgets_what_the_session_was_given_and_not_its_agents(db: Da
     assert sessions.injected(db, "s", "agent") == {"record:2"}
 
 
-def test_a_fork_has_what_its_parent_had(db: Database) -> None:
+def test_a_fork_inherits_the_injections_of_its_parent(db: Database) -> None:
     sessions.touch(db, "parent", NOW)
     sessions.record_injections(db, "parent", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "parent", "agent", ["record:2"], "subagent", NOW)
@@ -120,7 +120,7 @@ def note(db: Database, *tasks: str, kind: str = "tester") -> None:
         sessions.save_task(db, task, "s", kind, f"text of {task}", f"2026-0{i + 1}")
 
 
-def test_tasks_wait_for_their_agent_oldest_first(db: Database) -> None:
+def test_tasks_are_offered_to_their_agent_oldest_first(db: Database) -> None:
     note(db, "t0", "t1")
     note(db, "t2", kind="writer")
     assert sessions.open_tasks(db, "s", "tester") == [
@@ -137,7 +137,7 @@ def test_a_single_task_is_deleted_once_an_agent_was_offered_it(db: Database) -> 
     assert waiting(db) == []
 
 
-def test_several_tasks_are_offered_to_each_agent_until_there_are_as_many_agents(
+def test_each_agent_is_offered_all_open_tasks_until_there_are_as_many_agents_as_tasks(
     db: Database,
 ) -> None:
     note(db, "t0", "t1")
@@ -149,7 +149,7 @@ def test_several_tasks_are_offered_to_each_agent_until_there_are_as_many_agents(
     assert waiting(db) == []
 
 
-def test_tasks_noted_later_wait_for_agents_of_their_own(db: Database) -> None:
+def test_tasks_recorded_later_wait_for_their_own_agents(db: Database) -> None:
     note(db, "t0", "t1")
     sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
     note(db, "t2")
@@ -159,7 +159,7 @@ def test_tasks_noted_later_wait_for_agents_of_their_own(db: Database) -> None:
     assert waiting(db) == []
 
 
-def test_closing_a_taken_task_leaves_the_others_waiting(db: Database) -> None:
+def test_closing_a_taken_task_leaves_the_other_tasks_waiting(db: Database) -> None:
     note(db, "t0", "t1")
     sessions.close_tasks(db, ["t1"])
     assert waiting(db) == ["t0"]
@@ -175,19 +175,19 @@ def test_the_next_prompt_ends_tasks_whose_agent_never_started(db: Database) -> N
     assert waiting(db) == []
 
 
-def test_tasks_of_long_ago_are_not_waiting(db: Database) -> None:
+def test_old_tasks_are_not_offered(db: Database) -> None:
     note(db, "t0", "t1")
     assert waiting(db, since="2026-02") == ["t1"]
 
 
-def test_tasks_that_nobody_takes_do_not_pile_up(db: Database) -> None:
+def test_tasks_that_no_agent_takes_do_not_accumulate(db: Database) -> None:
     for i in range(sessions.OPEN_TASKS_KEPT + 10):
         sessions.save_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
     left = waiting(db)
     assert len(left) == sessions.OPEN_TASKS_KEPT and left[0] == "t010"
 
 
-def test_an_agents_own_compaction_forgets_what_that_agent_was_given(db: Database) -> None:
+def test_compaction_of_an_agent_clears_only_the_injections_of_that_agent(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)
@@ -196,7 +196,7 @@ def test_an_agents_own_compaction_forgets_what_that_agent_was_given(db: Database
     assert sessions.injected(db, "s", "agent") == frozenset()
 
 
-def test_a_checkpoint_comes_back_as_it_was(db: Database) -> None:
+def test_a_saved_checkpoint_is_loaded_unchanged(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     assert sessions.load_checkpoint(db, "s") == {}
     sessions.save_checkpoint(db, "s", {"task": "Größe", "files": ["a"]})
@@ -204,7 +204,7 @@ def test_a_checkpoint_comes_back_as_it_was(db: Database) -> None:
     assert sessions.load_checkpoint(db, "nobody") == {}
 
 
-def test_what_belongs_to_old_sessions_expires(db: Database) -> None:
+def test_rows_of_old_sessions_expire(db: Database) -> None:
     for session, seen in [("old", "2026-01"), ("new", "2026-03")]:
         sessions.touch(db, session, seen)
         sessions.record_injections(db, session, "", ["record:1"], "prompt", seen)

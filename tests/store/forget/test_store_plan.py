@@ -52,7 +52,7 @@ def there(memory: Memory) -> list[str]:
     return names(graph.read_graph(database(memory)).entities)
 
 
-def test_an_id_means_one_record(memory: Memory) -> None:
+def test_an_id_suffix_finds_exactly_one_record(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
 
@@ -61,7 +61,7 @@ def test_an_id_means_one_record(memory: Memory) -> None:
     assert (found.records, found.entities, found.observations) == ((record,), (), ())
 
 
-def test_an_exact_name_or_alias_means_the_entity_and_nothing_else(memory: Memory) -> None:
+def test_an_exact_name_or_alias_finds_only_the_entity(memory: Memory) -> None:
     memory.remember(decision("Use Redis for the queue"), USER)
     create(memory, entity("Redis", "is fast"), entity("redis"))
     merge.add_aliases(memory, "Redis", ["the cache"], BY)
@@ -73,7 +73,7 @@ def test_an_exact_name_or_alias_means_the_entity_and_nothing_else(memory: Memory
     assert by_name.entities[0].observations == ("is fast",)
 
 
-def test_words_find_records_and_observations_that_hold_all_words(memory: Memory) -> None:
+def test_words_find_records_and_observations_that_contain_all_of_the_words(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     create(
         memory,
@@ -92,7 +92,7 @@ def test_words_find_records_and_observations_that_hold_all_words(memory: Memory)
         plan.find(memory, "elephants")
 
 
-def test_a_single_observation_is_forgotten_alone(memory: Memory) -> None:
+def test_a_single_observation_can_be_forgotten_alone(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
 
     assert forget(memory, "likes tea") == 1
@@ -100,7 +100,7 @@ def test_a_single_observation_is_forgotten_alone(memory: Memory) -> None:
     assert observations_of(database(memory), "Ann") == ("has a dog",)
 
 
-def test_the_code_is_the_same_as_long_as_nothing_changes(memory: Memory) -> None:
+def test_the_confirmation_code_is_stable_while_nothing_changes(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     code = plan.find(memory, "Ann").code
 
@@ -110,7 +110,7 @@ def test_the_code_is_the_same_as_long_as_nothing_changes(memory: Memory) -> None
         plan.confirmed(memory, "Ann", code)
 
 
-def test_what_was_not_shown_is_not_forgotten(memory: Memory) -> None:
+def test_forgetting_is_refused_if_the_entity_changed_since_it_was_shown(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     found = plan.find(memory, "Ann")
     create(memory, entity("Ann", "has a dog"))
@@ -121,7 +121,7 @@ def test_what_was_not_shown_is_not_forgotten(memory: Memory) -> None:
     assert there(memory) == ["Ann"]
 
 
-def test_all_matches_in_a_database_are_forgotten_by_one_operation(memory: Memory) -> None:
+def test_all_matches_in_a_database_are_forgotten_in_one_operation(memory: Memory) -> None:
     memory.remember(pagination(), USER)
     create(memory, entity("Ann", "likes pagination"))
 
@@ -131,7 +131,7 @@ def test_all_matches_in_a_database_are_forgotten_by_one_operation(memory: Memory
     assert kinds == ["remember", "create_entities", "forget"]
 
 
-def test_a_tombstone_holds_no_words(memory: Memory) -> None:
+def test_a_tombstone_contains_no_text_of_the_forgotten_memory(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
 
     forget(memory, "Ann")
@@ -141,7 +141,7 @@ def test_a_tombstone_holds_no_words(memory: Memory) -> None:
     assert not any("Ann" in id_ or "tea" in id_ for id_ in ids)
 
 
-def test_an_import_does_not_bring_back_what_was_forgotten(memory: Memory) -> None:
+def test_an_import_does_not_restore_a_forgotten_memory(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"), entity("Bob", "has a dog", "is tall"))
     forget(memory, "Ann")
     forget(memory, "has dog")
@@ -164,7 +164,7 @@ def test_an_import_does_not_bring_back_what_was_forgotten(memory: Memory) -> Non
     assert len(graph.read_graph(database(memory)).relations) == 1
 
 
-def test_an_entity_stated_again_after_forgetting_may_be_imported_too(memory: Memory) -> None:
+def test_an_entity_created_again_after_forgetting_can_also_be_imported(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
 
@@ -177,7 +177,7 @@ def test_an_entity_stated_again_after_forgetting_may_be_imported_too(memory: Mem
     )
 
 
-def test_a_change_queued_before_forgetting_does_not_bring_the_entity_back(memory: Memory) -> None:
+def test_a_change_queued_before_forgetting_does_not_restore_the_entity(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
     early = TOOL._replace(at="2020-01-01T00:00:00.000Z")
@@ -188,7 +188,7 @@ def test_a_change_queued_before_forgetting_does_not_bring_the_entity_back(memory
     assert (result["entities"], result["forgotten"]) == ([], ["Ann"])
 
 
-def test_a_record_lands_again_on_an_entity_that_was_forgotten(memory: Memory) -> None:
+def test_a_new_record_can_refer_to_an_entity_that_was_forgotten(memory: Memory) -> None:
     create(memory, entity("Redis", "is fast"))
     forget(memory, "Redis")
 
@@ -198,7 +198,7 @@ def test_a_record_lands_again_on_an_entity_that_was_forgotten(memory: Memory) ->
     assert "Redis" not in str(database(memory).rows("SELECT id FROM tombstones"))
 
 
-def test_an_imported_record_does_not_bring_back_a_forgotten_entity(memory: Memory) -> None:
+def test_an_imported_record_does_not_restore_a_forgotten_entity(memory: Memory) -> None:
     create(memory, entity("Redis", "is fast"))
     forget(memory, "Redis")
 
@@ -208,7 +208,7 @@ def test_an_imported_record_does_not_bring_back_a_forgotten_entity(memory: Memor
     assert [r.what for r in memory.find_records("1")] == ["Use it"]
 
 
-def test_a_forgotten_record_is_not_put_back_by_an_older_change(memory: Memory) -> None:
+def test_an_older_change_does_not_restore_a_forgotten_record(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     forget(memory, record.id)
@@ -221,7 +221,7 @@ def test_a_forgotten_record_is_not_put_back_by_an_older_change(memory: Memory) -
     assert there(memory) == []
 
 
-def test_an_old_backup_and_the_journal_do_not_bring_forgotten_memories_back(
+def test_an_old_backup_and_the_journal_do_not_restore_forgotten_memories(
     world: World, memory: Memory
 ) -> None:
     record = memory.remember(pagination(), USER)
@@ -255,7 +255,7 @@ def test_the_journal_marks_a_record_as_forgotten(world: World, memory: Memory) -
     assert json.loads(lines[-1])["forgotten"] is True
 
 
-def test_a_line_of_a_queue_may_forget_names_and_observations(memory: Memory) -> None:
+def test_a_queued_operation_can_forget_entities_and_observations(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
     payload = {
         "ids": [],

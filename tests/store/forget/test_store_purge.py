@@ -125,7 +125,7 @@ def assert_gone(world: World) -> None:
         assert json.dumps(text)[1:-1].encode() not in everything, text
 
 
-def test_what_was_purged_stands_in_no_byte(world: World) -> None:
+def test_purged_text_remains_in_no_file(world: World) -> None:
     id_ = filled(world)
     assert SECRET.encode() in world.native().read_bytes()
     spare = world.root / "data"
@@ -139,7 +139,7 @@ def test_what_was_purged_stands_in_no_byte(world: World) -> None:
     assert_gone(world)
 
 
-def test_everything_else_is_kept(world: World) -> None:
+def test_a_purge_keeps_all_other_memories(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
 
@@ -165,7 +165,7 @@ def test_a_queue_keeps_its_signatures_and_is_drained(world: World) -> None:
     assert not (world.local / journal.QUEUE).exists()
 
 
-def test_a_rebuilt_database_holds_the_rest_and_not_what_was_purged(world: World) -> None:
+def test_a_rebuilt_database_contains_everything_but_the_purged_memory(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
     purge(memory, id_)
@@ -197,7 +197,7 @@ def test_a_purge_leaves_one_verified_backup_of_each_database(world: World) -> No
     assert all(map(backup.is_sound, done.backups))
 
 
-def test_nothing_brings_a_purged_memory_back(world: World) -> None:
+def test_undoing_other_changes_does_not_restore_a_purged_memory(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
     purge(memory, id_)
@@ -210,7 +210,7 @@ def test_nothing_brings_a_purged_memory_back(world: World) -> None:
     assert_gone(world)
 
 
-def test_an_entity_purged_by_an_alias_stays_in_texts_of_other_entities(world: World) -> None:
+def test_an_entity_purged_by_its_alias_remains_in_texts_of_other_entities(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"), entity("Bob", "Ann is his sister"))
     memory.write("create_relations", {"relations": [relation("Bob", "knows", "Ann")]}, TOOL)
@@ -230,7 +230,7 @@ def test_an_entity_purged_by_an_alias_stays_in_texts_of_other_entities(world: Wo
         assert text not in everything
 
 
-def test_a_text_that_others_hold_too_stays_there(world: World) -> None:
+def test_a_text_shared_with_another_entity_is_kept_there(world: World) -> None:
     memory = world.memory()
     slow = "answers within a second"
     create(memory, entity("api", slow, "is called by nobody"), entity("web", slow))
@@ -245,7 +245,7 @@ def test_a_text_that_others_hold_too_stays_there(world: World) -> None:
     assert b"is called by nobody" not in world.all_bytes()
 
 
-def test_the_preview_says_what_goes_and_changes_nothing(world: World) -> None:
+def test_the_preview_reports_what_would_be_purged_and_changes_nothing(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
 
@@ -257,7 +257,7 @@ def test_the_preview_says_what_goes_and_changes_nothing(world: World) -> None:
     assert SECRET.encode() in world.all_bytes()
 
 
-def test_what_was_forgotten_before_can_be_purged(world: World) -> None:
+def test_a_memory_that_was_forgotten_before_can_be_purged(world: World) -> None:
     id_ = filled(world)
     (world.local / journal.QUEUE).unlink()  # else it would be said again
     memory = world.memory()
@@ -291,7 +291,7 @@ def test_a_memory_of_the_user_is_purged_from_every_project(world: World) -> None
     assert_gone(world)
 
 
-def test_another_projects_own_words_stay_and_are_told(world: World) -> None:
+def test_matching_text_of_another_project_is_kept_and_reported(world: World) -> None:
     other = World(world.root, "shop").memory()
     create(other, entity("Ann", SECRET))
     other.close()
@@ -313,7 +313,7 @@ def test_a_purge_is_refused_if_the_memory_changed_after_the_preview(world: World
         purging.purge(memory, found, BY)
 
 
-def test_a_purge_works_while_another_process_has_the_database_open(world: World) -> None:
+def test_a_purge_succeeds_while_another_process_has_the_database_open(world: World) -> None:
     id_ = filled(world)
     other = world.memory()
     assert database(other).rows("SELECT count(*) FROM records") == [(2,)]
@@ -327,7 +327,7 @@ def test_a_purge_works_while_another_process_has_the_database_open(world: World)
     assert_gone(world)
 
 
-def test_a_purge_stopped_by_another_writer_is_completed_by_the_next(world: World) -> None:
+def test_a_purge_interrupted_by_another_writer_is_completed_by_the_next_purge(world: World) -> None:
     id_ = filled(world)
     memory, other = world.memory(), world.memory()
     database(memory).connection.execute("PRAGMA busy_timeout = 50")
@@ -342,7 +342,7 @@ def test_a_purge_stopped_by_another_writer_is_completed_by_the_next(world: World
     assert_gone(world)
 
 
-def test_a_purge_stopped_by_a_reader_is_completed_by_the_next(
+def test_a_purge_interrupted_by_a_reader_is_completed_by_the_next_purge(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id_ = filled(world)
@@ -386,7 +386,7 @@ purging.purge(memory, found, Provenance("cli", trust="user"))
 
 
 @pytest.mark.parametrize("after", [2, 5, 9, 12, 14, 17, 21, 24])
-def test_a_purge_that_was_killed_is_completed_by_the_next(world: World, after: int) -> None:
+def test_a_killed_purge_is_completed_by_the_next_purge(world: World, after: int) -> None:
     id_ = filled(world)
     if not after % 3:  # by the words, too
         id_ = SECRET
@@ -422,7 +422,7 @@ def served_file(world: World) -> Path:
     return path
 
 
-def test_a_purge_in_a_served_memory_erases_the_words_from_the_file_and_beside(
+def test_a_purge_of_a_served_graph_erases_the_text_from_the_file_and_the_files_beside_it(
     world: World,
 ) -> None:
     path = served_file(world)
@@ -455,7 +455,7 @@ def test_a_purge_in_a_served_memory_erases_the_words_from_the_file_and_beside(
     memory.close()
 
 
-def test_an_unwritable_served_file_stops_a_purge_until_the_file_is_writable(world: World) -> None:
+def test_an_unwritable_served_file_blocks_a_purge_until_the_file_is_writable(world: World) -> None:
     path = served_file(world)
     settings = world.settings(MEMORY_FILE_PATH=str(path))
     memory = open_mirrored(settings, lambda _: None)

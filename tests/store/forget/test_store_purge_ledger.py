@@ -76,7 +76,7 @@ def test_every_key_of_an_entity_is_removed(memory: Memory, form: str, table: str
     assert keys_in(memory, table) == OTHERS
 
 
-def test_the_launchers_files_are_noted_anew(memory: Memory) -> None:
+def test_a_purge_deletes_the_cached_files_of_the_launcher(memory: Memory) -> None:
     record = memory.remember(decision(SAID, evidence={"when": "at noon"}), USER)
     kept = memory.remember(
         decision("Reports are made at night", evidence={"when": "at night"}), USER

@@ -119,7 +119,7 @@ def filled(world: World, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", [PLAIN, WORDS])
-def test_words_are_erased_everywhere_and_the_text_beside_them_stays(
+def test_purged_words_are_erased_everywhere_and_the_surrounding_text_is_kept(
     world: World, words: str
 ) -> None:
     filled(world, words)
@@ -151,7 +151,7 @@ def test_words_are_erased_everywhere_and_the_text_beside_them_stays(
     memory.close()
 
 
-def test_a_rebuilt_database_has_none_of_the_words(world: World) -> None:
+def test_a_rebuilt_database_contains_none_of_the_purged_words(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     purge(memory, PLAIN)
@@ -167,7 +167,7 @@ def test_a_rebuilt_database_has_none_of_the_words(world: World) -> None:
     assert held(world, PLAIN) == []
 
 
-def test_an_entity_of_which_nothing_is_said_is_proven_by_its_name(world: World) -> None:
+def test_an_entity_without_observations_is_purged_by_its_name(world: World) -> None:
     memory = world.memory()
     create(memory, entity(PLAIN))
     memory.flush()
@@ -189,7 +189,7 @@ def test_an_entity_of_which_nothing_is_said_is_proven_by_its_name(world: World) 
         "z%C3%BCrich-%c3%b6sterreich+9",
     ],
 )
-def test_every_spelling_of_the_words_goes(world: World, spelled: str) -> None:
+def test_every_spelling_of_the_words_is_purged(world: World, spelled: str) -> None:
     memory = world.memory()
     say(memory, f"It is {spelled}, yes.")
 
@@ -200,7 +200,7 @@ def test_every_spelling_of_the_words_goes(world: World, spelled: str) -> None:
     assert held(world, "Zürich-Österreich 9") == []
 
 
-def test_words_inside_longer_words_are_erased_only_with_inside(world: World) -> None:
+def test_words_inside_longer_words_are_erased_only_with_the_inside_option(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
     preview = purging.preview(memory, purging.find(memory, "backwater"))
@@ -213,7 +213,7 @@ def test_words_inside_longer_words_are_erased_only_with_inside(world: World) -> 
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
 
 
-def test_a_stem_in_an_index_is_no_word_that_is_left(world: World) -> None:
+def test_a_stem_in_the_index_does_not_count_as_a_remaining_word(world: World) -> None:
     """The index keeps `cafeteria` for another spelling of it, which was not asked for."""
     memory = world.memory()
     say(memory, "una cafetería grande", "the cafeteria is closed")
@@ -224,7 +224,7 @@ def test_a_stem_in_an_index_is_no_word_that_is_left(world: World) -> None:
     assert turns(memory) == ["una cafetería grande", "the [erased] is closed"]
 
 
-def test_short_words_need_an_id_or_exactness(world: World) -> None:
+def test_purging_short_words_requires_an_id_or_an_exact_match(world: World) -> None:
     memory = world.memory()
     say(memory, "the code is Q7x", "q7x is another")
     with pytest.raises(BadInput, match="--exact"):
@@ -236,7 +236,7 @@ def test_short_words_need_an_id_or_exactness(world: World) -> None:
 
 
 @pytest.mark.parametrize("own", ["Decision", "observations", "created", "relationType", "-/!?.#"])
-def test_words_that_memory_writes_itself_are_refused(world: World, own: str) -> None:
+def test_a_purge_of_words_that_memory_itself_writes_is_refused(world: World, own: str) -> None:
     memory = world.memory()
     say(memory, f"It is a {own} of mine.")
 
@@ -259,7 +259,7 @@ def test_a_second_purge_of_an_id_finds_nothing_and_keeps_the_tombstone(world: Wo
     assert database(memory).rows("SELECT id FROM tombstones") == [(record.id,)]
 
 
-def test_words_that_stand_nowhere_are_said_to(world: World) -> None:
+def test_a_purge_of_words_that_occur_nowhere_reports_no_match(world: World) -> None:
     memory = world.memory()
     create(memory, entity("wall", "is high"))
     memory.flush()
@@ -270,7 +270,7 @@ def test_words_that_stand_nowhere_are_said_to(world: World) -> None:
     assert PLAIN not in str(raised.value)
 
 
-def test_words_that_stand_only_in_a_backup_are_found_there(world: World) -> None:
+def test_words_that_occur_only_in_a_backup_are_found_there(world: World) -> None:
     memory = world.memory()
     say(memory, f"It is {PLAIN}.")
     memory.flush()
@@ -285,7 +285,7 @@ def test_words_that_stand_only_in_a_backup_are_found_there(world: World) -> None
     assert held(world, PLAIN) == []
 
 
-def test_a_turn_is_forgotten_by_its_id_and_stays_away(world: World) -> None:
+def test_a_turn_forgotten_by_its_id_is_not_restored(world: World) -> None:
     memory = world.memory()
     say(memory, "The port is 8080.", "Hello!")
     with database(memory).transaction() as c:
@@ -303,7 +303,7 @@ def test_a_turn_is_forgotten_by_its_id_and_stays_away(world: World) -> None:
     assert "8080" not in Path(memory.journal_of("project")).read_text("utf-8")
 
 
-def test_a_turn_is_purged_by_its_id_with_the_turns_that_repeat_its_text(world: World) -> None:
+def test_purging_a_turn_by_its_id_also_purges_turns_that_repeat_its_text(world: World) -> None:
     memory = world.memory()
     say(memory, "The login is with the blue badge.", "He said: the login is with the blue badge.")
     with database(memory).transaction() as c:
@@ -316,7 +316,7 @@ def test_a_turn_is_purged_by_its_id_with_the_turns_that_repeat_its_text(world: W
     assert held(world, "blue badge") == []
 
 
-def test_a_copy_of_an_erased_turn_in_a_forks_transcript_is_known(world: World) -> None:
+def test_a_copy_of_an_erased_turn_in_the_transcript_of_a_fork_is_recognised(world: World) -> None:
     memory = world.memory()
     say(memory, f"It is {PLAIN}, yes.")
     purge(memory, PLAIN)
@@ -327,7 +327,7 @@ def test_a_copy_of_an_erased_turn_in_a_forks_transcript_is_known(world: World) -
     assert not owned.is_new and owned.owner == "s1"
 
 
-def test_a_word_that_looks_like_an_id_is_sought_as_a_word(world: World) -> None:
+def test_a_word_that_looks_like_an_id_is_searched_as_a_word(world: World) -> None:
     memory = world.memory()
     say(memory, "The ship is facade42.")
 
@@ -355,7 +355,7 @@ def test_another_project_that_holds_them_is_named_until_all_are_asked_for(world:
     assert held(world, PLAIN) == []
 
 
-def test_the_name_of_a_folder_is_told_and_left(world: World) -> None:
+def test_the_words_in_a_folder_name_are_reported_and_left_unchanged(world: World) -> None:
     named = World(world.root, PLAIN)
     memory = named.memory()
     say(memory, f"In {PLAIN} we use Redis.")
@@ -368,7 +368,7 @@ def test_the_name_of_a_folder_is_told_and_left(world: World) -> None:
     assert turns(named.memory()) == ["In [erased] we use Redis."]
 
 
-def test_a_failed_check_names_file_and_bytes_and_the_next_purge_completes(
+def test_a_failed_check_reports_file_and_bytes_and_the_next_purge_completes(
     world: World,
 ) -> None:
     filled(world, PLAIN)
@@ -405,7 +405,7 @@ def test_a_backup_that_cannot_be_deleted_stops_a_purge_until_it_can_be(world: Wo
     assert held(world, PLAIN) == []
 
 
-def test_a_purge_that_stops_at_one_backup_has_erased_those_before_it(world: World) -> None:
+def test_a_purge_that_stops_at_one_backup_has_already_erased_the_earlier_ones(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     create(memory, entity("Ann"), store="user")
@@ -424,7 +424,7 @@ def test_a_purge_that_stops_at_one_backup_has_erased_those_before_it(world: Worl
     assert held(world, PLAIN) == []
 
 
-def test_the_preview_counts_by_place_and_changes_nothing(world: World) -> None:
+def test_the_preview_counts_matches_by_kind_of_file_and_changes_nothing(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     before = held(world, PLAIN)
@@ -447,7 +447,7 @@ def test_the_preview_counts_by_place_and_changes_nothing(world: World) -> None:
     memory.close()
 
 
-def test_settings_and_lists_of_names_are_no_memories() -> None:
+def test_settings_files_and_the_registry_do_not_count_as_memories() -> None:
     ours: dict[str, bool] = {
         "/h/registry.json": False,
         "/h/config.toml": False,
@@ -459,14 +459,14 @@ def test_settings_and_lists_of_names_are_no_memories() -> None:
     assert {path: purge_files.is_of_memories(path) for path in ours} == ours
 
 
-def test_words_in_a_json_list_are_found_as_one_text() -> None:
+def test_words_in_a_json_list_are_matched_as_one_text() -> None:
     sought = Sought((Needle("correct horse battery", whole=True),))
 
     assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
     assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
 
 
-def test_words_are_purged_where_the_journal_is_larger_than_other_files_may_be(
+def test_words_are_purged_from_a_journal_larger_than_the_limit_for_other_files(
     world: World,
 ) -> None:
     memory = world.memory()
@@ -482,7 +482,7 @@ def test_words_are_purged_where_the_journal_is_larger_than_other_files_may_be(
     assert observations_of(database(memory), "zoo") == ("it has a gate",)
 
 
-def test_words_are_found_in_a_few_of_thousands_of_texts(world: World) -> None:
+def test_words_that_occur_in_a_few_of_thousands_of_texts_are_found(world: World) -> None:
     memory = world.memory()
     texts = [f"text {number}" for number in range(1200)]
     create(memory, entity("zoo", *texts[:700], f"a {PLAIN} here", *texts[700:], f"{PLAIN}es"))
@@ -505,7 +505,7 @@ def test_words_are_found_in_a_few_of_thousands_of_texts(world: World) -> None:
         ("correct horse", json.dumps(["correct", "horse"])),
     ],
 )
-def test_sqlite_passes_over_no_row_with_the_words_in_any_spelling(
+def test_the_sqlite_filter_skips_no_row_that_contains_the_words_in_any_spelling(
     world: World, words: str, text: str
 ) -> None:
     memory = world.memory()
@@ -519,7 +519,7 @@ def test_sqlite_passes_over_no_row_with_the_words_in_any_spelling(
     assert (text,) in rows
 
 
-def test_sqlite_passes_over_rows_without_the_words(world: World) -> None:
+def test_the_sqlite_filter_skips_rows_without_the_words(world: World) -> None:
     memory = world.memory()
     create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
     condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])
@@ -529,7 +529,7 @@ def test_sqlite_passes_over_rows_without_the_words(world: World) -> None:
     assert rows == [(f"a {PLAIN}",)]
 
 
-def test_a_purge_reads_only_the_operations_that_it_may_change(
+def test_a_purge_reads_only_operations_that_it_may_have_to_change(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -553,7 +553,7 @@ def test_a_purge_reads_only_the_operations_that_it_may_change(
     assert observations_of(database(memory), "zoo 1") == ("it has a gate",)
 
 
-def test_a_waiting_change_loses_what_is_purged_in_its_own_memory(world: World) -> None:
+def test_a_purge_erases_the_words_from_a_queued_change_in_its_own_memory(world: World) -> None:
     memory = world.memory()
     payload = {"entities": [entity("Ann", "is away"), entity("gate", "is green")]}
     operation = memory.operation("create_entities", payload, TOOL, "project")

@@ -83,7 +83,7 @@ def held_by(copy: str) -> list[str]:
         found.close()
 
 
-def test_a_backup_is_made_when_one_is_due(served: Served) -> None:
+def test_a_backup_is_created_when_one_is_due(served: Served) -> None:
     served.put(line("a"))
 
     served.open()
@@ -93,7 +93,7 @@ def test_a_backup_is_made_when_one_is_due(served: Served) -> None:
     assert held_by(copy) == ["a"]
 
 
-def test_a_missing_file_is_an_empty_graph_and_is_made_for_the_owner(served: Served) -> None:
+def test_a_missing_file_is_an_empty_graph_and_is_created_for_the_owner_only(served: Served) -> None:
     memory = served.open()
     assert whole(memory) == Graph()
     assert not served.path.exists()
@@ -116,7 +116,7 @@ def test_nothing_of_the_project_or_the_user_is_served_or_touched(served: Served)
     assert names(graph.read_all(ordinary.databases()).entities) == ["private"]
 
 
-def test_a_file_that_only_was_read_is_not_written(served: Served) -> None:
+def test_a_file_that_was_only_read_is_not_written(served: Served) -> None:
     served.put(b"null", edge("b", "uses", "a"), line("a"), b"")
     before = served.path.stat()
 
@@ -129,7 +129,7 @@ def test_a_file_that_only_was_read_is_not_written(served: Served) -> None:
     assert served.path.stat().st_ino == before.st_ino
 
 
-def test_a_link_is_followed_and_a_mode_is_kept(served: Served) -> None:
+def test_a_symbolic_link_is_followed_and_the_file_mode_is_kept(served: Served) -> None:
     real = served.path.with_name("elsewhere.jsonl")
     real.write_bytes(line("a"))
     real.chmod(0o644)
@@ -145,7 +145,7 @@ def test_a_link_is_followed_and_a_mode_is_kept(served: Served) -> None:
     assert os.listdir(served.home.parent) == [served.home.name]
 
 
-def test_bad_lines_leave_the_file_for_a_place_of_their_own_and_are_told(served: Served) -> None:
+def test_invalid_lines_are_moved_to_a_separate_file_and_reported(served: Served) -> None:
     served.put(b"\xef\xbb\xbf" + line("a"), b"{torn", b"null", b'{"x":"\xff"}', line("b"))
     memory = served.open()
     say(memory, entity("c"))
@@ -164,7 +164,7 @@ def test_bad_lines_leave_the_file_for_a_place_of_their_own_and_are_told(served: 
     assert str(aside) in told
 
 
-def test_a_bad_line_is_set_aside_once(served: Served) -> None:
+def test_an_invalid_line_is_set_aside_only_once(served: Served) -> None:
     served.put(b"{torn", line("a"))
     memory = served.open()
     served.put(b"{torn", line("a"), line("b"))
@@ -175,7 +175,7 @@ def test_a_bad_line_is_set_aside_once(served: Served) -> None:
     assert len(served.told) == 1
 
 
-def test_what_others_write_is_seen_by_the_next_reader(served: Served) -> None:
+def test_changes_by_other_programs_are_seen_by_the_next_reader(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
 
@@ -186,7 +186,7 @@ def test_what_others_write_is_seen_by_the_next_reader(served: Served) -> None:
     )
 
 
-def test_a_type_and_an_order_that_others_changed_are_taken_over_in_place(served: Served) -> None:
+def test_a_type_and_an_order_changed_by_other_programs_are_adopted_in_place(served: Served) -> None:
     served.put(line("a", "x", "y"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
 
@@ -198,7 +198,7 @@ def test_a_type_and_an_order_that_others_changed_are_taken_over_in_place(served:
     )
 
 
-def test_a_file_that_was_only_touched_changes_nothing(served: Served) -> None:
+def test_a_file_with_only_a_new_modification_time_changes_nothing(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
     count = database(memory).row("SELECT count(*) FROM operations")
@@ -209,7 +209,7 @@ def test_a_file_that_was_only_touched_changes_nothing(served: Served) -> None:
     assert database(memory).row("SELECT count(*) FROM operations") == count
 
 
-def test_changes_of_others_between_ours_and_the_mirror_are_kept_on_both_sides(
+def test_changes_by_others_between_a_write_and_its_mirroring_are_kept_on_both_sides(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("gone", "by us"), line("b"), edge("a", "uses", "b"))
@@ -229,7 +229,7 @@ def test_changes_of_others_between_ours_and_the_mirror_are_kept_on_both_sides(
     ]
 
 
-def test_an_entity_that_others_remove_stays_while_own_rows_refer_to_it(
+def test_an_entity_removed_by_others_is_kept_while_our_own_rows_refer_to_it(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("b"), line("c"))
@@ -244,7 +244,7 @@ def test_an_entity_that_others_remove_stays_while_own_rows_refer_to_it(
     assert served.lines == [line("a", "ours"), line("b"), line("c"), edge("c", "uses", "a")]
 
 
-def test_a_name_that_we_deleted_and_others_state_again_is_there(served: Served) -> None:
+def test_an_entity_that_we_deleted_and_others_created_again_exists(served: Served) -> None:
     served.put(line("a", "x"))
     memory = served.open()
     memory.write("delete_entities", {"entityNames": ["a"]}, TOOL)
@@ -255,7 +255,7 @@ def test_a_name_that_we_deleted_and_others_state_again_is_there(served: Served) 
     assert whole(memory).entities == (Entity("a", "t", ("again",)),)
 
 
-def test_what_was_not_mirrored_before_the_end_is_mirrored_at_the_next_start(
+def test_changes_not_mirrored_before_the_exit_are_mirrored_at_the_next_start(
     served: Served,
 ) -> None:
     served.put(line("a"))
@@ -269,7 +269,7 @@ def test_what_was_not_mirrored_before_the_end_is_mirrored_at_the_next_start(
     assert served.lines == [line("a"), line("b", kind="component"), line("c")]
 
 
-def test_what_a_killed_writer_left_beside_the_file_goes_with_the_next_start(
+def test_temporary_files_of_a_killed_writer_are_removed_at_the_next_start(
     served: Served,
 ) -> None:
     served.put(line("a"))
@@ -332,7 +332,7 @@ def test_a_removed_file_empties_the_graph_after_a_backup(served: Served) -> None
     assert served.lines == [line("new", kind="component")]
 
 
-def test_a_removed_file_keeps_what_was_not_mirrored_yet(served: Served) -> None:
+def test_changes_that_were_not_mirrored_yet_survive_the_removal_of_the_file(served: Served) -> None:
     served.put(line("a", "x"))
     memory = served.open()
     say(memory, entity("ours"))
@@ -343,7 +343,7 @@ def test_a_removed_file_keeps_what_was_not_mirrored_yet(served: Served) -> None:
     assert served.lines == [line("ours", kind="component")]
 
 
-def test_a_file_that_cannot_be_written_fails_nothing_and_is_told_once(tmp_path: Path) -> None:
+def test_an_unwritable_file_fails_no_call_and_is_reported_once(tmp_path: Path) -> None:
     served = Served(tmp_path)
     served.put(line("a"))
 
@@ -356,14 +356,14 @@ def test_a_file_that_cannot_be_written_fails_nothing_and_is_told_once(tmp_path: 
     assert os.listdir(served.path.parent) == ["memory.jsonl"]
 
 
-def test_what_is_no_file_is_an_error_that_says_so(served: Served) -> None:
+def test_a_path_that_is_not_a_file_is_an_error_with_a_message(served: Served) -> None:
     served.path.mkdir()
 
     with pytest.raises(StoreUnavailable, match="it is not a file"):
         served.open()
 
 
-def test_two_memories_serve_one_file(served: Served) -> None:
+def test_two_memories_can_serve_the_same_file(served: Served) -> None:
     one, two = served.open(), served.open()
 
     say(one, entity("a"))
@@ -376,7 +376,7 @@ def test_two_memories_serve_one_file(served: Served) -> None:
     assert names(whole(one).entities) == names(whole(two).entities) == ["a", "b", "c", "theirs"]
 
 
-def test_a_damaged_database_is_rebuilt_and_the_file_stays(served: Served) -> None:
+def test_a_damaged_database_is_rebuilt_and_the_file_is_kept(served: Served) -> None:
     served.put(line("a", "x"), edge("a", "uses", "a"))
     memory = served.open()
     say(memory, entity("b"))
@@ -395,7 +395,7 @@ def test_a_damaged_database_is_rebuilt_and_the_file_stays(served: Served) -> Non
     assert any("set aside" in sentence for sentence in served.told)
 
 
-def test_switched_off_memory_still_reads_the_file(served: Served) -> None:
+def test_the_file_is_still_read_while_memory_is_switched_off(served: Served) -> None:
     served.put(line("a"))
 
     memory = served.open(MEMORY_FABRIC="off")
@@ -415,7 +415,7 @@ def in_folder(path: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def test_a_relative_path_starts_in_the_project_or_the_current_folder(served: Served) -> None:
+def test_a_relative_path_is_resolved_from_the_project_or_the_current_folder(served: Served) -> None:
     world = served.world
     relative = {"MEMORY_FILE_PATH": "notes/m.jsonl"}
 
@@ -428,7 +428,7 @@ def test_a_relative_path_starts_in_the_project_or_the_current_folder(served: Ser
     assert file_path(home) == str(world.root / "m.jsonl")
 
 
-def test_a_call_on_an_unchanged_file_takes_no_lock_and_reads_nothing(served: Served) -> None:
+def test_a_call_on_an_unchanged_file_acquires_no_lock_and_reads_nothing(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
 

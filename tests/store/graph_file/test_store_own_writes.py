@@ -17,7 +17,7 @@ BARE = exchange.line_of(Entity("api", "t"))
 FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
 
 
-def test_what_a_writing_brought_and_took_is_known_by_its_parts() -> None:
+def test_the_rows_that_a_write_added_and_removed_are_recorded() -> None:
     brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
     taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
 
@@ -35,7 +35,7 @@ def test_a_type_is_part_of_an_entity() -> None:
     assert ours.removed == {API}
 
 
-def test_it_counts_against_what_was_written_within_the_window_or_before() -> None:
+def test_a_recorded_write_applies_to_files_written_within_the_window_or_earlier() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert known.unknown_at(NOW_S + WINDOW_S - 0.1).added == {API}
@@ -43,13 +43,13 @@ def test_it_counts_against_what_was_written_within_the_window_or_before() -> Non
     assert not known.unknown_at(NOW_S + WINDOW_S).added
 
 
-def test_a_copy_from_long_ago_that_is_put_in_place_is_meant() -> None:
+def test_an_old_copy_that_replaces_the_file_counts_as_a_deliberate_change() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert not known.unknown_at(NOW_S - LONGEST_S).added
 
 
-def test_what_is_written_back_counts_anew_but_not_for_ever() -> None:
+def test_rows_written_again_are_recorded_anew_but_not_forever() -> None:
     known, at_s = Recent(), NOW_S
     while at_s < NOW_S + LONGEST_S:
         known = known.after([], [BARE], at_s)
@@ -59,7 +59,7 @@ def test_what_is_written_back_counts_anew_but_not_for_ever() -> None:
     assert not known.unknown_at(at_s).added
 
 
-def test_what_is_added_again_is_no_longer_removed() -> None:
+def test_a_row_that_is_added_again_no_longer_counts_as_removed() -> None:
     known = Recent().after([BARE], [], NOW_S).after([], [BARE], NOW_S + 1)
 
     ours = known.unknown_at(NOW_S + 1)
@@ -68,7 +68,7 @@ def test_what_is_added_again_is_no_longer_removed() -> None:
     assert not ours.removed
 
 
-def test_what_is_too_old_is_no_longer_kept() -> None:
+def test_writes_that_are_too_old_are_dropped_from_the_record() -> None:
     known = Recent().after([], [BARE], NOW_S).after([], [exchange.line_of(EDGE)], NOW_S + WINDOW_S)
 
     assert list(known.added) == [merge_external.of_relation(EDGE)]

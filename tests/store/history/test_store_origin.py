@@ -33,7 +33,7 @@ def test_entities_of_the_first_record_are_new_and_its_observations_are_counted(
     )
 
 
-def test_entities_that_others_made_are_known(memory: Memory) -> None:
+def test_entities_of_an_earlier_record_count_as_known(memory: Memory) -> None:
     remembered(memory, pagination())
     second = remembered(memory, pagination()._replace(what="Cursors stay stable under inserts"))
 
@@ -44,18 +44,18 @@ def test_entities_that_others_made_are_known(memory: Memory) -> None:
     assert (found.observations, found.relations) == (3, 1)
 
 
-def test_of_a_repeat_everything_is_known(memory: Memory) -> None:
+def test_all_entities_of_a_repeated_record_count_as_known(memory: Memory) -> None:
     stored = remembered(memory, pagination())
 
     assert graph_rows(memory, stored, repeated=True).new == ()
     assert len(graph_rows(memory, stored, repeated=True).known) == 3
 
 
-def test_what_is_local_brings_nothing_into_the_graph(memory: Memory) -> None:
+def test_a_local_record_adds_no_rows_to_the_graph(memory: Memory) -> None:
     stored = remembered(memory, pagination()._replace(scope="local"))
 
     assert graph_rows(memory, stored, repeated=False) == GraphRows()
 
 
-def test_what_is_not_in_the_database_has_brought_nothing(memory: Memory) -> None:
+def test_a_record_that_is_not_in_the_database_added_no_rows(memory: Memory) -> None:
     assert graph_rows(memory, pagination()._replace(id="elsewhere"), repeated=False) == GraphRows()

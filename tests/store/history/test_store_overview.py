@@ -18,7 +18,7 @@ from store.support import TOOL, USER, World, create, decision, entity, paginatio
 NOW = "2026-03-01T12:00:00.000Z"
 
 
-def test_entities_come_in_creation_order_with_their_observations(tmp_path: Path) -> None:
+def test_entities_are_listed_in_creation_order_with_their_observations(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "caches sessions", "runs on port 6379", kind="technology"))
     create(memory, entity("api"))
@@ -62,7 +62,7 @@ def test_an_entity_in_both_databases_is_one_with_the_remarks_of_both(tmp_path: P
     assert set(seen["left_out"].values()) == {0}
 
 
-def test_records_name_their_entities_and_candidates_are_left_out(tmp_path: Path) -> None:
+def test_records_list_their_entities_and_candidates_are_omitted(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     known = memory.remember(pagination(), USER)
     memory.remember(decision("Perhaps use GraphQL", confidence=0.35), USER)
@@ -76,7 +76,7 @@ def test_records_name_their_entities_and_candidates_are_left_out(tmp_path: Path)
     assert seen["left_out"]["records"] == 0
 
 
-def test_a_record_finds_its_entity_under_the_name_it_has_after_a_merge(tmp_path: Path) -> None:
+def test_a_record_refers_to_its_entity_by_the_name_after_a_merge(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     memory.remember(decision(entities=(Entity("k8s", "technology"),)), USER)
     create(memory, entity("Kubernetes"))
@@ -88,7 +88,7 @@ def test_a_record_finds_its_entity_under_the_name_it_has_after_a_merge(tmp_path:
     assert names(seen, record) == ["Kubernetes"]
 
 
-def test_changes_come_newest_first_with_their_entities_and_records(tmp_path: Path) -> None:
+def test_changes_are_listed_newest_first_with_their_entities_and_records(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "caches"))
     known = memory.remember(pagination(), USER)
@@ -103,7 +103,7 @@ def test_changes_come_newest_first_with_their_entities_and_records(tmp_path: Pat
     assert "cursor-pagination" in names(seen, remembered)
 
 
-def test_a_merge_and_its_undo_tell_the_entities_that_are_there_now(tmp_path: Path) -> None:
+def test_a_merge_and_its_undo_list_the_entities_that_exist_now(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Kubernetes", "runs"), entity("k8s", "runs too"))
     memory.write("merge", {"into": "Kubernetes", "names": ["k8s"]}, TOOL, store="project")
@@ -118,7 +118,7 @@ def test_a_merge_and_its_undo_tell_the_entities_that_are_there_now(tmp_path: Pat
     assert set(names(apart, apart["changes"][1])) == {"Kubernetes", "k8s"}
 
 
-def test_over_the_limits_the_most_connected_and_the_newest_stay_and_the_rest_is_counted(
+def test_beyond_the_limits_the_most_connected_and_newest_remain_and_others_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = World(tmp_path).memory()
@@ -148,7 +148,7 @@ def test_over_the_limits_the_most_connected_and_the_newest_stay_and_the_rest_is_
     }
 
 
-def test_a_large_memory_takes_no_more_queries_than_a_small_one(
+def test_a_large_memory_needs_no_more_queries_than_a_small_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -177,7 +177,7 @@ def test_a_large_memory_takes_no_more_queries_than_a_small_one(
     assert len(asked) == few
 
 
-def test_nothing_remembered_is_an_empty_overview(tmp_path: Path) -> None:
+def test_an_empty_memory_gives_an_empty_overview(tmp_path: Path) -> None:
     seen = overview(World(tmp_path).memory(), NOW)
 
     left_out = seen.pop("left_out")
@@ -185,7 +185,7 @@ def test_nothing_remembered_is_an_empty_overview(tmp_path: Path) -> None:
     assert set(left_out.values()) == {0}
 
 
-def test_an_entity_that_is_asked_for_and_its_neighbours_come_before_more_connected_ones(
+def test_a_requested_entity_and_its_neighbours_come_before_more_connected_entities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = World(tmp_path).memory()
@@ -203,7 +203,7 @@ def test_an_entity_that_is_asked_for_and_its_neighbours_come_before_more_connect
     assert asked["left_out"]["entities"] == 3
 
 
-def test_a_drawing_reads_the_graph_only(tmp_path: Path) -> None:
+def test_drawing_the_graph_reads_only_the_graph(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("one", "a text"))
     memory.remember(decision(), USER)

@@ -49,7 +49,7 @@ def undo_last(memory: Memory) -> undo.Undone:
     return done
 
 
-def test_the_last_change_is_taken_back_and_then_the_one_before(memory: Memory) -> None:
+def test_undo_reverts_the_last_change_and_then_the_one_before(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     create(memory, entity("two", "b"))
 
@@ -62,7 +62,7 @@ def test_the_last_change_is_taken_back_and_then_the_one_before(memory: Memory) -
         undo.last(memory)
 
 
-def test_the_last_change_is_sought_in_both_databases(memory: Memory) -> None:
+def test_the_last_change_is_searched_in_both_databases(memory: Memory) -> None:
     create(memory, entity("mine"), store="user")
     create(memory, entity("ours"), store="project")
     create(memory, entity("mine too"), store="user")
@@ -73,7 +73,7 @@ def test_the_last_change_is_sought_in_both_databases(memory: Memory) -> None:
     assert entities(memory) == ["mine"]
 
 
-def test_what_changed_nothing_is_not_the_last_change(memory: Memory) -> None:
+def test_an_operation_that_changed_nothing_is_not_the_last_change(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     memory.write("delete_relations", {"relations": []}, TOOL, store="project")
     memory.write("forget", {"ids": []}, TOOL, store="project")
@@ -89,7 +89,7 @@ def test_a_change_is_found_by_its_id_its_end_or_its_beginning(memory: Memory, pa
     assert changes.by_id(memory, id_[part]).id == id_
 
 
-def test_an_id_of_several_or_no_changes_is_refused(memory: Memory) -> None:
+def test_an_id_that_matches_several_or_no_changes_is_refused(memory: Memory) -> None:
     create(memory, entity("one"))
     create(memory, entity("two"))
     first, second = (c.id for c in changes.read_all(memory))
@@ -102,7 +102,7 @@ def test_an_id_of_several_or_no_changes_is_refused(memory: Memory) -> None:
             changes.by_id(memory, unknown)
 
 
-def test_an_undo_is_undone_by_its_own_id(memory: Memory) -> None:
+def test_an_undo_is_reverted_by_its_own_id(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     done = undo_last(memory)
 
@@ -113,7 +113,7 @@ def test_an_undo_is_undone_by_its_own_id(memory: Memory) -> None:
     assert not first.undone
 
 
-def test_what_is_undone_already_is_skipped_and_said(memory: Memory) -> None:
+def test_a_change_that_is_already_undone_is_skipped_and_reported(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     change = undo.last(memory)
     undo.undo(memory, [change], BY)
@@ -123,7 +123,7 @@ def test_what_is_undone_already_is_skipped_and_said(memory: Memory) -> None:
     assert (again.by, again.because) == ("", "it is undone already")
 
 
-def test_an_undo_of_a_memory_that_is_gone_waits_and_says_so(memory: Memory) -> None:
+def test_an_undo_for_an_unavailable_memory_is_queued_and_reported(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     memory.flush()
     last = undo.last(memory)
@@ -135,7 +135,7 @@ def test_an_undo_of_a_memory_that_is_gone_waits_and_says_so(memory: Memory) -> N
     assert [line["kind"] for line in journal.queued(memory.queue_folder("project"))[0]] == ["undo"]
 
 
-def test_all_changes_of_a_session_go_newest_first_in_both_databases(memory: Memory) -> None:
+def test_all_changes_of_a_session_are_undone_newest_first_in_both_databases(memory: Memory) -> None:
     other = TOOL._replace(session="other")
     create(memory, entity("ours", "a"), store="project")
     memory.write("create_entities", {"entities": [entity("theirs", "b")]}, other, store="project")
@@ -152,7 +152,7 @@ def test_all_changes_of_a_session_go_newest_first_in_both_databases(memory: Memo
     assert entities(memory) == ["theirs"]
 
 
-def test_turns_of_a_session_are_not_affected(memory: Memory) -> None:
+def test_undo_does_not_affect_turns_of_the_session(memory: Memory) -> None:
     turn = {"id": "u1", "session": "s1", "role": "user", "text": "hello", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)
     create(memory, entity("one"))
@@ -162,13 +162,13 @@ def test_turns_of_a_session_are_not_affected(memory: Memory) -> None:
     assert database(memory).rows("SELECT text FROM episodes") == [("hello",)]
 
 
-def test_a_session_without_changes_is_said(memory: Memory) -> None:
+def test_undoing_a_session_without_changes_is_reported(memory: Memory) -> None:
     for session in ("nobody", ""):
         with pytest.raises(NotFound, match="No change was made"):
             undo.of_session(memory, session)
 
 
-def test_undo_keeps_what_others_added_since(memory: Memory) -> None:
+def test_undo_keeps_rows_that_others_added_since(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     said = {"observations": [{"entityName": "one", "contents": ["b"]}]}
     memory.write("add_observations", said, USER)
@@ -195,7 +195,7 @@ def test_a_record_that_is_taken_back_leaves_journal_and_notes(world: World, memo
     assert record.id in memory_md.shown_lines(notes)
 
 
-def test_undoing_a_forgetting_brings_everything_back(memory: Memory) -> None:
+def test_undoing_a_forget_operation_restores_everything(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     before = graph.read_graph(database(memory))
@@ -208,7 +208,7 @@ def test_undoing_a_forgetting_brings_everything_back(memory: Memory) -> None:
     assert database(memory).rows("SELECT * FROM tombstones") == []
 
 
-def test_an_old_change_does_not_bring_back_what_was_forgotten_since(memory: Memory) -> None:
+def test_an_older_change_does_not_restore_what_was_forgotten_since(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
     gone = {"deletions": [{"entityName": "Ann", "observations": ["likes tea"]}]}
     memory.write("delete_observations", gone, TOOL)

@@ -13,7 +13,7 @@ from memory_fabric.store.home.callers import Caller
 ANN = Caller("s-1", "a1", "legal-advisor")
 
 
-def test_a_note_is_found_under_its_calls_id(tmp_path: Path) -> None:
+def test_a_saved_note_is_loaded_by_the_id_of_its_call(tmp_path: Path) -> None:
     callers.save(str(tmp_path), "toolu_01-a", ANN)
 
     assert callers.load(str(tmp_path), "toolu_01-a") == ANN
@@ -23,7 +23,7 @@ def test_a_note_is_found_under_its_calls_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["", "..", "a/b", "a.b", "ä", "x" * 129, "a\0", "a\nb"])
-def test_an_id_that_names_no_file_is_refused(tmp_path: Path, call: str) -> None:
+def test_an_id_that_is_not_a_valid_file_name_is_refused(tmp_path: Path, call: str) -> None:
     with pytest.raises(ValueError, match="not the id of a tool call"):
         callers.save(str(tmp_path), call, ANN)
 
@@ -32,14 +32,14 @@ def test_an_id_that_names_no_file_is_refused(tmp_path: Path, call: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "{}"])
-def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_note_loads_as_none(tmp_path: Path, text: str) -> None:
     callers.save(str(tmp_path), "toolu_1", ANN)
     (tmp_path / callers.FOLDER / "toolu_1.json").write_text(text)
 
     assert callers.load(str(tmp_path), "toolu_1") is None
 
 
-def test_old_notes_go_once_in_a_while(tmp_path: Path) -> None:
+def test_old_notes_are_deleted_by_an_occasional_sweep(tmp_path: Path) -> None:
     for call in ("old", "young"):
         callers.save(str(tmp_path), call, ANN)
     folder = tmp_path / callers.FOLDER

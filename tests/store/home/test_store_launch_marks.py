@@ -59,14 +59,14 @@ def test_records_set_the_mark_of_their_kind_beside_their_database(memory: Memory
     assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
 
 
-def test_what_is_no_rule_does_not_bind(memory: Memory) -> None:
+def test_only_rules_set_the_mark_for_rules(memory: Memory) -> None:
     stored(memory, FIX._replace(evidence={"when": "npm run dev"}))
     stored(memory, Record("note", 'The word "when" and "when": are words', confidence=0.9))
 
     assert marked(memory) == {FIXES}
 
 
-def test_forgetting_superseding_and_undoing_take_the_mark_away_and_back(memory: Memory) -> None:
+def test_forgetting_superseding_and_undoing_update_the_mark(memory: Memory) -> None:
     rule = stored(memory, RULE)
     memory.forget([rule.id], BY)
     assert marked(memory) == set()
@@ -80,7 +80,7 @@ def test_forgetting_superseding_and_undoing_take_the_mark_away_and_back(memory: 
     assert marked(memory) == set()
 
 
-def test_a_mark_that_was_lost_or_is_too_many_is_mended_by_the_next_change(memory: Memory) -> None:
+def test_a_missing_or_superfluous_mark_is_corrected_by_the_next_change(memory: Memory) -> None:
     stored(memory, RULE)
     os.unlink(launch_marks.mark_path(memory.path_of("project"), RULES))
     Path(launch_marks.mark_path(memory.path_of("project"), FIXES)).touch()
@@ -91,7 +91,7 @@ def test_a_mark_that_was_lost_or_is_too_many_is_mended_by_the_next_change(memory
     assert marked(memory) == {RULES}
 
 
-def test_a_change_that_is_rolled_back_leaves_the_marks(memory: Memory) -> None:
+def test_a_change_that_is_rolled_back_leaves_the_marks_unchanged(memory: Memory) -> None:
     stored(memory, RULE)
     database = memory.session_database()
 
@@ -121,7 +121,7 @@ def test_unbound_rules_are_noted_unless_a_rule_changed_after_they_were_read(
 
 
 @pytest.mark.parametrize("kind", launch_marks.KINDS)
-def test_a_mark_is_found_by_an_index(memory: Memory, kind: str) -> None:
+def test_the_query_for_a_mark_uses_an_index(memory: Memory, kind: str) -> None:
     sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"
     plan = " ".join(str(row[-1]) for row in memory.session_database().rows(sql))
     assert "USING INDEX records_" in plan
@@ -149,7 +149,7 @@ def test_a_place_that_would_have_to_be_resolved_is_not_noted(tmp_path: Path, fol
     assert list(tmp_path.iterdir()) == []
 
 
-def test_places_are_forgotten_when_memory_is_switched(tmp_path: Path) -> None:
+def test_cached_folders_are_deleted_when_memory_is_switched(tmp_path: Path) -> None:
     home = str(tmp_path)
     launch_marks.note_place(home, "/srv/app", "a")
 

@@ -19,7 +19,7 @@ def config(home: Path, text: str) -> str:
     return str(home)
 
 
-def test_a_sound_file_or_none_has_nothing_to_complain_of(tmp_path: Path) -> None:
+def test_a_valid_or_missing_config_file_gives_no_complaint(tmp_path: Path) -> None:
     without = switches.read_file(str(tmp_path))
     sound = switches.read_file(config(tmp_path, WALL))
 
@@ -47,7 +47,7 @@ def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -
     assert settings.complaints == (file.complaint,)
 
 
-def test_a_file_that_nobody_can_read_may_isolate_somebody(tmp_path: Path) -> None:
+def test_an_unreadable_config_file_counts_as_one_that_may_isolate_a_domain(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
 
     file = switches.read_file(str(tmp_path))
@@ -56,7 +56,7 @@ def test_a_file_that_nobody_can_read_may_isolate_somebody(tmp_path: Path) -> Non
     assert str(tmp_path) not in file.complaint  # it is told to other machines, too
 
 
-def test_brackets_without_end_are_a_broken_file(tmp_path: Path) -> None:
+def test_unclosed_brackets_make_a_config_file_broken(tmp_path: Path) -> None:
     file = switches.read_file(config(tmp_path, f"{WALL}x = {'[' * 100_000}"))
 
     assert file.closed
@@ -79,7 +79,7 @@ def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: s
     assert not turned.domains.isolated
 
 
-def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:
+def test_the_stamp_changes_when_the_config_file_changes(tmp_path: Path) -> None:
     path = str(tmp_path / switches.NAME)
     stamps = [files.stamp(path)]
     config(tmp_path, BROKEN)

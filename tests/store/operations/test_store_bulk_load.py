@@ -25,7 +25,7 @@ def whole(memory: Memory) -> Graph:
     return graph.read_all(memory.databases())
 
 
-def test_a_large_graph_is_loaded_in_order_found_and_taken_back(memory: Memory) -> None:
+def test_a_large_graph_is_loaded_in_order_can_be_searched_and_undone(memory: Memory) -> None:
     entities = [
         Entity(f"entity {i}", "t", tuple(f"fact {n} of {i}" for n in range(3))) for i in range(2100)
     ]
@@ -54,7 +54,7 @@ def test_a_large_graph_is_loaded_in_order_found_and_taken_back(memory: Memory) -
     assert whole(memory) == Graph()
 
 
-def test_loading_the_same_again_brings_nothing_new(memory: Memory) -> None:
+def test_loading_the_same_graph_again_adds_nothing(memory: Memory) -> None:
     entities = [Entity("a", "t", ("x", "y")), Entity("b", "t")]
     relations = [Relation("a", "uses", "b")]
     write.load(memory, entities, relations, THERE)
@@ -66,7 +66,7 @@ def test_loading_the_same_again_brings_nothing_new(memory: Memory) -> None:
     assert whole(memory) == before
 
 
-def test_a_name_that_is_stated_twice_in_one_operation_is_one_entity(memory: Memory) -> None:
+def test_a_name_that_occurs_twice_in_one_operation_becomes_one_entity(memory: Memory) -> None:
     told = create(memory, entity("a", "x", "x"), entity("b"), entity("a", "x", "y"))
 
     db = memory.session_database()
@@ -81,7 +81,7 @@ def test_a_name_that_is_stated_twice_in_one_operation_is_one_entity(memory: Memo
     assert observations_of(db, "a") == ("x", "y", "z")
 
 
-def test_a_relation_stated_twice_in_an_operation_is_stored_once(memory: Memory) -> None:
+def test_a_relation_that_occurs_twice_in_one_operation_is_stored_once(memory: Memory) -> None:
     create(memory, entity("a"))
     both = [relation("a", "uses", "b"), relation("a", "uses", "b")]
 

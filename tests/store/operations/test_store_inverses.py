@@ -41,7 +41,7 @@ def told(memory: Memory) -> dict[str, tuple[str, ...]]:
         ("create_relations", {"relations": [{"from": "one", "relationType": "u", "to": "two"}]}),
     ],
 )
-def test_what_is_all_new_is_taken_back_and_made_again_without_a_stored_inverse(
+def test_an_operation_with_only_new_rows_is_undone_and_redone_without_a_stored_inverse(
     memory: Memory, kind: str, payload: dict[str, Any]
 ) -> None:
     create(memory, entity("one", "a"), entity("two", "b"))
@@ -58,7 +58,7 @@ def test_what_is_all_new_is_taken_back_and_made_again_without_a_stored_inverse(
     assert graph.read_graph(database(memory)) == made
 
 
-def test_the_inverse_of_what_was_known_in_part_is_stored(memory: Memory) -> None:
+def test_the_inverse_of_an_operation_with_known_rows_is_stored(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     create(memory, entity("one", "a", "b"), entity("two"))
 
@@ -68,7 +68,7 @@ def test_the_inverse_of_what_was_known_in_part_is_stored(memory: Memory) -> None
     assert told(memory) == {"one": ("a",)}
 
 
-def test_what_a_purge_leaves_of_an_operation_can_be_taken_back(memory: Memory) -> None:
+def test_the_remainder_of_an_operation_after_a_purge_can_be_undone(memory: Memory) -> None:
     create(memory, entity("one", "the hidden harbour", "b"), entity("two", "c"))
 
     purge.purge(memory, purge.find(memory, "hidden harbour"), BY)
@@ -81,7 +81,7 @@ def test_what_a_purge_leaves_of_an_operation_can_be_taken_back(memory: Memory) -
     assert "harbour" not in str(database(memory).rows("SELECT * FROM operations"))
 
 
-def test_an_inverse_of_an_earlier_release_is_read_as_it_is() -> None:
+def test_an_inverse_stored_by_an_earlier_release_is_read_unchanged() -> None:
     steps = [{"kind": "delete_relations", "payload": {"relations": []}}]
     text = '[{"kind": "delete_relations", "payload": {"relations": []}}]'
 

@@ -42,7 +42,7 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_br11_one_decision_three_places(world: World, memory: Memory) -> None:
+def test_br11_one_decision_is_stored_in_three_places(world: World, memory: Memory) -> None:
     stored = remembered(memory, pagination())
     memory.flush()
     assert memory.failures == []
@@ -62,7 +62,7 @@ def test_br11_one_decision_three_places(world: World, memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.65, 0.69])
-def test_br11_a_record_below_the_limit_is_not_in_memory_md(
+def test_br11_a_record_below_the_confidence_limit_is_not_in_memory_md(
     world: World, memory: Memory, confidence: float
 ) -> None:
     remembered(memory, pagination(confidence=confidence))
@@ -73,7 +73,7 @@ def test_br11_a_record_below_the_limit_is_not_in_memory_md(
 
 
 @pytest.mark.parametrize("trust", ["assistant", "tool", "foreign"])
-def test_only_what_the_user_said_reaches_memory_md(
+def test_only_statements_of_the_user_reach_memory_md(
     world: World, memory: Memory, trust: str
 ) -> None:
     remembered(memory, pagination(confidence=0.95), USER._replace(trust=trust))
@@ -94,7 +94,7 @@ def test_a_stored_record_has_id_times_and_provenance(memory: Memory) -> None:
     assert stored.created_at == stored.valid_from == "2026-01-15T10:00:00.000Z"
 
 
-def test_the_same_words_again_strengthen_and_do_not_double(memory: Memory) -> None:
+def test_a_repeated_record_is_strengthened_and_not_duplicated(memory: Memory) -> None:
     first = remembered(memory, decision("Use Redis for caching", confidence=0.6), TOOL)
     again = remembered(
         memory,
@@ -106,7 +106,7 @@ def test_the_same_words_again_strengthen_and_do_not_double(memory: Memory) -> No
     assert len(active(memory)) == 1
 
 
-def test_a_reason_that_comes_later_replaces_what_the_entities_say(memory: Memory) -> None:
+def test_a_reason_added_later_replaces_the_observations_of_the_entities(memory: Memory) -> None:
     remembered(memory, pagination(why=""))
     remembered(memory, pagination(why="offsets are slow"))
     assert all(len(e.observations) == 1 for e in whole(memory).entities)
@@ -140,7 +140,7 @@ def test_a_reason_added_later_adds_its_entities_and_relations(memory: Memory) ->
         Record("question", "Use Redis for caching", confidence=0.8),
     ],
 )
-def test_what_differs_in_words_scope_domain_or_is_a_question_is_another_record(
+def test_records_that_differ_in_text_scope_or_domain_or_are_questions_are_separate(
     memory: Memory, other: Record
 ) -> None:
     first = remembered(memory, decision("Use Redis for caching"))
@@ -155,7 +155,7 @@ def test_what_differs_in_words_scope_domain_or_is_a_question_is_another_record(
     ],
     ids=["worked, then failed", "failed, then chosen"],
 )
-def test_what_failed_is_never_the_same_as_what_worked(
+def test_a_failure_and_a_success_in_the_same_words_are_separate_records(
     memory: Memory, first: dict[str, str], second: dict[str, str]
 ) -> None:
     old = remembered(memory, pagination()._replace(**first))  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def test_what_failed_is_never_the_same_as_what_worked(
     assert len(active(memory)) == 2
 
 
-def test_two_long_records_with_the_same_beginning_stay_separate(memory: Memory) -> None:
+def test_two_long_records_with_the_same_beginning_remain_separate(memory: Memory) -> None:
     begin = "Use the very long name of this thing " * 40
     assert (
         remembered(memory, decision(begin + "here")).id
@@ -178,7 +178,7 @@ def test_two_long_records_with_the_same_beginning_stay_separate(memory: Memory) 
     )
 
 
-def test_a_candidate_becomes_a_record_when_a_second_session_states_the_same(memory: Memory) -> None:
+def test_a_candidate_becomes_a_record_when_a_second_session_repeats_it(memory: Memory) -> None:
     weak = pagination(confidence=0.4)
     assert remembered(memory, weak).status == "candidate"
     assert remembered(memory, weak).status == "candidate"
@@ -188,7 +188,7 @@ def test_a_candidate_becomes_a_record_when_a_second_session_states_the_same(memo
     assert len(whole(memory).entities) == 3
 
 
-def test_candidates_reach_no_journal_of_decisions(world: World, memory: Memory) -> None:
+def test_candidates_are_not_written_to_a_journal_of_decisions(world: World, memory: Memory) -> None:
     remembered(memory, pagination(confidence=0.4))
     memory.flush()
     assert not (world.local / journal.DECISIONS).exists()
@@ -198,12 +198,12 @@ def test_candidates_reach_no_journal_of_decisions(world: World, memory: Memory) 
     assert (line["status"], line["confidence"]) == ("active", 0.5)
 
 
-def test_what_is_too_weak_is_not_even_a_candidate(memory: Memory) -> None:
+def test_a_statement_of_very_low_confidence_is_not_even_a_candidate(memory: Memory) -> None:
     assert memory.remember(decision(confidence=0.29), USER) is None
     assert memory.databases() == []
 
 
-def test_a_repeated_record_is_journalled_under_the_id_that_the_graph_knows(
+def test_a_repeated_record_is_journalled_under_the_id_in_the_graph(
     world: World, memory: Memory
 ) -> None:
     first = remembered(memory, pagination(confidence=0.6))
@@ -218,7 +218,7 @@ def test_a_repeated_record_is_journalled_under_the_id_that_the_graph_knows(
     ]
 
 
-def test_names_in_records_mean_known_entities(memory: Memory) -> None:
+def test_entity_names_in_records_are_resolved_to_known_entities(memory: Memory) -> None:
     create(memory, entity("PostgreSQL", kind="technology"))
     remembered(memory, decision("Use it", entities=(Entity("postgre-SQL", "technology"),)))
     assert whole(memory).entities == (Entity("PostgreSQL", "technology", ("Use it",)),)
@@ -227,7 +227,7 @@ def test_names_in_records_mean_known_entities(memory: Memory) -> None:
 # --- forgetting -----------------------------------------------------------------------------------
 
 
-def test_forgetting_takes_out_what_the_record_brought_and_nothing_else(memory: Memory) -> None:
+def test_forgetting_a_record_removes_its_own_rows_and_nothing_else(memory: Memory) -> None:
     create(memory, entity("list-endpoints", "there are nine", kind="component"))
     stored = remembered(memory, pagination())
     assert memory.forget([stored.id, "unknown"], USER) == 1
@@ -263,7 +263,7 @@ def test_what_somebody_stated_himself_stays(memory: Memory) -> None:
     assert names(whole(memory).entities) == ["cursor-pagination", "billing"]
 
 
-def test_a_forgotten_record_comes_back_only_when_the_user_states_it_later(memory: Memory) -> None:
+def test_a_forgotten_record_returns_only_when_the_user_states_it_later(memory: Memory) -> None:
     at = "2026-01-15T10:00:00.000Z"
     stored = remembered(memory, pagination(), USER._replace(at=at))
     memory.forget([stored.id], USER._replace(at="2026-01-15T11:00:00.000Z"))
@@ -274,7 +274,7 @@ def test_a_forgotten_record_comes_back_only_when_the_user_states_it_later(memory
     assert again.id != stored.id
 
 
-def test_forgetting_is_told_to_the_journal(world: World, memory: Memory) -> None:
+def test_forgetting_a_record_is_written_to_the_journal(world: World, memory: Memory) -> None:
     stored = remembered(memory, pagination())
     memory.flush()
     memory.forget([stored.id], USER)
@@ -287,7 +287,7 @@ def test_forgetting_is_told_to_the_journal(world: World, memory: Memory) -> None
 # --- scopes --------------------------------------------------------------------------------------
 
 
-def test_br18_what_is_local_never_leaves_its_session(world: World, memory: Memory) -> None:
+def test_br18_a_local_record_never_leaves_its_session(world: World, memory: Memory) -> None:
     word = new_id()
     stored = remembered(memory, pagination(what=f"Try {word}", scope="local", confidence=0.9))
     memory.flush()
@@ -307,7 +307,7 @@ def test_br18_what_is_local_never_leaves_its_session(world: World, memory: Memor
         assert word not in repr(db.rows(f"SELECT * FROM {table}"))
 
 
-def test_br18_what_is_local_is_not_queued_either(world: World) -> None:
+def test_br18_a_local_record_is_not_queued(world: World) -> None:
     world.home.mkdir(parents=True)
     memory = world.memory()
     Path(memory.path_of("project")).parent.mkdir(parents=True, exist_ok=True)
@@ -319,7 +319,7 @@ def test_br18_what_is_local_is_not_queued_either(world: World) -> None:
 
 
 @pytest.mark.parametrize("scope", ["user", "global"])
-def test_br18_what_is_the_users_is_known_in_every_project(tmp_path: Path, scope: str) -> None:
+def test_br18_a_user_record_is_known_in_every_project(tmp_path: Path, scope: str) -> None:
     one = World(tmp_path, "billing").memory()
     remembered(one, decision("Always validate input at boundaries", scope=scope))
     remembered(one, decision("Use Redis here", scope="team"))
@@ -355,13 +355,13 @@ def test_br18_a_global_record_reveals_nothing_of_its_origin(tmp_path: Path) -> N
         assert telling.lower() not in (kept + "".join(lines)).lower(), telling
 
 
-def test_br18_a_short_word_of_the_trade_is_not_taken_for_the_project(tmp_path: Path) -> None:
+def test_br18_a_common_short_word_is_not_mistaken_for_the_project_name(tmp_path: Path) -> None:
     memory = World(tmp_path, "api").memory()
     stored = remembered(memory, decision("Validate input at API boundaries of api", scope="global"))
     assert stored.what == "Validate input at API boundaries of the project"
 
 
-def test_global_records_lie_in_no_projects_files(world: World, memory: Memory) -> None:
+def test_global_records_are_written_to_no_project_file(world: World, memory: Memory) -> None:
     remembered(memory, decision("Always validate input", scope="global", confidence=0.9))
     memory.flush()
     assert not world.local.exists() and not world.native().exists()
@@ -372,7 +372,7 @@ def test_global_records_lie_in_no_projects_files(world: World, memory: Memory) -
 # --- MEMORY.md knows what the database knows ------------------------------------------------------
 
 
-def test_what_memory_md_showed_at_the_start_is_known(tmp_path: Path) -> None:
+def test_records_that_memory_md_contained_at_the_start_are_known(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     stored = remembered(memory, pagination(confidence=0.9))
@@ -387,7 +387,7 @@ def test_what_memory_md_showed_at_the_start_is_known(tmp_path: Path) -> None:
     assert memory.native_ids("9999") == frozenset()
 
 
-def test_each_project_knows_what_its_own_memory_md_shows(tmp_path: Path) -> None:
+def test_each_project_knows_only_the_records_in_its_own_memory_md(tmp_path: Path) -> None:
     one, other = World(tmp_path, "billing"), World(tmp_path, "shop")
     memory = one.memory()
     stored = remembered(memory, decision("Never guess", scope="user", confidence=0.9))
@@ -399,7 +399,7 @@ def test_each_project_knows_what_its_own_memory_md_shows(tmp_path: Path) -> None
     assert "Never guess" in other.native().read_text("utf-8")
 
 
-def test_pinned_records_stand_first_however_old(world: World, memory: Memory) -> None:
+def test_pinned_records_come_first_however_old_they_are(world: World, memory: Memory) -> None:
     old = USER._replace(at="2020-01-01T00:00:00.000Z")
     remembered(memory, decision("Pinned", pinned=True, confidence=0.6), old)
     for i in range(120):
@@ -410,7 +410,7 @@ def test_pinned_records_stand_first_however_old(world: World, memory: Memory) ->
     assert shown[3].endswith("Pinned")
 
 
-def test_a_rule_stays_in_memory_md_however_many_decisions_follow(
+def test_a_rule_remains_in_memory_md_however_many_decisions_follow(
     world: World, memory: Memory
 ) -> None:
     remembered(memory, Record("constraint", "Never edit the vendored parser", confidence=0.9))
@@ -422,7 +422,7 @@ def test_a_rule_stays_in_memory_md_however_many_decisions_follow(
     assert lines[5].endswith("Choose number 119")
 
 
-def test_where_the_client_keeps_no_notes_nothing_is_promoted(tmp_path: Path) -> None:
+def test_no_record_is_promoted_if_the_client_keeps_no_notes(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
     remembered(memory, pagination(confidence=0.9))
@@ -430,7 +430,7 @@ def test_where_the_client_keeps_no_notes_nothing_is_promoted(tmp_path: Path) -> 
     assert not world.native().exists() and memory.native_ids("9999") == frozenset()
 
 
-def test_a_sentence_only_heard_in_prompts_stays_a_candidate(memory: Memory) -> None:
+def test_a_sentence_that_only_occurred_in_prompts_remains_a_candidate(memory: Memory) -> None:
     heard = Record(
         "constraint", "I'll run the server", confidence=0.4, evidence={PROMPT: "No. I'll"}
     )
@@ -449,7 +449,7 @@ def test_a_sentence_only_heard_in_prompts_stays_a_candidate(memory: Memory) -> N
 # --- the value and its JSON -----------------------------------------------------------------------
 
 
-def test_a_record_is_the_same_after_json() -> None:
+def test_a_record_survives_a_round_trip_through_json() -> None:
     record = pagination(
         id=new_id(),
         alternatives=("offsets",),
@@ -470,7 +470,7 @@ def test_a_record_is_the_same_after_json() -> None:
         {"relations": "x", "alternatives": {"a": 1}, "evidence": [], "why": None, "scope": 3},
     ],
 )
-def test_invalid_fields_of_a_stored_record_keep_their_default(
+def test_invalid_fields_of_a_stored_record_get_their_defaults(
     fields: dict[str, object],
 ) -> None:
     plain = Record("note", "x")

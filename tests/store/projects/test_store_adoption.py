@@ -73,7 +73,7 @@ def lose_home(world: World) -> None:
 
 
 @pytest.mark.parametrize("git", [True, False])
-def test_a_renamed_folder_is_still_its_project(world: World, git: bool) -> None:
+def test_a_renamed_folder_remains_the_same_project(world: World, git: bool) -> None:
     if not git:
         shutil.rmtree(world.project / ".git")
     id_, before = project_id(world), stored(world)
@@ -91,7 +91,7 @@ def test_a_renamed_folder_is_still_its_project(world: World, git: bool) -> None:
     assert project_id(moved(world, "blog3")) == id_
 
 
-def test_what_was_settled_moves_along(world: World) -> None:
+def test_settled_links_of_a_project_move_with_a_renamed_folder(world: World) -> None:
     registry = registry_file.read_registry(str(world.home))
     key, id_ = f"git:{world.project}/.git", project_id(world)
     note = {"old": "other-1", "keys": {key: "other-1"}, "settled": [key]}
@@ -107,7 +107,7 @@ def test_what_was_settled_moves_along(world: World) -> None:
 
 
 @pytest.mark.parametrize("old_place", ["stays", "goes"])
-def test_a_copy_proves_nothing(world: World, old_place: str) -> None:
+def test_a_copied_folder_does_not_count_as_the_same_project(world: World, old_place: str) -> None:
     """Not even where the place that it was copied from is gone: an archive could hold it."""
     id_, old = project_id(world), world.project
     shutil.copytree(old, world.root / "copy")
@@ -126,7 +126,7 @@ def test_a_copy_proves_nothing(world: World, old_place: str) -> None:
         assert f"project link {id_}" in adoption.notice_text(found)
 
 
-def test_a_seal_of_another_key_or_with_another_line_proves_nothing(world: World) -> None:
+def test_a_seal_with_another_key_or_a_changed_line_is_not_accepted(world: World) -> None:
     local = world.local
     [line, _] = [json.loads(x) for x in (local / "decisions.jsonl").read_text().splitlines()]
     home = str(world.home)
@@ -158,7 +158,7 @@ def test_after_a_lost_home_the_journals_records_are_told_and_can_be_adopted(worl
     assert len(lines) == 2, "what came from the journal is not written there again"
 
 
-def test_what_waits_is_not_forgotten_when_a_new_memory_begins(world: World) -> None:
+def test_records_waiting_for_adoption_are_kept_when_a_new_memory_begins(world: World) -> None:
     lose_home(world)
     says(world, "Use MySQL for the rest")
     memory = world.memory()
@@ -181,7 +181,7 @@ def test_lines_of_other_authors_are_counted_but_not_adopted(world: World) -> Non
     assert "bob" not in {line["author"] for line in found.lines}
 
 
-def test_a_journal_of_another_name_is_shown_with_that_name(world: World) -> None:
+def test_records_by_another_author_name_are_reported_with_that_name(world: World) -> None:
     """A new machine may know its user by another name."""
     lose_home(world)
     memory = world.memory(USER="anna")
@@ -194,7 +194,7 @@ def test_a_journal_of_another_name_is_shown_with_that_name(world: World) -> None
     assert {record.author for record in whole(memory)} == {"ann"}
 
 
-def test_a_new_key_proves_the_lines_that_memory_has(world: World) -> None:
+def test_a_new_key_signs_the_lines_that_memory_knows(world: World) -> None:
     (world.home / "queue.key").unlink()
     assert adoption.missing(world.memory()) is None
     says(world, "Use MySQL for the rest")
@@ -203,7 +203,7 @@ def test_a_new_key_proves_the_lines_that_memory_has(world: World) -> None:
     assert own_lines.proved(str(world.home), str(world.local), lines) == lines
 
 
-def test_a_folder_that_took_the_place_of_another_is_told(world: World) -> None:
+def test_a_folder_that_replaced_another_project_is_reported(world: World) -> None:
     """The place decides; what came there with its journal is not lost without a word."""
     first, blog = project_id(world), world.project
     second = World(world.root, "second")
@@ -218,7 +218,7 @@ def test_a_folder_that_took_the_place_of_another_is_told(world: World) -> None:
     assert f"project link {id_}" in adoption.notice_text(found)
 
 
-def test_what_was_forgotten_does_not_come_back(world: World) -> None:
+def test_adoption_does_not_restore_forgotten_records(world: World) -> None:
     memory = world.memory()
     gone = whole(memory)[0]
     memory.forget([gone.id], USER)
@@ -231,7 +231,7 @@ def test_what_was_forgotten_does_not_come_back(world: World) -> None:
     assert len(found.lines) == 1
 
 
-def test_with_the_key_a_lost_project_folder_comes_back_by_repair(world: World) -> None:
+def test_with_the_key_a_deleted_project_folder_is_restored_by_repair(world: World) -> None:
     before = stored(world)
     shutil.rmtree(world.home / "projects")
     memory = world.memory()
@@ -250,7 +250,7 @@ def git(world: World, *words: str) -> str:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_git_never_sees_the_proof(tmp_path: Path, shared: bool) -> None:
+def test_git_never_sees_the_file_of_signatures(tmp_path: Path, shared: bool) -> None:
     from memory_fabric.sharing.git import location, switch
 
     world = World(Path(os.path.realpath(tmp_path)))
@@ -276,7 +276,7 @@ def test_git_never_sees_the_proof(tmp_path: Path, shared: bool) -> None:
     assert not (world.local / own_lines.NAME).exists(), "git would see it"
 
 
-def test_a_journal_that_git_brought_asks_nobody(tmp_path: Path) -> None:
+def test_a_journal_tracked_by_git_is_not_offered_for_adoption(tmp_path: Path) -> None:
     world = World(Path(os.path.realpath(tmp_path)))
     git_folder(world.project, REMOTE)
     world.local.mkdir(parents=True)
@@ -289,7 +289,7 @@ def test_a_journal_that_git_brought_asks_nobody(tmp_path: Path) -> None:
     assert named is not None and len(named.lines) == 1
 
 
-def test_of_a_large_journal_its_end_is_looked_at(world: World) -> None:
+def test_only_the_end_of_a_large_journal_is_read(world: World) -> None:
     """A repository may bring one of any size."""
     line = {"id": "01900000-0000-7000-8000-00000000000{}", "type": "decision", "author": "ann"}
     first, last = (json.dumps(line | {"what": what}) for what in ("first", "last"))

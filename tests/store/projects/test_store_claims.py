@@ -62,7 +62,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(Path(os.path.realpath(tmp_path)))
 
 
-def test_a_worktree_never_asks_wherever_git_moves_it(desk: Desk) -> None:
+def test_a_worktree_is_recognised_without_a_question_wherever_git_moves_it(desk: Desk) -> None:
     desk.repository("main", remote=REMOTE)
     desk.git("worktree", "add", "-q", "../linked", at="main")
     known = desk.at("main")
@@ -77,7 +77,7 @@ def test_a_worktree_never_asks_wherever_git_moves_it(desk: Desk) -> None:
     assert desk.at("carried").id == known.id
 
 
-def test_worktrees_of_bare_repositories_and_of_those_that_lie_apart_are_one(desk: Desk) -> None:
+def test_worktrees_of_a_bare_or_separated_git_folder_are_one_project(desk: Desk) -> None:
     desk.repository("seed")
     desk.git("clone", "-q", "--bare", "seed", "bare.git")
     for name in ("one", "two"):
@@ -92,7 +92,7 @@ def test_worktrees_of_bare_repositories_and_of_those_that_lie_apart_are_one(desk
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_submodule_is_its_own_and_never_asks(desk: Desk, sparse: bool) -> None:
+def test_a_submodule_is_a_project_of_its_own_without_a_question(desk: Desk, sparse: bool) -> None:
     desk.repository("lib")
     desk.repository("outer", remote=REMOTE)
     desk.git("submodule", "add", "-q", str(desk.folder / "lib"), "lib", at="outer")
@@ -104,7 +104,7 @@ def test_a_submodule_is_its_own_and_never_asks(desk: Desk, sparse: bool) -> None
     assert desk.told() == ""
 
 
-def test_a_second_place_of_a_repository_that_lies_apart_is_asked_about(desk: Desk) -> None:
+def test_a_second_folder_with_the_same_separate_git_folder_asks_the_user(desk: Desk) -> None:
     desk.repository("work", "--separate-git-dir=apart.git")
     known = desk.at("work")
     shutil.copytree(desk.folder / "work", desk.folder / "copy")
@@ -136,7 +136,7 @@ def archive(desk: Desk, name: str, forgery: str) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("forgery", ["config", "link", "commondir", "file", "worktree", "pruned"])
-def test_an_unpacked_archive_gets_nothing_of_what_it_names(
+def test_an_unpacked_archive_gets_no_access_to_the_project_that_it_refers_to(
     desk: Desk, forgery: str, known: bool
 ) -> None:
     desk.repository("private", remote=REMOTE)
@@ -169,13 +169,13 @@ def test_a_renamed_remote_changes_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "pointer", ["gitdir: /x\0/y", "gitdir: " + "a/" * 500_000, "gitdir:", "nothing", ""]
 )
-def test_a_pointer_that_is_none_makes_a_project_of_its_own(desk: Desk, pointer: str) -> None:
+def test_an_invalid_git_pointer_file_makes_a_project_of_its_own(desk: Desk, pointer: str) -> None:
     (desk.folder / "odd").mkdir()
     (desk.folder / "odd" / ".git").write_text(pointer)
     assert desk.at("odd").root == str(desk.folder / "odd")
 
 
-def test_folders_whose_names_are_no_text_are_different_projects(desk: Desk) -> None:
+def test_folders_whose_names_are_not_valid_text_are_different_projects(desk: Desk) -> None:
     names = [os.fsdecode(b"caf\xe9"), os.fsdecode(b"caf\xe8")]
     for name in names:
         (desk.folder / name).mkdir()

@@ -41,7 +41,7 @@ def test_the_commit_of_a_branch_is_found_loose_packed_and_detached(repository: P
     assert commit_at(str(repository)) == head
 
 
-def test_a_worktree_has_its_own(repository: Path) -> None:
+def test_a_worktree_has_its_own_commit(repository: Path) -> None:
     git(repository, "worktree", "add", "-q", "-b", "other", "../other")
     other = repository.parent / "other"
     git(other, "commit", "-q", "--allow-empty", "-m", "two")
@@ -53,7 +53,7 @@ def test_a_worktree_has_its_own(repository: Path) -> None:
 @pytest.mark.parametrize(
     "head", ["", "ref: refs/heads/none", "ref: ../../secret", "ref: /etc/passwd", "no commit"]
 )
-def test_where_there_is_none_nothing_is_told(tmp_path: Path, head: str) -> None:
+def test_an_unresolvable_head_gives_an_empty_commit(tmp_path: Path, head: str) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(head)
 

@@ -59,7 +59,7 @@ def touch(path: Path, text: str) -> None:
     os.utime(path, ns=(after, after))
 
 
-def test_the_blob_id_is_that_of_git(world: World, memory: Memory) -> None:
+def test_the_blob_id_equals_that_of_git(world: World, memory: Memory) -> None:
     kept(memory, f"Cursors page through {API}.")
 
     (state,) = database(memory).rows("SELECT path, blob_id, size FROM file_states")
@@ -95,7 +95,7 @@ def test_paths_stand_in_reason_place_and_changed_files_too(world: World, memory:
     assert named(memory) == ["fixed.py", "when.py", "why.py"]
 
 
-def test_what_is_no_file_of_the_project_is_not_kept(world: World, memory: Memory) -> None:
+def test_a_path_that_is_no_file_of_the_project_is_not_stored(world: World, memory: Memory) -> None:
     outside = world.root / "secret.txt"
     outside.write_text("secret")
     (world.project / "link.txt").symlink_to(outside)
@@ -111,7 +111,7 @@ def test_what_is_no_file_of_the_project_is_not_kept(world: World, memory: Memory
     assert named(memory) == []
 
 
-def test_at_most_five_files_of_a_record(world: World, memory: Memory) -> None:
+def test_at_most_five_files_are_stored_for_a_record(world: World, memory: Memory) -> None:
     names = [f"f{number}.py" for number in range(9)]
     for name in names:
         (world.project / name).write_text(name)
@@ -121,20 +121,20 @@ def test_at_most_five_files_of_a_record(world: World, memory: Memory) -> None:
     assert named(memory) == names[:5]
 
 
-def test_records_of_the_user_name_no_files_of_this_project(memory: Memory) -> None:
+def test_no_file_states_are_stored_for_records_of_the_user(memory: Memory) -> None:
     kept(memory, f"I like {API}.", scope="user")
 
     assert named(memory) == []
 
 
-def test_an_unchanged_file_is_silent(world: World, memory: Memory) -> None:
+def test_an_unchanged_file_is_not_reported(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
 
     assert changed(memory, record) == {}
 
 
 @pytest.mark.parametrize("text", ["page = 2\n", "pages = 1\n"])
-def test_another_content_is_a_change(world: World, memory: Memory, text: str) -> None:
+def test_changed_content_is_reported_as_a_change(world: World, memory: Memory, text: str) -> None:
     record = kept(memory, f"Cursors page through {API}.")
 
     touch(world.project / API, text)
@@ -142,7 +142,7 @@ def test_another_content_is_a_change(world: World, memory: Memory, text: str) ->
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_another_time_alone_is_none(world: World, memory: Memory) -> None:
+def test_a_new_modification_time_alone_is_not_a_change(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
 
     touch(world.project / API, "page = 1\n")
@@ -150,7 +150,7 @@ def test_another_time_alone_is_none(world: World, memory: Memory) -> None:
     assert changed(memory, record) == {}
 
 
-def test_a_large_file_is_compared_by_its_size_while_a_person_waits(
+def test_a_large_file_is_compared_only_by_size_while_the_user_waits(
     world: World, memory: Memory
 ) -> None:
     large = world.project / "large.sql"
@@ -174,7 +174,7 @@ def test_a_huge_file_has_no_blob_id(world: World, memory: Memory) -> None:
     assert changed(memory, record) == {"huge.bin": CHANGED}
 
 
-def test_a_deleted_file_is_gone(world: World, memory: Memory) -> None:
+def test_a_deleted_file_is_reported_as_deleted(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
 
     (world.project / API).unlink()
@@ -182,7 +182,7 @@ def test_a_deleted_file_is_gone(world: World, memory: Memory) -> None:
     assert changed(memory, record) == {API: GONE}
 
 
-def test_a_file_that_became_a_link_out_or_a_pipe_is_changed_and_not_read(
+def test_a_file_replaced_by_an_outside_link_or_a_pipe_is_reported_and_not_read(
     world: World, memory: Memory
 ) -> None:
     (world.project / "b.py").write_text("page = 1\n")
@@ -197,7 +197,7 @@ def test_a_file_that_became_a_link_out_or_a_pipe_is_changed_and_not_read(
     assert changed(memory, record) == {API: CHANGED, "b.py": CHANGED}
 
 
-def test_only_two_files_are_looked_at_while_a_person_waits(world: World, memory: Memory) -> None:
+def test_only_two_files_are_compared_while_the_user_waits(world: World, memory: Memory) -> None:
     for name in "abc":
         (world.project / f"{name}.py").write_text(name)
     record = kept(memory, "a.py, b.py and c.py belong together")
@@ -208,7 +208,7 @@ def test_only_two_files_are_looked_at_while_a_person_waits(world: World, memory:
     assert len(file_states.of_record(memory, record.id)) == 3
 
 
-def test_a_moved_project_keeps_its_states(world: World, memory: Memory) -> None:
+def test_a_moved_project_keeps_its_file_states(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     memory.close()
     moved = world.root / "elsewhere"
@@ -278,7 +278,7 @@ def test_a_kept_candidate_saves_the_present_state_of_its_file(world: World, memo
     assert changed(memory, record) == {}
 
 
-def test_a_demotion_says_nothing_about_the_file(world: World, memory: Memory) -> None:
+def test_demoting_a_record_to_candidate_keeps_its_file_states(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     touch(world.project / API, "page = 2\n")
 
@@ -289,7 +289,7 @@ def test_a_demotion_says_nothing_about_the_file(world: World, memory: Memory) ->
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_other_changes_of_a_record_keep_its_states(world: World, memory: Memory) -> None:
+def test_other_changes_of_a_record_keep_its_file_states(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     touch(world.project / API, "page = 2\n")
 
@@ -300,7 +300,7 @@ def test_other_changes_of_a_record_keep_its_states(world: World, memory: Memory)
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_forgetting_removes_the_states_and_undo_reads_the_files_again(memory: Memory) -> None:
+def test_forgetting_removes_the_file_states_and_undo_reads_the_files_again(memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     memory.forget([record.id], USER._replace(at="2026-05-01T00:00:00Z"))
     assert named(memory) == []
@@ -311,7 +311,7 @@ def test_forgetting_removes_the_states_and_undo_reads_the_files_again(memory: Me
     assert named(memory) == [API]
 
 
-def test_the_rest_of_many_records_is_read_the_next_time(
+def test_files_of_records_beyond_the_limit_are_read_by_the_next_update(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_states, "MAX_RECORDS", 2)

@@ -43,9 +43,7 @@ def other(tmp_path: Path) -> World:
     return World(tmp_path, "other")
 
 
-def test_reading_changes_no_file_and_sees_what_others_write_meanwhile(
-    tmp_path: Path, other: World
-) -> None:
+def test_reading_changes_no_file_and_sees_concurrent_changes(tmp_path: Path, other: World) -> None:
     writer = other.memory()
     writer.remember(decision("Use tabs in the Makefile"), USER)
     id_ = settled(writer)
@@ -62,7 +60,7 @@ def test_reading_changes_no_file_and_sees_what_others_write_meanwhile(
     shown.close()
 
 
-def test_a_change_is_made_in_the_project_and_shown_at_once(tmp_path: Path, other: World) -> None:
+def test_a_change_is_made_in_the_project_and_visible_at_once(tmp_path: Path, other: World) -> None:
     id_ = settled(other.memory())
     shown = home_projects.memory_of(World(tmp_path).settings(), id_)
     assert said(shown) == set()
@@ -103,7 +101,7 @@ def test_a_memory_of_the_first_release_is_read_from_a_copy_until_it_is_changed(
     shown.close()
 
 
-def test_a_project_without_a_folder_can_be_read_and_changed_without_making_one(
+def test_a_project_whose_folder_is_gone_can_be_read_and_changed_without_creating_it(
     tmp_path: Path, other: World
 ) -> None:
     memory = other.memory()
@@ -138,7 +136,7 @@ def test_a_folder_that_is_linked_elsewhere_moves_the_memory_that_shows_it(
 
 
 @pytest.mark.parametrize("wanted", ["", "..", "../projects", "other", "a" * 64])
-def test_only_projects_of_this_home_have_a_memory(
+def test_only_projects_of_this_home_can_be_opened(
     tmp_path: Path, other: World, wanted: str
 ) -> None:
     settled(other.memory())
@@ -147,7 +145,7 @@ def test_only_projects_of_this_home_have_a_memory(
         home_projects.memory_of(World(tmp_path).settings(), wanted)
 
 
-def test_the_list_has_what_holds_something_and_says_what_cannot_be_read(
+def test_the_list_contains_projects_with_memories_and_reports_unreadable_ones(
     tmp_path: Path, other: World
 ) -> None:
     settled(other.memory())

@@ -65,16 +65,16 @@ def worktree(main: Path, folder: Path, name: str = "wt") -> Path:
         ("  git@github.com:acme/billing.git  ", "github.com/acme/billing"),
     ],
 )
-def test_one_repository_has_one_remote_however_it_is_written(url: str, normal: str) -> None:
+def test_different_spellings_of_a_remote_give_the_same_key(url: str, normal: str) -> None:
     assert normalised_remote(url, "/work/here") == normal
 
 
-def test_without_a_folder_there_is_no_project(home: str) -> None:
+def test_no_folder_gives_no_project(home: str) -> None:
     assert find_project(home, "") is None
     assert not os.path.exists(home)
 
 
-def test_a_project_is_known_by_remote_and_place(home: str, tmp_path: Path) -> None:
+def test_a_project_is_identified_by_its_remote_and_its_path(home: str, tmp_path: Path) -> None:
     folder = git_folder(tmp_path / "here", REMOTE)
     found = project(home, folder)
     assert found.name == "billing" and found.id.startswith("billing-")
@@ -93,7 +93,7 @@ def test_a_second_clone_claims_the_project_and_has_its_own(home: str, tmp_path: 
 
 
 @pytest.mark.parametrize("trust", [Trust(everywhere=True), Trust(roots=("{}/src",))])
-def test_a_second_clone_that_is_trusted_joins_at_once(
+def test_a_trusted_second_clone_joins_the_project_at_once(
     home: str, tmp_path: Path, trust: Trust
 ) -> None:
     trust = trust._replace(roots=tuple(root.format(tmp_path) for root in trust.roots))
@@ -105,7 +105,7 @@ def test_a_second_clone_that_is_trusted_joins_at_once(
     assert (beside.id == one.id) == trust.everywhere
 
 
-def test_git_init_in_a_known_folder_and_its_removal_change_nothing(
+def test_running_git_init_in_a_known_folder_or_removing_git_keeps_the_project(
     home: str, tmp_path: Path
 ) -> None:
     (tmp_path / "plain").mkdir()
@@ -117,7 +117,7 @@ def test_git_init_in_a_known_folder_and_its_removal_change_nothing(
     assert project(home, tmp_path / "other").id == repository.id
 
 
-def test_worktrees_are_the_project_of_their_repository(home: str, tmp_path: Path) -> None:
+def test_worktrees_belong_to_the_project_of_their_repository(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     linked = worktree(main, tmp_path / "elsewhere")
     inside = worktree(main, main / ".worktrees" / "x", "x")
@@ -127,7 +127,7 @@ def test_worktrees_are_the_project_of_their_repository(home: str, tmp_path: Path
         assert project(home, folder)._replace(keys=found.keys) == found
 
 
-def test_a_removed_worktree_is_still_its_project(home: str, tmp_path: Path) -> None:
+def test_a_removed_worktree_still_belongs_to_its_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     linked = worktree(main, tmp_path / "elsewhere")
     found = project(home, linked)
@@ -145,7 +145,7 @@ def test_a_worktree_whose_record_was_pruned_is_still_its_project(home: str, tmp_
     assert project(home, linked).id == project(home, main).id
 
 
-def test_another_repository_in_the_place_of_a_worktree_is_another_project(
+def test_another_repository_at_the_path_of_a_worktree_is_another_project(
     home: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "elsewhere"
@@ -159,7 +159,7 @@ def test_another_repository_in_the_place_of_a_worktree_is_another_project(
     assert project(home, place).id == other.id
 
 
-def test_folders_of_one_name_are_different_projects(home: str, tmp_path: Path) -> None:
+def test_folders_with_the_same_name_are_different_projects(home: str, tmp_path: Path) -> None:
     folders = [tmp_path / "a" / "app", tmp_path / "b" / "app"]
     plain = [tmp_path / "c" / "app", tmp_path / "d" / "app"]
     for folder in plain:
@@ -169,13 +169,13 @@ def test_folders_of_one_name_are_different_projects(home: str, tmp_path: Path) -
     assert {p.name for p in found} == {"app"}
 
 
-def test_a_repository_within_another_is_its_own(home: str, tmp_path: Path) -> None:
+def test_a_nested_repository_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
     outer = git_folder(tmp_path / "outer", REMOTE)
     inner = git_folder(outer / "vendor" / "inner", "git@github.com:acme/inner.git")
     assert project(home, inner).id != project(home, outer).id
 
 
-def test_a_submodule_is_its_own(home: str, tmp_path: Path) -> None:
+def test_a_submodule_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
     outer = git_folder(tmp_path / "outer", REMOTE)
     module = outer / ".git" / "modules" / "lib"
     module.mkdir(parents=True)
@@ -187,28 +187,26 @@ def test_a_submodule_is_its_own(home: str, tmp_path: Path) -> None:
     assert found.name == "lib" and found.root == str(outer / "lib")
 
 
-def test_a_folder_within_a_repository_is_the_repository(home: str, tmp_path: Path) -> None:
+def test_a_folder_within_a_repository_belongs_to_the_repository(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "mono", REMOTE)
     deep = main / "packages" / "api" / "src"
     deep.mkdir(parents=True)
     assert project(home, deep) == project(home, main)
 
 
-def test_a_folder_without_git_is_its_own(home: str, tmp_path: Path) -> None:
+def test_a_folder_without_git_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
     (tmp_path / "plain" / "sub").mkdir(parents=True)
     assert project(home, tmp_path / "plain").id != project(home, tmp_path / "plain" / "sub").id
     assert project(home, tmp_path / "plain").keys == (f"folder:{tmp_path}/plain",)
 
 
-def test_a_link_leads_to_the_project(home: str, tmp_path: Path) -> None:
+def test_a_symbolic_link_resolves_to_the_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     (tmp_path / "link").symlink_to(main)
     assert project(home, tmp_path / "link") == project(home, main)
 
 
-def test_a_changed_remote_stays_the_project_and_the_new_one_is_known(
-    home: str, tmp_path: Path
-) -> None:
+def test_a_changed_remote_keeps_the_project_and_adds_the_new_key(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main", REMOTE)
     found = project(home, main)
     git_folder(main, "git@gitlab.com:acme/billing.git")
@@ -224,7 +222,7 @@ def test_a_remote_that_appears_later_joins(home: str, tmp_path: Path) -> None:
     assert project(home, main).id == found.id
 
 
-def test_keys_of_two_projects_are_a_conflict_that_is_shown(home: str, tmp_path: Path) -> None:
+def test_keys_of_two_projects_are_reported_as_a_conflict(home: str, tmp_path: Path) -> None:
     one = project(home, git_folder(tmp_path / "one"))
     other = project(home, git_folder(tmp_path / "other", REMOTE))
     git_folder(tmp_path / "one", REMOTE)
@@ -258,7 +256,7 @@ def test_worktrees_of_a_bare_repository_are_one_project(home: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("where", ["home", "root", "bare", "missing", "temporary"])
-def test_where_nothing_may_be_put_the_local_tier_lies_in_home(
+def test_the_local_tier_is_in_home_if_the_folder_must_not_contain_it(
     home: str, tmp_path: Path, where: str
 ) -> None:
     bare = tmp_path / "x.git"
@@ -282,7 +280,7 @@ print(find_project(sys.argv[1], sys.argv[2]).local)
 """
 
 
-def test_in_a_read_only_project_the_local_tier_lies_in_home(home: str, tmp_path: Path) -> None:
+def test_the_local_tier_of_a_read_only_project_is_in_home(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     main.chmod(0o500)
     said = World(tmp_path / "w").run(READ_ONLY, home, str(main), strict=True)
@@ -290,7 +288,7 @@ def test_in_a_read_only_project_the_local_tier_lies_in_home(home: str, tmp_path:
     assert said.startswith(home)
 
 
-def test_unreadable_files_of_git_are_no_reason_to_fail(home: str, tmp_path: Path) -> None:
+def test_unreadable_git_files_cause_no_error(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main", REMOTE)
     (main / ".git" / "config").chmod(0)
     said = World(tmp_path / "w").run(READ_ONLY, home, str(main), strict=True)
@@ -298,7 +296,7 @@ def test_unreadable_files_of_git_are_no_reason_to_fail(home: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("registry", [None, b"", b"{", b'{"keys": []}', b"\xff\xfe"])
-def test_a_lost_registry_is_made_again_from_the_projects_cards(
+def test_a_lost_registry_is_rebuilt_from_the_cards_of_the_projects(
     home: str, tmp_path: Path, registry: bytes | None
 ) -> None:
     main = git_folder(tmp_path / "main")
@@ -318,7 +316,7 @@ def test_a_lost_registry_is_made_again_from_the_projects_cards(
     assert json.loads(whole)["keys"].items() <= json.loads(path.read_text())["keys"].items()
 
 
-def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Path) -> None:
+def test_no_flipped_bit_in_the_registry_hides_a_project(home: str, tmp_path: Path) -> None:
     """Each is noticed, and what the cards say counts."""
     folders = [git_folder(tmp_path / "a", REMOTE), git_folder(tmp_path / "b")]
     known = [project(home, folder).id for folder in folders]
@@ -334,7 +332,7 @@ def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Pat
         assert found.state == DAMAGED, bit
 
 
-def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path) -> None:
+def test_a_damaged_registry_is_set_aside_and_reported_once(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     found = project(home, main)
     path = Path(home) / registry_file.REGISTRY
@@ -350,7 +348,7 @@ def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path
     assert registry_file.read_registry(home).state == SOUND
 
 
-def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path: Path) -> None:
+def test_an_invalid_project_id_in_the_registry_is_ignored(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     key = f"git:{main}/.git"
     keys: Any
@@ -360,21 +358,21 @@ def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path:
 
 
 @pytest.mark.parametrize("card", ["{", "[]", '{"keys": 3}', '{"keys": "git:x"}', ""])
-def test_a_broken_card_is_passed_over(home: str, tmp_path: Path, card: str) -> None:
+def test_a_broken_project_card_is_skipped(home: str, tmp_path: Path, card: str) -> None:
     found = project(home, git_folder(tmp_path / "main"))
     (Path(home) / registry_file.REGISTRY).unlink()
     (Path(identity.folder_of(home, found.id)) / "project.json").write_text(card)
     assert project(home, tmp_path / "main").id == found.id
 
 
-def test_a_home_that_cannot_be_written_gives_the_same_id(tmp_path: Path) -> None:
+def test_an_unwritable_home_gives_the_same_project_id(tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main", REMOTE)
     (tmp_path / "file").write_text("")
     one = project(str(tmp_path / "file" / "home"), main)
     assert one.id == project(str(tmp_path / "home"), main).id
 
 
-def test_ids_are_readable_and_never_two_of_one(home: str) -> None:
+def test_project_ids_are_readable_and_unique(home: str) -> None:
     one = registry_file.new_id("git:/a", "Ünï Cödé!", ())
     assert one.startswith("n-c-d-")
     assert registry_file.new_id("git:/a", "Ünï Cödé!", {one}) != one
@@ -390,7 +388,7 @@ for folder in sys.argv[2:]:
 """
 
 
-def test_processes_that_register_projects_at_once_agree_on_their_ids(
+def test_processes_that_register_projects_concurrently_agree_on_their_ids(
     home: str, tmp_path: Path
 ) -> None:
     folders = [str(git_folder(tmp_path / f"p{i}")) for i in range(6)]

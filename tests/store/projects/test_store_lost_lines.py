@@ -48,7 +48,7 @@ def ids(world: World) -> dict[str, str]:
     return {line.split("] ")[1]: id_ for id_, line in lines.items()}
 
 
-def test_a_new_home_keeps_the_lines_that_it_does_not_know(world: World) -> None:
+def test_a_new_home_keeps_lines_of_memory_md_that_it_does_not_know(world: World) -> None:
     remember(world, "constraint", "Never edit the vendor folder")
     text = block(world)
     assert text.count(RULE) == text.count(LIKING) == 1
@@ -56,7 +56,7 @@ def test_a_new_home_keeps_the_lines_that_it_does_not_know(world: World) -> None:
     assert "tests first" in known and "vendor" in known and LIKING in lacked and RULE in lacked
 
 
-def test_adopting_gives_them_back_with_ids_words_and_scope(world: World) -> None:
+def test_adopting_lost_lines_restores_their_ids_text_and_scope(world: World) -> None:
     before = ids(world)
     memory = world.memory()
     found = adoption.missing(memory)
@@ -73,14 +73,14 @@ def test_adopting_gives_them_back_with_ids_words_and_scope(world: World) -> None
     assert memory_md.LACKED not in block(world) and block(world).count(LIKING) == 1
 
 
-def test_the_command_line_shows_them_and_gives_them_back(world: World) -> None:
+def test_the_command_line_shows_lost_lines_and_restores_them(world: World) -> None:
     environ = {"PATH": os.environ["PATH"], **world.environ}
     said = run_here(["project", "adopt", "--yes"], environ, world.project, "")
     assert LIKING in said.out and "2 records were restored" in said.out
     assert run_here(["project", "adopt", "--yes"], environ, world.project, "").status == 3
 
 
-def test_without_a_journal_words_come_back_from_memory_md(world: World) -> None:
+def test_without_a_journal_the_text_is_restored_from_memory_md(world: World) -> None:
     (world.local / "decisions.jsonl").unlink()
     memory = world.memory()
     found = adoption.missing(memory)
@@ -114,14 +114,14 @@ def test_what_was_taken_back_here_does_not_stay(tmp_path: Path, how: str) -> Non
     assert RULE not in block(world)
 
 
-def test_a_purge_erases_words_from_lines_that_memory_does_not_know(world: World) -> None:
+def test_a_purge_erases_words_from_lines_unknown_to_memory(world: World) -> None:
     remember(world, "note", "The scales show metric units")
     memory = world.memory()
     purge.purge(memory, purge.find(memory, "metric units"), USER)
     assert "metric" not in block(world) and RULE in block(world)
 
 
-def test_the_blocks_limits_hold_with_lines_that_memory_does_not_know(tmp_path: Path) -> None:
+def test_the_limits_of_the_block_include_lines_unknown_to_memory(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(25):
         remember(world, "constraint", f"Never rename the table number{number} of the old shop")
@@ -135,12 +135,12 @@ def test_the_blocks_limits_hold_with_lines_that_memory_does_not_know(tmp_path: P
     assert len(shown) + 1 <= memory_md.MAX_BLOCK_LINES
 
 
-def test_uninstalling_takes_the_whole_block(world: World) -> None:
+def test_uninstalling_removes_the_whole_block(world: World) -> None:
     memory_md.promote(memory_md.MemoryFile(str(world.native())), [], str(world.root / "lock"))
     assert not world.native().exists() or RULE not in block(world)
 
 
-def test_a_line_that_is_no_record_is_not_offered(world: World) -> None:
+def test_a_line_that_is_not_a_record_is_not_offered(world: World) -> None:
     text = block(world).replace("[preference ", "[whatever ")
     world.native().write_text(text, "utf-8")
     found = adoption.missing(world.memory())

@@ -56,7 +56,7 @@ def test_an_entity_is_found_by_its_alias(memory: Memory) -> None:
     assert graph.entities_by_key(database(memory), ["p-g"])["pg"].name == "PostgreSQL"
 
 
-def test_capture_lands_on_the_entity_that_an_alias_means(memory: Memory) -> None:
+def test_captured_records_use_the_entity_that_an_alias_refers_to(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
     merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
 
@@ -65,7 +65,7 @@ def test_capture_lands_on_the_entity_that_an_alias_means(memory: Memory) -> None
     assert observations_of(database(memory), "PostgreSQL") == ("Use pg",)
 
 
-def test_the_graph_tools_keep_names_exactly(memory: Memory) -> None:
+def test_the_graph_tools_do_not_resolve_aliases(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
     merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
 
@@ -75,13 +75,13 @@ def test_the_graph_tools_keep_names_exactly(memory: Memory) -> None:
     assert graph.open_nodes(database(memory), ["PG"]).entities == ()
 
 
-def test_a_name_of_another_entity_is_refused_as_an_alias(memory: Memory) -> None:
+def test_the_name_of_another_entity_is_refused_as_an_alias(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"), entity("pg"))
     with pytest.raises(BadInput, match="memory-fabric merge"):
         merging.add_aliases(memory, "PostgreSQL", ["P-G"], BY)
 
 
-def test_an_alias_of_another_entity_is_refused(memory: Memory) -> None:
+def test_an_alias_of_another_entity_is_refused_as_an_alias(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"), entity("Progress"))
     merging.add_aliases(memory, "Progress", ["pg"], BY)
 
@@ -91,7 +91,7 @@ def test_an_alias_of_another_entity_is_refused(memory: Memory) -> None:
         merging.add_aliases(memory, "PostgreSQL", [" "], BY)
 
 
-def test_an_alias_is_taken_away_again(memory: Memory) -> None:
+def test_an_alias_can_be_removed(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
     merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
 
@@ -103,7 +103,7 @@ def test_an_alias_is_taken_away_again(memory: Memory) -> None:
         merging.remove_aliases(memory, "PostgreSQL", ["pg"], BY)
 
 
-def test_an_alias_that_was_taken_comes_back_by_undo(memory: Memory) -> None:
+def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
     merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
     merging.remove_aliases(memory, "PostgreSQL", ["PG"], BY)
@@ -124,7 +124,7 @@ def test_aliases_survive_a_deletion_that_is_undone(memory: Memory) -> None:
     assert [a.names for a in merging.all_aliases(memory)] == [("PG",)]
 
 
-def test_a_merge_moves_what_was_said_and_who_said_it_in_the_order_it_came(memory: Memory) -> None:
+def test_a_merge_moves_observations_and_their_authors_in_the_original_order(memory: Memory) -> None:
     create(memory, entity("Redis", "a"), entity("redis-server", "b"))
     said = {"observations": [{"entityName": "Redis", "contents": ["c"]}]}
     memory.write("add_observations", said, USER)
@@ -162,7 +162,7 @@ def test_relations_move_too_and_those_among_the_merged_vanish(memory: Memory) ->
     )
 
 
-def test_the_old_name_means_the_merged_entity(memory: Memory) -> None:
+def test_the_old_name_refers_to_the_merged_entity(memory: Memory) -> None:
     create(memory, entity("Redis"), entity("redis-server"))
     merge(memory, "Redis", "redis-server")
 
@@ -172,7 +172,7 @@ def test_the_old_name_means_the_merged_entity(memory: Memory) -> None:
     assert by_name(memory, "server") == ["Redis"]
 
 
-def test_a_record_of_a_merged_entity_is_forgotten_with_what_it_said(memory: Memory) -> None:
+def test_forgetting_a_record_of_a_merged_entity_removes_its_observations(memory: Memory) -> None:
     first = memory.remember(decision("Use it", entities=(Entity("Redis", "technology"),)), USER)
     other = decision("Use it well", entities=(Entity("redis-server", "technology"),))
     second = memory.remember(other, USER)
@@ -184,7 +184,7 @@ def test_a_record_of_a_merged_entity_is_forgotten_with_what_it_said(memory: Memo
     assert observations_of(database(memory), "Redis") == ("Use it",)
 
 
-def test_what_two_records_said_goes_with_the_last_of_them(memory: Memory) -> None:
+def test_an_observation_of_two_records_is_removed_with_the_last_of_them(memory: Memory) -> None:
     one = decision("Use it", entities=(Entity("Redis", "technology"),))
     first = memory.remember(one, USER)
     again = one._replace(entities=(Entity("redis-server", "technology"),), domain="other")
@@ -200,7 +200,7 @@ def test_what_two_records_said_goes_with_the_last_of_them(memory: Memory) -> Non
     assert observations_of(database(memory), "Redis") == ()
 
 
-def test_the_index_fits_after_a_merge(memory: Memory) -> None:
+def test_the_search_index_is_consistent_after_a_merge(memory: Memory) -> None:
     create(memory, entity("Redis", "a"), entity("redis-server", "is quick"))
 
     merge(memory, "Redis", "redis-server")
@@ -208,7 +208,7 @@ def test_the_index_fits_after_a_merge(memory: Memory) -> None:
     assert repair.mismatched_indexes(database(memory)) == []
 
 
-def test_a_plan_says_how_much_moves_and_changes_nothing(memory: Memory) -> None:
+def test_a_merge_plan_counts_what_would_move_and_changes_nothing(memory: Memory) -> None:
     create(memory, entity("Redis", "a"), entity("redis-server", "b", "c"))
     relate(memory, relation("redis-server", "is", "Redis"))
 
@@ -219,7 +219,7 @@ def test_a_plan_says_how_much_moves_and_changes_nothing(memory: Memory) -> None:
     assert len(graph.read_graph(database(memory)).entities) == 2
 
 
-def test_what_cannot_be_merged_is_said(memory: Memory) -> None:
+def test_an_impossible_merge_is_refused_with_a_reason(memory: Memory) -> None:
     create(memory, entity("Redis"))
     create(memory, entity("mine"), store="user")
 

@@ -63,7 +63,7 @@ def state_of(memory: Memory, id_: str) -> str:
     return found.state
 
 
-def test_what_is_accepted_waits_under_its_id_with_its_length_and_domain(memory: Memory) -> None:
+def test_an_accepted_text_is_queued_under_its_id_with_its_length_and_domain(memory: Memory) -> None:
     health, legal = accepted(
         memory, Ingest("health-check"), Ingest("GPL is out.", domain="Legal Advisor")
     )
@@ -77,14 +77,14 @@ def test_what_is_accepted_waits_under_its_id_with_its_length_and_domain(memory: 
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog(waiting=2, oldest_at=timestamp(NOW))
 
 
-def test_an_unknown_id_has_no_passage_and_an_empty_memory_no_backlog(memory: Memory) -> None:
+def test_an_unknown_id_has_no_text_and_an_empty_memory_has_no_backlog(memory: Memory) -> None:
     assert ingest_queue.find(memory, "nothing") is None
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog()
     assert ingest_queue.claim(memory, "w1", NOW, LEASE_S) is None
     assert ingest_queue.next_due_s(memory, NOW) is None
 
 
-def test_secrets_are_gone_before_anything_is_stored(world: World, memory: Memory) -> None:
+def test_secrets_are_removed_before_anything_is_stored(world: World, memory: Memory) -> None:
     told = accepted(memory, Ingest(f"the key is {SECRET}", (f"use {SECRET}",)))[0]
     kept = ingest_queue.ingest_of(memory, told.id)
     assert kept is not None
@@ -93,7 +93,7 @@ def test_secrets_are_gone_before_anything_is_stored(world: World, memory: Memory
     assert SECRET.encode() not in world.all_bytes()
 
 
-def test_the_same_under_one_key_is_accepted_once_and_other_content_is_a_conflict(
+def test_a_repeated_key_is_accepted_once_and_conflicts_with_different_content(
     memory: Memory,
 ) -> None:
     first = Ingest("We use Redis.", idempotency_key="k1", created_at="2026-01-01T00:00:00Z")
@@ -106,26 +106,26 @@ def test_the_same_under_one_key_is_accepted_once_and_other_content_is_a_conflict
     assert database(memory).rows("SELECT count(*) FROM operations") == [(1,)]
 
 
-def test_keys_that_look_like_secrets_are_told_apart(memory: Memory) -> None:
+def test_different_keys_that_look_like_secrets_remain_distinct(memory: Memory) -> None:
     keys = ["a3f5" * 16, "b4e6" * 16]
     both = accepted(memory, *(Ingest("We use Redis.", idempotency_key=key) for key in keys))
     assert len({told.id for told in both}) == 2
 
 
-def test_one_key_twice_in_a_batch_is_one_text(memory: Memory) -> None:
+def test_a_key_that_occurs_twice_in_a_batch_is_one_text(memory: Memory) -> None:
     both = accepted(memory, *[Ingest("We use Redis.", idempotency_key="k1")] * 2)
     assert both[0].id == both[1].id
     assert [told.repeated for told in both] == [False, True]
 
 
-def test_where_memory_is_off_nothing_is_accepted(world: World) -> None:
+def test_nothing_is_accepted_while_memory_is_off(world: World) -> None:
     memory = world.memory(MEMORY_FABRIC="off")
     with pytest.raises(StoreUnavailable):
         ingest_queue.accept(memory, [Ingest("We use Redis.")], BY)
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog()
 
 
-def test_on_a_full_disk_nothing_of_a_batch_is_accepted(memory: Memory) -> None:
+def test_nothing_of_a_batch_is_accepted_on_a_full_disk(memory: Memory) -> None:
     one(memory, "first")
     connection = database(memory).connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -138,7 +138,7 @@ def test_on_a_full_disk_nothing_of_a_batch_is_accepted(memory: Memory) -> None:
     assert not list(Path(memory.queue_folder("project")).glob("graph-queue*"))
 
 
-def test_all_operations_of_one_call_are_applied_or_none(memory: Memory) -> None:
+def test_either_all_operations_of_one_call_are_applied_or_none(memory: Memory) -> None:
     def operation(number: int, kind: str, payload: Mapping[str, object]) -> Operation:
         return Operation(f"op-{number}", kind, payload, USER._replace(at=timestamp(NOW)))
 
@@ -156,7 +156,7 @@ def test_all_operations_of_one_call_are_applied_or_none(memory: Memory) -> None:
     assert told[1] == {"applied_before": True}
 
 
-def test_a_text_is_claimed_by_one_worker_oldest_first(memory: Memory) -> None:
+def test_each_text_is_claimed_by_one_worker_oldest_first(memory: Memory) -> None:
     ids = [one(memory, f"text {n}") for n in range(2)]
     first, second = claimed(memory, "w1"), claimed(memory, "w2")
     assert [first.id, second.id] == ids
@@ -166,7 +166,7 @@ def test_a_text_is_claimed_by_one_worker_oldest_first(memory: Memory) -> None:
     assert ingest_queue.backlog(memory).working == 2
 
 
-def test_what_is_done_has_its_result_and_is_claimed_no_more(memory: Memory) -> None:
+def test_a_processed_text_has_its_result_and_is_not_claimed_again(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory)
     assert ingest_queue.finish(memory, id_, "w1", {"records": ["r1"]})
@@ -178,7 +178,7 @@ def test_what_is_done_has_its_result_and_is_claimed_no_more(memory: Memory) -> N
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog()
 
 
-def test_a_lease_that_ran_out_is_claimed_again_and_who_lost_it_cannot_end_it(
+def test_an_expired_lease_can_be_claimed_and_its_former_worker_cannot_finish_the_text(
     memory: Memory,
 ) -> None:
     id_ = one(memory)
@@ -193,7 +193,7 @@ def test_a_lease_that_ran_out_is_claimed_again_and_who_lost_it_cannot_end_it(
     assert ingest_queue.finish(memory, id_, "w2", {})
 
 
-def test_progress_is_handed_to_the_next_worker_and_holds_the_lease(memory: Memory) -> None:
+def test_progress_is_passed_to_the_next_worker_and_extends_the_lease(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory, "w1")
     assert ingest_queue.save_progress(memory, id_, "w1", {"step": 3}, NOW + 10 * LEASE_S)
@@ -219,11 +219,11 @@ def test_a_failed_text_is_tried_again_ever_later_and_is_dead_in_the_end(memory: 
     assert ingest_queue.claim(memory, "w1", now + 1e6, LEASE_S) is None
 
 
-def test_no_wait_is_longer_than_the_cap() -> None:
+def test_no_retry_delay_exceeds_the_cap() -> None:
     assert ingest_queue.retry_s(1000) == ingest_queue.retry_s(20) == ingest_queue.MOST_RETRY_S
 
 
-def test_a_text_that_ends_its_workers_is_dead_at_last(memory: Memory) -> None:
+def test_a_text_that_crashes_its_workers_is_dead_in_the_end(memory: Memory) -> None:
     id_, now = one(memory), NOW
     for _ in range(ingest_queue.MAX_ATTEMPTS):
         claimed(memory, "w1", now)
@@ -235,7 +235,7 @@ def test_a_text_that_ends_its_workers_is_dead_at_last(memory: Memory) -> None:
     assert (found.state, found.error) == ("dead", ingest_queue.LOST)
 
 
-def test_an_error_keeps_no_secret_and_has_an_end(memory: Memory) -> None:
+def test_a_stored_error_contains_no_secret_and_is_truncated(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory)
     ingest_queue.fail(memory, id_, "w1", f"bad key {SECRET}\n" + "x " * 1000, NOW)
@@ -246,7 +246,7 @@ def test_an_error_keeps_no_secret_and_has_an_end(memory: Memory) -> None:
     assert len(found.error) <= ingest_queue.MAX_ERROR_CHARS
 
 
-def test_a_domain_holds_no_secret_in_whichever_spelling(world: World, memory: Memory) -> None:
+def test_a_secret_in_a_domain_is_removed_in_every_spelling(world: World, memory: Memory) -> None:
     accepted(memory, Ingest("a b c d", domain=f"key {SECRET}"))
     memory.flush()
 
@@ -255,7 +255,7 @@ def test_a_domain_holds_no_secret_in_whichever_spelling(world: World, memory: Me
     assert held == []
 
 
-def test_a_clock_that_went_back_delays_no_text(memory: Memory) -> None:
+def test_a_clock_that_is_set_back_delays_no_text(memory: Memory) -> None:
     id_ = one(memory)
 
     assert ingest_queue.next_due_s(memory, 0.0) == 0.0
@@ -264,7 +264,7 @@ def test_a_clock_that_went_back_delays_no_text(memory: Memory) -> None:
     assert claimed_now is not None and claimed_now.id == id_
 
 
-def test_an_error_names_no_place_of_this_machine(world: World, memory: Memory) -> None:
+def test_a_stored_error_contains_no_path_of_this_machine(world: World, memory: Memory) -> None:
     id_ = one(memory)
     ingest_queue.claim(memory, "w", NOW, 60)
 
@@ -274,7 +274,7 @@ def test_an_error_names_no_place_of_this_machine(world: World, memory: Memory) -
     assert found is not None and found.error == "…/x.db, …, …/y"
 
 
-def test_the_dead_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: Memory) -> None:
+def test_dead_texts_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: Memory) -> None:
     id_, other = one(memory), one(memory, "another")
     for n in range(ingest_queue.MAX_ATTEMPTS):
         claimed(memory, "w1", NOW + n * 1e5)
@@ -291,14 +291,14 @@ def test_the_dead_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: M
         ingest_queue.find_by_short_id(memory, other)
 
 
-def test_what_is_worked_on_is_not_retried(memory: Memory) -> None:
+def test_a_text_in_progress_is_not_retried(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory)
     assert ingest_queue.retry(memory, [id_], NOW) == 0
     assert state_of(memory, id_) == "working"
 
 
-def test_a_rebuilt_database_has_what_was_accepted_and_knows_what_was_done(world: World) -> None:
+def test_a_rebuilt_database_contains_the_accepted_texts_and_their_results(world: World) -> None:
     memory = world.memory()
     done, waiting, dropped = one(memory), one(memory, "waits"), one(memory, "dropped")
     claimed(memory)
@@ -317,7 +317,7 @@ def test_a_rebuilt_database_has_what_was_accepted_and_knows_what_was_done(world:
     assert ingest_queue.find(rebuilt, dropped) is None
 
 
-def test_what_a_killed_process_accepted_is_there(world: World) -> None:
+def test_texts_accepted_by_a_killed_process_are_kept(world: World) -> None:
     process = world.start(ACCEPT_AND_DIE)
     id_ = process.communicate(timeout=60)[0].strip()
     assert process.returncode == -signal.SIGKILL
@@ -338,7 +338,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_the_queries_of_an_idle_worker_read_no_done_rows(memory: Memory) -> None:
+def test_the_queries_of_an_idle_worker_read_no_processed_rows(memory: Memory) -> None:
     one(memory)
     plan = database(memory).rows(
         "EXPLAIN QUERY PLAN SELECT seq FROM intake WHERE state <> 'done' AND state = 'waiting' "
@@ -357,7 +357,7 @@ def worked_off(memory: Memory) -> None:
         assert try_once(memory, one_of_them, "w1", lambda: NOW, LEASE_S)
 
 
-def test_a_purge_reaches_texts_that_are_done_dead_waiting_and_in_work(
+def test_a_purge_covers_texts_that_are_done_dead_waiting_and_in_progress(
     world: World, memory: Memory
 ) -> None:
     done = accepted(memory, Ingest(f"Hear this: {PRIVATE}.", (PRIVATE,), session_id="s1"))[0].id
@@ -394,7 +394,7 @@ def intake_record(memory: Memory, id_: str) -> str:
     return found.records[0]
 
 
-def test_after_a_purge_a_rebuilt_database_has_none_of_it(world: World) -> None:
+def test_a_database_rebuilt_after_a_purge_contains_no_purged_text(world: World) -> None:
     memory = world.memory()
     done = accepted(memory, Ingest(f"Hear this: {PRIVATE}.", (PRIVATE,)))[0].id
     worked_off(memory)
@@ -412,7 +412,7 @@ def test_after_a_purge_a_rebuilt_database_has_none_of_it(world: World) -> None:
     assert PRIVATE.encode() not in world.all_bytes()
 
 
-def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memory) -> None:
+def test_the_content_of_processed_texts_expires_and_their_results_are_kept(memory: Memory) -> None:
     done = accepted(memory, Ingest("We use Redis for sessions.", ("Kafka carries events",)))[0].id
     worked_off(memory)
     waiting = one(memory, "We use Valkey for sessions.")
@@ -436,7 +436,7 @@ def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memo
     assert other.session_summary
 
 
-def test_what_comes_again_after_its_words_expired_has_the_length_that_it_had(
+def test_a_text_repeated_after_its_content_expired_has_its_original_length(
     memory: Memory,
 ) -> None:
     sent = Ingest("We use Redis for sessions.", idempotency_key="k")
@@ -449,7 +449,7 @@ def test_what_comes_again_after_its_words_expired_has_the_length_that_it_had(
     assert (again.id, again.length, again.repeated) == (first.id, first.length, True)
 
 
-def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:
+def test_undoing_a_drop_restores_the_text_with_its_state(memory: Memory) -> None:
     done = one(memory)
     worked_off(memory)
     waiting = one(memory, "waits")
@@ -463,7 +463,7 @@ def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:
     assert state_of(memory, waiting) == "waiting"
 
 
-def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
+def test_history_describes_each_ingested_text_in_one_phrase(memory: Memory) -> None:
     id_ = one(memory, "Noted decision: Redis holds the carts.")
     worked_off(memory)
     ingest_queue.drop(memory, [id_], USER)
@@ -473,7 +473,7 @@ def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
     assert f"processed the text {id_[-8:]}: 1 record" in told
 
 
-def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> None:
+def test_unprocessed_texts_are_copied_along_to_another_project(world: World) -> None:
     memory = world.memory()
     done = one(memory)
     worked_off(memory)

@@ -28,7 +28,7 @@ def keys(home: Path) -> list[str]:
     return [item.key for item in spool.waiting(str(home))]
 
 
-def test_items_wait_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+def test_items_are_sent_in_the_order_of_their_arrival(tmp_path: Path) -> None:
     for number in range(12):
         assert add(tmp_path, f"key{number}", now_s=NOW_S + number)
 
@@ -37,7 +37,7 @@ def test_items_wait_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     assert spool.read(first) == {"to": HERE, "place": "shop-1", "body": body("key0")}
 
 
-def test_files_and_folders_are_the_owners_alone(tmp_path: Path) -> None:
+def test_files_and_folders_are_accessible_only_to_the_owner(tmp_path: Path) -> None:
     add(tmp_path, "a")
     add(tmp_path, "b")
     spool.reject(str(tmp_path), spool.waiting(str(tmp_path))[0], {"status": 422})
@@ -46,7 +46,7 @@ def test_files_and_folders_are_the_owners_alone(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_an_item_is_on_the_disk_before_it_counts(
+def test_an_item_is_synced_to_disk_before_it_counts_as_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(tmp_path, "first")  # makes the folder
@@ -65,7 +65,7 @@ def test_an_item_is_on_the_disk_before_it_counts(
 
 
 @pytest.mark.parametrize("becomes", ["waiting", "sent", "rejected"])
-def test_the_same_key_is_kept_once(tmp_path: Path, becomes: str) -> None:
+def test_an_item_with_a_known_key_is_not_added_again(tmp_path: Path, becomes: str) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
     if becomes == "sent":
@@ -77,7 +77,7 @@ def test_the_same_key_is_kept_once(tmp_path: Path, becomes: str) -> None:
     assert keys(tmp_path) == (["a"] if becomes == "waiting" else [])
 
 
-def test_what_was_refused_lies_aside_with_the_answer(tmp_path: Path) -> None:
+def test_a_rejected_item_is_set_aside_with_the_response(tmp_path: Path) -> None:
     add(tmp_path, "a", "what was said")
     [item] = spool.waiting(str(tmp_path))
 
@@ -91,7 +91,7 @@ def test_what_was_refused_lies_aside_with_the_answer(tmp_path: Path) -> None:
     assert spool.backlog(str(tmp_path), HERE).refusal == "A field is wrong."
 
 
-def test_a_full_spool_takes_nothing_and_says_so(
+def test_a_full_spool_accepts_no_item_and_reports_that_it_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "MAX_ITEMS", 3)
@@ -115,7 +115,7 @@ def test_a_spool_is_full_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Mo
     assert add(tmp_path, "c", "short")
 
 
-def test_what_found_no_room_is_counted_and_told_once_until_there_is_room(tmp_path: Path) -> None:
+def test_dropped_items_are_counted_and_reported_once_until_there_is_room(tmp_path: Path) -> None:
     add(tmp_path, "a")
 
     told = [spool.count_dropped(str(tmp_path)) for _ in range(3)]
@@ -126,7 +126,7 @@ def test_what_found_no_room_is_counted_and_told_once_until_there_is_room(tmp_pat
     assert spool.backlog(str(tmp_path), HERE).dropped == 4
 
 
-def test_back_off_holds_for_the_address_that_failed(tmp_path: Path) -> None:
+def test_the_back_off_applies_only_to_the_address_that_failed(tmp_path: Path) -> None:
     assert not spool.is_due(str(tmp_path), HERE, NOW_S)
     add(tmp_path, "a")
     spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 60)
@@ -136,14 +136,14 @@ def test_back_off_holds_for_the_address_that_failed(tmp_path: Path) -> None:
     assert spool.is_due(str(tmp_path), THERE, NOW_S)
 
 
-def test_a_clock_that_was_set_back_does_not_hold_anything_for_years(tmp_path: Path) -> None:
+def test_a_clock_that_was_set_back_does_not_block_items_for_years(tmp_path: Path) -> None:
     add(tmp_path, "a")
     spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 3e8)
 
     assert spool.is_due(str(tmp_path), HERE, NOW_S)
 
 
-def test_the_backlog_names_other_addresses_and_the_oldest(tmp_path: Path) -> None:
+def test_the_backlog_lists_other_addresses_and_the_oldest_item(tmp_path: Path) -> None:
     add(tmp_path, "a")
     add(tmp_path, "b", to=THERE, now_s=NOW_S + 5)
 
@@ -153,7 +153,7 @@ def test_the_backlog_names_other_addresses_and_the_oldest(tmp_path: Path) -> Non
     assert found.oldest_at == "2027-01-15T08:00:00.000Z"
 
 
-def test_erase_removes_matching_items_waiting_or_rejected_and_no_others(tmp_path: Path) -> None:
+def test_erasing_removes_matching_waiting_or_rejected_items_and_no_others(tmp_path: Path) -> None:
     said = {"a": "Ann leaves in May", "b": "Ann leaves in May, too", "c": "Tabs, not spaces"}
     for number, (key, text) in enumerate(said.items()):
         add(tmp_path, key, text, now_s=NOW_S + number)
@@ -165,7 +165,7 @@ def test_erase_removes_matching_items_waiting_or_rejected_and_no_others(tmp_path
     assert spool.rejected(str(tmp_path)) == []
 
 
-def test_an_item_that_was_erased_while_it_was_sent_does_not_come_back(tmp_path: Path) -> None:
+def test_an_item_erased_while_it_is_sent_is_not_restored(tmp_path: Path) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
     spool.erase(str(tmp_path), lambda data: True)
@@ -175,7 +175,7 @@ def test_an_item_that_was_erased_while_it_was_sent_does_not_come_back(tmp_path: 
     assert spool.rejected(str(tmp_path)) == []
 
 
-def test_files_of_others_and_a_damaged_state_stop_nothing(tmp_path: Path) -> None:
+def test_foreign_files_and_a_damaged_state_cause_no_error(tmp_path: Path) -> None:
     folder = Path(spool.folder_of(str(tmp_path)))
     folder.mkdir(parents=True)
     (folder / "zz.k\r\nX-Evil: 1.json").write_text("{}")
@@ -188,14 +188,14 @@ def test_files_of_others_and_a_damaged_state_stop_nothing(tmp_path: Path) -> Non
     assert not add(tmp_path, "k1")
 
 
-def test_a_home_without_a_spool_has_nothing_and_gets_none(tmp_path: Path) -> None:
+def test_a_home_without_a_spool_has_no_items_and_no_spool_is_created(tmp_path: Path) -> None:
     assert spool.waiting(str(tmp_path)) == []
     assert spool.backlog(str(tmp_path), HERE) == spool.Backlog()
     assert spool.erase(str(tmp_path), lambda data: True) == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_item_reads_as_empty_and_is_set_aside_as_it_is(tmp_path: Path) -> None:
+def test_a_damaged_item_reads_as_empty_and_is_set_aside_unchanged(tmp_path: Path) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
     Path(item.path).write_text("{half", "utf-8")

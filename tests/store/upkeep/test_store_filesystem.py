@@ -37,20 +37,20 @@ def test_only_what_others_may_touch_is_exposed_and_made_private(tmp_path: Path) 
     assert filesystem.exposed(paths) == [] and str(folder / "link") not in paths
 
 
-def test_packages_of_the_installer_are_nobodys_secret(tmp_path: Path) -> None:
+def test_installed_packages_are_not_checked_for_exposure(tmp_path: Path) -> None:
     (tmp_path / "runtime/env-1/bin").mkdir(parents=True)
     (tmp_path / "projects").mkdir()
 
     assert filesystem.all_paths([str(tmp_path)]) == [str(tmp_path), str(tmp_path / "projects")]
 
 
-def test_a_folder_that_is_a_link_or_missing_is_not_entered(tmp_path: Path) -> None:
+def test_a_folder_that_is_missing_or_a_link_is_not_searched(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc")
 
     assert filesystem.all_paths([str(tmp_path / "link"), str(tmp_path / "none")]) == []
 
 
-def test_what_another_user_owns_is_foreign(tmp_path: Path) -> None:
+def test_a_file_owned_by_another_user_is_foreign(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.write_text("", "utf-8")
     theirs = "/etc/passwd"
@@ -62,7 +62,7 @@ def test_what_another_user_owns_is_foreign(tmp_path: Path) -> None:
     assert filesystem.foreign([str(own), theirs, str(tmp_path / "gone")]) == [theirs]
 
 
-def test_half_written_files_are_left_over_after_an_hour(tmp_path: Path) -> None:
+def test_partially_written_files_are_leftovers_after_an_hour(tmp_path: Path) -> None:
     now_s = time.time()
     names = (
         "a.json.1-2.tmp",
@@ -79,7 +79,7 @@ def test_half_written_files_are_left_over_after_an_hour(tmp_path: Path) -> None:
     assert filesystem.leftovers([*paths, str(tmp_path / "gone.1-2.tmp")], now_s) == paths[:3]
 
 
-def test_what_a_person_named_like_a_half_written_file_is_no_leftover(tmp_path: Path) -> None:
+def test_a_users_file_named_like_a_partially_written_file_is_no_leftover(tmp_path: Path) -> None:
     now_s = time.time()
     (tmp_path / "folder.1-2.tmp").mkdir()
     for name in ("my notes.tmp", "draft.html.tmp", "a.1-b.tmp", "a.-2.tmp", ".tmp"):
@@ -91,14 +91,14 @@ def test_what_a_person_named_like_a_half_written_file_is_no_leftover(tmp_path: P
     assert filesystem.leftovers(paths, now_s) == []
 
 
-def test_room_is_that_of_the_nearest_folder_there_is(tmp_path: Path) -> None:
+def test_free_space_is_that_of_the_nearest_existing_folder(tmp_path: Path) -> None:
     free = filesystem.free_bytes(str(tmp_path / "not/yet/there"))
 
     assert free is not None and free > 0
     assert filesystem.nearest(str(tmp_path / "not/yet/there")) == str(tmp_path)
 
 
-def test_the_innermost_mount_tells_the_file_system(tmp_path: Path) -> None:
+def test_the_innermost_mount_determines_the_file_system(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS.replace("/home", str(tmp_path)), "utf-8")
     for name in ("ann/fast/memory", "ann/with space", "ann/faster"):
@@ -127,7 +127,7 @@ def test_a_text_is_found_anywhere_in_a_file(tmp_path: Path) -> None:
     assert filesystem.files_with("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]
 
 
-def test_what_mount_prints_on_macos_is_read_like_the_table_of_linux() -> None:
+def test_the_output_of_mount_on_macos_is_parsed_like_the_mount_table_of_linux() -> None:
     printed = (
         "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\n"
         "//ann@nas/my share on /Volumes/my share (smbfs, nodev, nosuid, mounted by ann)\n"

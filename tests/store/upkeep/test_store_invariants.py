@@ -36,11 +36,11 @@ def kinds(memory: Memory) -> dict[str, bool]:
     return {finding.what: finding.harms for finding in integrity.findings(memory)}
 
 
-def test_nothing_is_found_in_a_sound_memory(memory: Memory) -> None:
+def test_an_intact_memory_gives_no_findings(memory: Memory) -> None:
     assert integrity.findings(memory) == []
 
 
-def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
+def test_an_empty_memory_gives_no_findings(world: World) -> None:
     assert integrity.findings(world.memory()) == []
 
 
@@ -75,7 +75,7 @@ def test_names_are_offered_for_tidying(memory: Memory) -> None:
     assert "'web'" in found["alias"].text and "'Web'" in found["alias"].text
 
 
-def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
+def test_an_inconsistent_index_is_found_and_repaired(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute("INSERT INTO observations_fts (observations_fts) VALUES ('delete-all')")
@@ -87,7 +87,7 @@ def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
     assert integrity.findings(memory) == []
 
 
-def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
+def test_samples_of_every_index_match_in_an_intact_memory(memory: Memory) -> None:
     create(memory, entity("café", "naïve_words and Größe, 日本語", "a\0word behind NUL"))
     turn = {"id": "t", "session": "s", "role": "user", "text": "Said so", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
@@ -97,7 +97,7 @@ def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("table", ["observations_fts", "entities_trigrams", "records_fts"])
-def test_samples_show_an_index_that_was_emptied(memory: Memory, table: str) -> None:
+def test_samples_detect_an_emptied_index(memory: Memory, table: str) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
@@ -105,7 +105,7 @@ def test_samples_show_an_index_that_was_emptied(memory: Memory, table: str) -> N
     assert not integrity.samples_match(db, table)
 
 
-def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
+def test_row_numbers_reveal_a_row_missing_from_its_index(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")
@@ -113,7 +113,7 @@ def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
     assert not integrity.samples_match(db, "observations_fts")
 
 
-def test_a_journal_beyond_the_limit_of_queues_is_read(memory: Memory) -> None:
+def test_a_journal_beyond_the_size_limit_of_queues_is_read(memory: Memory) -> None:
     with open(memory.journal_of("project"), "ab") as file:
         file.write((b" " * 1023 + b"\n") * (files.MAX_LINES_BYTES >> 10))
 
@@ -129,7 +129,7 @@ def test_progress_counts_the_checks(memory: Memory) -> None:
     assert {of for _, of in told} == {len(told)}
 
 
-def test_rows_that_point_to_nothing_are_found(memory: Memory) -> None:
+def test_rows_that_refer_to_nothing_are_found(memory: Memory) -> None:
     connection = database(memory).connection
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute(
@@ -140,9 +140,7 @@ def test_rows_that_point_to_nothing_are_found(memory: Memory) -> None:
     assert kinds(memory)["links"]
 
 
-def test_lines_that_cannot_be_read_are_named_with_their_numbers(
-    world: World, memory: Memory
-) -> None:
+def test_unreadable_lines_are_reported_with_their_numbers(world: World, memory: Memory) -> None:
     for path in (world.local / journal.DECISIONS, Path(memory.journal_of("project"))):
         with path.open("a", encoding="utf-8") as lines:
             lines.write("{torn\n")
@@ -156,7 +154,7 @@ def test_lines_that_cannot_be_read_are_named_with_their_numbers(
     assert all(finding.harms for finding in found)
 
 
-def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory) -> None:
+def test_queued_changes_and_files_set_aside_are_found(world: World, memory: Memory) -> None:
     line = '{"id": "x", "kind": "forget", "payload": {"ids": []}}\n'
     (world.local / journal.QUEUE).write_text(line, "utf-8")
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
@@ -167,7 +165,7 @@ def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory
     assert found == [("queue", True), ("set aside", False), ("queue", False)]
 
 
-def test_backups_that_are_missing_or_cannot_be_read_are_found(memory: Memory) -> None:
+def test_missing_or_unreadable_backups_are_found(memory: Memory) -> None:
     path = database(memory).path
     (copy,) = backup.list_backups(path)
     files.write_atomic(copy, b"no database " * 400)
@@ -186,7 +184,7 @@ def test_a_damaged_database_is_found(world: World, memory: Memory) -> None:
     assert kinds(world.memory())["database"]
 
 
-def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
+def test_an_interrupted_purge_is_found(memory: Memory) -> None:
     pending = Path(memory.settings.home) / purge.PENDING
     files.write_atomic(str(pending), files.pretty_json({"request": "Ann"}))
 
@@ -195,7 +193,7 @@ def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
     assert finding.harms and "purge" in finding.text and "Ann" not in finding.text
 
 
-def test_orphans_are_taken_out_as_an_operation(memory: Memory) -> None:
+def test_removing_orphans_is_recorded_as_an_operation(memory: Memory) -> None:
     create(memory, entity("alone"))
     payload = {"entityNames": graph.orphans(database(memory))}
 

@@ -20,7 +20,7 @@ from store.support import USER, World, create, database, decision, entity
 # --- notices -------------------------------------------------------------------------------------
 
 
-def test_a_notice_is_told_once(tmp_path: Path) -> None:
+def test_a_notice_is_shown_once(tmp_path: Path) -> None:
     home = str(tmp_path)
     for text in ("one", "two", "one"):
         log.add(home, text)
@@ -42,7 +42,7 @@ def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     assert not log.is_first_time(str(tmp_path / "file"), "welcome")
 
 
-def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
+def test_each_topic_counts_as_new_only_once(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert log.is_first_time(home, "welcome")
     assert not log.is_first_time(home, "welcome")
@@ -72,14 +72,14 @@ def test_memory_is_on_until_switched_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "{", "[]", '{"*": 3, "p": {"read": "no"}}'])
-def test_switches_that_cannot_be_read_are_on(tmp_path: Path, data: str) -> None:
+def test_unreadable_switches_count_as_on(tmp_path: Path, data: str) -> None:
     (tmp_path / switches.SWITCHES).write_text(data)
     assert set(switches.state(str(tmp_path), "p").values()) == {True}
     switches.turn(str(tmp_path), "p", ["read"], on=False)
     assert switches.state(str(tmp_path), "p")["read"] is False
 
 
-def test_a_memory_knows_its_switches(tmp_path: Path) -> None:
+def test_a_memory_follows_the_switches_of_its_own_project(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     assert memory.project is not None and memory.settings.writes
@@ -91,14 +91,14 @@ def test_a_memory_knows_its_switches(tmp_path: Path) -> None:
 # --- the log -------------------------------------------------------------------------------------
 
 
-def test_a_line_of_the_log_is_one_line_with_the_time(tmp_path: Path) -> None:
+def test_a_log_entry_is_one_line_with_the_time(tmp_path: Path) -> None:
     log.note(str(tmp_path), "", "it\nfailed \udc80 " + "x" * 5000)
     [line] = (tmp_path / "logs" / log.LOG_NAME).read_text("utf-8").splitlines()
     assert line[:4].isdigit() and line[19:31] == "Z it failed "
     assert len(line) < 1100
 
 
-def test_the_log_finds_another_place_and_never_fails(
+def test_the_log_falls_back_to_another_path_and_never_fails(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -109,7 +109,7 @@ def test_the_log_finds_another_place_and_never_fails(
     assert capfd.readouterr().err.endswith("two\n")
 
 
-def test_a_log_that_grew_is_put_aside(tmp_path: Path) -> None:
+def test_a_log_that_grew_too_large_is_rotated(tmp_path: Path) -> None:
     path = tmp_path / "logs" / log.LOG_NAME
     path.parent.mkdir()
     path.write_bytes(b"x" * (log.MAX_LOG_BYTES + 1))
@@ -121,7 +121,7 @@ def test_a_log_that_grew_is_put_aside(tmp_path: Path) -> None:
 # --- upkeep --------------------------------------------------------------------------------------
 
 
-def test_upkeep_backs_up_and_drops_what_has_expired(tmp_path: Path) -> None:
+def test_maintenance_creates_backups_and_removes_expired_rows(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     assert not maintenance.is_due(memory)
@@ -156,7 +156,7 @@ def test_local_records_of_a_session_in_use_do_not_expire(tmp_path: Path) -> None
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
-def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:
+def test_keeping_no_turns_deletes_all_turns(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
@@ -165,7 +165,7 @@ def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM episodes") == []
 
 
-def test_upkeep_runs_by_itself_and_one_at_a_time(tmp_path: Path) -> None:
+def test_maintenance_runs_by_itself_and_one_process_at_a_time(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api"))
@@ -179,7 +179,7 @@ def test_upkeep_runs_by_itself_and_one_at_a_time(tmp_path: Path) -> None:
     assert len(backup.list_backups(path)) == 1
 
 
-def test_upkeep_that_fails_says_so_in_the_log(tmp_path: Path) -> None:
+def test_failed_maintenance_is_logged(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api"))
@@ -191,7 +191,7 @@ def test_upkeep_that_fails_says_so_in_the_log(tmp_path: Path) -> None:
     assert "maintenance: " in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
 
 
-def test_a_large_database_is_backed_up_weekly_and_expires_daily(tmp_path: Path) -> None:
+def test_a_large_database_is_backed_up_weekly_and_its_rows_expire_daily(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api", "is fast"))
@@ -209,7 +209,7 @@ def test_a_large_database_is_backed_up_weekly_and_expires_daily(tmp_path: Path) 
     assert (small, of_last_day, backup.is_due(path)) == (True, False, True)
 
 
-def test_expiry_is_due_a_day_after_the_last_also_without_a_backup_due(tmp_path: Path) -> None:
+def test_expiry_is_due_a_day_after_the_last_even_without_a_due_backup(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api", "is fast"))

@@ -48,7 +48,7 @@ def aside(path: Path) -> list[str]:
     return sorted(p.name for p in path.parent.iterdir() if ".corrupt-" in p.name)
 
 
-def test_only_who_may_repair_does_and_the_others_go_on(world: World) -> None:
+def test_only_a_process_that_may_repair_does_so_and_others_continue(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     create(memory, entity("Ann"), store="user")
@@ -62,7 +62,7 @@ def test_only_who_may_repair_does_and_the_others_go_on(world: World) -> None:
     assert aside(path) == []
 
 
-def test_a_damaged_database_is_rebuilt_from_the_journal_and_told_once(world: World) -> None:
+def test_a_damaged_database_is_rebuilt_from_the_journal_and_reported_once(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api", "a"))
     memory.remember(pagination(), USER)
@@ -83,7 +83,7 @@ def test_a_damaged_database_is_rebuilt_from_the_journal_and_told_once(world: Wor
     assert again.messages == [] and aside(path) == [name]
 
 
-def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
+def test_the_newest_intact_backup_is_used_first(world: World) -> None:
     memory = world.memory()
     create(memory, entity("one"))
     path = Path(opened(memory).path)
@@ -100,7 +100,7 @@ def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
     assert os.path.basename(first) in memory.messages[0]
 
 
-def test_nothing_is_rebuilt_without_backups_that_cannot_be_listed(world: World) -> None:
+def test_nothing_is_rebuilt_if_the_backups_cannot_be_listed(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     path = closed(memory)
@@ -117,7 +117,7 @@ def test_nothing_is_rebuilt_without_backups_that_cannot_be_listed(world: World) 
     assert names(graph.read_graph(db).entities) == ["api"]
 
 
-def test_what_no_journal_had_yet_is_read_out_of_the_damaged_file(world: World) -> None:
+def test_rows_missing_from_the_journal_are_recovered_from_the_damaged_file(world: World) -> None:
     memory = world.memory()
     create(memory, entity("journalled"))
     memory.flush()
@@ -141,7 +141,7 @@ def test_what_no_journal_had_yet_is_read_out_of_the_damaged_file(world: World) -
     assert len(aside(path)) == 1
 
 
-def test_a_false_suspicion_costs_nothing(world: World) -> None:
+def test_a_database_wrongly_suspected_of_damage_is_left_unchanged(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     path = closed(memory)
@@ -151,7 +151,7 @@ def test_a_false_suspicion_costs_nothing(world: World) -> None:
     assert not database.is_suspect(str(path)) and aside(path) == []
 
 
-def test_a_broken_full_text_index_is_made_again_in_place(world: World) -> None:
+def test_a_broken_full_text_index_is_rebuilt_in_place(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api", "speaks HTTP"))
     path = closed(memory)
@@ -167,7 +167,7 @@ def test_a_broken_full_text_index_is_made_again_in_place(world: World) -> None:
     assert memory.messages == [] and entities(memory) == ["api"]
 
 
-def test_two_processes_rebuild_once(world: World) -> None:
+def test_two_processes_rebuild_a_database_only_once(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     memory.flush()
@@ -192,7 +192,7 @@ print(len(memory.messages))
     assert entities(world.memory()) == ["api"]
 
 
-def test_a_journal_with_bad_lines_gives_the_rest(world: World) -> None:
+def test_a_rebuild_skips_bad_lines_of_the_journal(world: World) -> None:
     memory = world.memory()
     create(memory, entity("one"))
     memory.flush()
@@ -222,7 +222,7 @@ def test_a_change_is_queued_if_the_open_database_is_damaged(world: World) -> Non
 # --- backups -------------------------------------------------------------------------------------
 
 
-def test_backups_are_verified_rotated_and_the_owners(world: World) -> None:
+def test_backups_are_verified_rotated_and_readable_by_the_owner_only(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     path = opened(memory).path
@@ -233,7 +233,7 @@ def test_backups_are_verified_rotated_and_the_owners(world: World) -> None:
     assert 0 <= (backup.age_s(path) or 0) < 600
 
 
-def test_of_a_large_database_two_backups_are_kept(
+def test_two_backups_of_a_large_database_are_kept(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -246,7 +246,7 @@ def test_of_a_large_database_two_backups_are_kept(
     assert backup.list_backups(path) == [copies[3], copies[2]]
 
 
-def test_a_backup_that_was_killed_harms_none_and_the_next_repair_takes_a_whole_one(
+def test_a_killed_backup_damages_no_other_and_the_next_repair_uses_a_complete_one(
     world: World,
 ) -> None:
     memory = world.memory()
@@ -274,7 +274,7 @@ backup.create(sys.argv[1], progress=lambda *_: os.kill(os.getpid(), signal.SIGKI
     assert os.path.basename(whole) in rebuilt.messages[0]
 
 
-def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> None:
+def test_a_damaged_database_creates_no_backup_and_removes_none(world: World) -> None:
     memory = world.memory()
     create(memory, *[entity(f"e{i}", "x" * 900) for i in range(40)])
     path = closed(memory)
@@ -298,19 +298,19 @@ def test_a_backup_is_due_once_a_day(world: World) -> None:
     assert len(sync.backup_when_due(memory)) == 1
 
 
-def test_without_backups_there_is_no_age(tmp_path: Path) -> None:
+def test_without_backups_the_age_of_the_backup_is_none(tmp_path: Path) -> None:
     assert backup.age_s(str(tmp_path / "graph.db")) is None
     assert not backup.is_sound(str(tmp_path / "missing.db"))
 
 
-def test_a_place_where_nothing_can_be_rebuilt_says_so(tmp_path: Path) -> None:
+def test_a_rebuild_in_an_unusable_folder_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "graph.db")
     with pytest.raises(Exception, match="could not be rebuilt"):
         repair.rebuild(path, "project", path + ".jsonl")
 
 
-def test_a_journal_of_a_large_memory_is_read_by_the_status(tmp_path: Path) -> None:
+def test_the_status_reads_the_journal_of_a_large_memory_completely(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("api", "is here"))
     memory.flush()
@@ -339,7 +339,7 @@ def test_a_projects_journal_is_read_only_as_far_as_a_file_of_others(tmp_path: Pa
     assert "is larger than" in reasons[0]
 
 
-def test_a_repair_reads_no_operation_again_that_the_database_has(
+def test_a_repair_reads_only_operations_that_the_database_does_not_contain(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -363,7 +363,7 @@ def test_a_repair_reads_no_operation_again_that_the_database_has(
     assert read == [{"entities": [entity("two", "came later")]}]
 
 
-def test_what_no_journal_has_yet_is_journalled_after_a_repair(world: World) -> None:
+def test_rows_missing_from_the_journal_are_journalled_after_a_repair(world: World) -> None:
     memory = world.memory()
     create(memory, entity("journalled"))
     memory.flush()
@@ -380,7 +380,7 @@ def test_what_no_journal_has_yet_is_journalled_after_a_repair(world: World) -> N
     assert [line.count('"not yet"') for line in lines] == [0, 1]
 
 
-def test_the_progress_of_a_repair_never_falls_back(world: World) -> None:
+def test_the_progress_of_a_repair_never_decreases(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     memory.flush()
