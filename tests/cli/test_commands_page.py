@@ -65,7 +65,7 @@ def test_every_filter_of_the_page_is_an_option_of_recall() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_and_option_says_something(name: str) -> None:
+def test_every_command_and_option_has_a_help_text(name: str) -> None:
     command = KNOWN[name]
 
     assert len(command.help.split()) > 3
@@ -93,9 +93,7 @@ def test_help_fits_80_columns(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["recall", "share"])
-def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
-    shell: Shell, name: str
-) -> None:
+def test_help_in_a_terminal_shows_each_example_on_its_own_line(shell: Shell, name: str) -> None:
     drawn = pexpect.run(
         f"{sys.executable} -m memory_fabric.cli {name} --help",
         env={**shell.environ, "TERM": "xterm"},
@@ -112,7 +110,7 @@ def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
     assert [e for e in examples if e not in map(str.strip, plain.splitlines())] == []
 
 
-def test_examples_are_kept_apart_from_the_prose() -> None:
+def test_the_examples_of_a_help_text_are_split_from_its_prose() -> None:
     prose, examples = split_examples(
         "Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter."
     )

@@ -61,7 +61,7 @@ def completed(bash: Shell, script: str, *words: str) -> list[str]:
         (("unheard-of", "--x"), []),
     ],
 )
-def test_bash_is_offered_commands_options_and_values(
+def test_bash_completes_commands_options_and_values(
     bash: Shell, words: tuple[str, ...], offered: list[str]
 ) -> None:
     script = bash.run("completion", "bash").out
@@ -88,9 +88,7 @@ def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:
 
 
 @pytest.mark.parametrize(("variable", "name"), [("complete_zsh", "zsh"), ("complete_fish", "fish")])
-def test_the_scripts_of_other_shells_ask_and_are_answered(
-    bash: Shell, variable: str, name: str
-) -> None:
+def test_the_completion_scripts_of_other_shells_work(bash: Shell, variable: str, name: str) -> None:
     script = bash.run("completion", name)
     asked = {"_TYPER_COMPLETE_ARGS": "memory-fabric rec", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
 
@@ -100,7 +98,7 @@ def test_the_scripts_of_other_shells_ask_and_are_answered(
     assert "recall" in answer.out and "status" not in answer.out
 
 
-def test_an_unknown_shell_is_wrong_use(shell: Shell) -> None:
+def test_completion_refuses_an_unknown_shell(shell: Shell) -> None:
     done = shell.run("completion", "tcsh")
 
     assert done.status == 2 and "tcsh" in done.err

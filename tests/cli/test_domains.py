@@ -22,7 +22,7 @@ def test_domains_without_a_memory_say_so_with_exit_code_3(shell: Shell) -> None:
     assert shell.run("domains", "--json").json["domains"] == []
 
 
-def test_br_20_everything_is_counted_in_its_domain_over_both_databases(shell: Shell) -> None:
+def test_br_20_items_of_both_databases_are_counted_by_domain(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     shell.remember("--domain", "code_reviewer", "Never approve a change without tests")
     shell.remember("--scope", "user", "I prefer tabs over spaces")
@@ -57,7 +57,7 @@ def test_br_20_relations_across_domains_are_counted_and_the_first_are_shown(shel
     }
 
 
-def test_turns_of_past_sessions_are_counted_too(shell: Shell) -> None:
+def test_turns_of_past_sessions_are_counted_by_domain(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     turn = ("u1", "s1", "user", "Hello.", "", "/x", "", "session", "2026-01-01T00:00:00.000Z")
     with sqlite3.connect(shell.database) as connection:
@@ -74,7 +74,7 @@ def test_turns_of_past_sessions_are_counted_too(shell: Shell) -> None:
     assert found["general"]["episodes"] == 0
 
 
-def test_what_config_toml_says_stands_below(shell: Shell) -> None:
+def test_domains_shows_the_configuration_of_config_toml(shell: Shell) -> None:
     configure(
         shell,
         '[domains.legal]\nagents = ["legal-advisor"]\npaths = ["services/legal"]\n'
@@ -92,7 +92,7 @@ def test_what_config_toml_says_stands_below(shell: Shell) -> None:
     assert listed["here"] == "general"
 
 
-def test_a_configuration_that_means_nothing_is_named(shell: Shell) -> None:
+def test_an_unknown_setting_of_a_domain_is_reported(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolated = true\n")
     shell.remember("Use cursor-based pagination for all list endpoints")
 
@@ -104,7 +104,7 @@ def configure(shell: Shell, text: str) -> None:
     (shell.memory / "config.toml").write_text(text, encoding="utf-8")
 
 
-def test_br_20_what_is_remembered_lies_where_it_is_stated_else_where_its_agent_or_folder_does(
+def test_br_20_a_memory_has_the_given_domain_or_that_of_its_agent_or_folder(
     shell: Shell,
 ) -> None:
     configure(
@@ -132,7 +132,7 @@ def test_a_domain_without_a_name_is_refused(shell: Shell) -> None:
     assert "'!!' is not a domain name" in done.err
 
 
-def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: Shell) -> None:
+def test_a_process_in_an_isolated_domain_can_write_only_to_that_domain(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolate = true\n")
     before = shell.remember("--domain", "ops", "Deploy on Mondays")
 
@@ -143,7 +143,7 @@ def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: 
     assert inside["id"] != before["id"] and not inside["repeated"]
 
 
-def test_a_process_in_an_isolated_domain_is_shown_nothing_else(shell: Shell) -> None:
+def test_a_process_in_an_isolated_domain_sees_only_that_domain(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolate = true\n")
     kept = ("--type", "decision", "--domain")
     shell.remember(*kept, "legal", "Contracts are kept in PostgreSQL for ten years")
@@ -171,7 +171,7 @@ def test_a_process_in_an_isolated_domain_is_shown_nothing_else(shell: Shell) -> 
     assert "Backups" in asked("history", domain="legal")  # upkeep is a person's
 
 
-def test_a_person_in_an_isolated_folder_is_shown_everything(shell: Shell) -> None:
+def test_the_user_in_an_isolated_folder_sees_every_domain(shell: Shell) -> None:
     shell.remember("--domain", "ops", "Backups are kept for ten days")
     configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
 

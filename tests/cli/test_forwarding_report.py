@@ -54,7 +54,7 @@ class TestSync:
         assert sorted(r.key for r in receiver.requests) == ["a", "b"] and left(shell) == []
         assert receiver.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
-    def test_sync_says_why_forwarding_failed_and_what_helps(self, shell: Shell) -> None:
+    def test_sync_reports_why_forwarding_failed_and_a_remedy(self, shell: Shell) -> None:
         with Receiver() as receiver:
             name_receiver(shell, receiver.origin)
             put(shell, "a", to=receiver.url)
@@ -76,7 +76,7 @@ class TestSync:
         [aside] = spool.rejected(str(shell.memory))
         assert '"field": "domain"' in spool.read(aside)["answer"]["text"]
 
-    def test_another_sender_at_work_is_said_so(self, shell: Shell) -> None:
+    def test_sync_reports_that_another_process_is_sending(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         with files.Locked(str(shell.memory / "forward" / LOCK)):
@@ -85,7 +85,7 @@ class TestSync:
         assert done.status == 0 and "another process is sending or will retry" in done.out
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
-    def test_sync_sends_nothing_while_switched_off_and_says_so(
+    def test_sync_sends_nothing_while_memory_is_off_and_reports_it(
         self, shell: Shell, variables: dict[str, str]
     ) -> None:
         with Receiver() as receiver:
@@ -106,7 +106,7 @@ class TestSync:
 
 
 class TestStatus:
-    def test_status_says_where_sessions_go_and_when_the_last_arrived(self, shell: Shell) -> None:
+    def test_status_shows_the_receiver_and_when_the_last_item_arrived(self, shell: Shell) -> None:
         name_receiver(shell, "https://memory.example")
         before = shell.run("status").out
         put(shell, "a", to=ingest_address("https://memory.example")[0])
@@ -117,7 +117,7 @@ class TestStatus:
         assert f"{told}; nothing was sent yet" in before
         assert f"{told}; the last arrived 5 min ago" in after
 
-    def test_status_names_items_that_wait_why_they_do_and_what_helps(self, shell: Shell) -> None:
+    def test_status_reports_waiting_items_with_reason_and_remedy(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a", "b")
         failed(shell)
@@ -127,7 +127,7 @@ class TestStatus:
         assert "2 items to forward, the oldest" in told and "memory-fabric sync sends them" in told
         assert "Nothing listens at 127.0.0.1:9. Start the receiver." in told
 
-    def test_status_names_rejected_items_and_their_folder(self, shell: Shell) -> None:
+    def test_status_reports_rejected_items_and_their_folder(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         answer = {"status": 422, "told": "The receiver finds a field wrong (422)."}
@@ -138,7 +138,7 @@ class TestStatus:
         assert "rejected 1 item, the last: The receiver finds a field wrong (422)." in told
         assert str(shell.memory / "forward" / "rejected") in told
 
-    def test_what_waits_for_a_receiver_that_is_not_set_here_is_named(self, shell: Shell) -> None:
+    def test_status_reports_items_waiting_for_another_receiver(self, shell: Shell) -> None:
         put(shell, "a", to="https://old.example/v1/memory/ingest")
 
         told = shell.run("status").out
@@ -146,7 +146,7 @@ class TestStatus:
         assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
         assert "No receiver is configured" in told
 
-    def test_an_address_that_cannot_be_used_is_complained_of_by_its_variable(
+    def test_an_invalid_address_of_the_receiver_is_reported_with_its_variable(
         self, shell: Shell
     ) -> None:
         name_receiver(shell, "memory.example")
@@ -160,7 +160,7 @@ class TestStatus:
         assert "forward" not in shell.run("status").out
         assert shell.run("status", "--json").json["forwarding"]["to"] == ""
 
-    def test_programs_are_told_the_same(self, shell: Shell) -> None:
+    def test_status_json_includes_the_forwarding_state(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         failed(shell)
@@ -176,7 +176,7 @@ class TestDoctor:
         found = json.loads(shell.run("doctor", "--json").out)
         return {check["name"]: check for check in found}
 
-    def test_without_a_receiver_nothing_leaves_the_machine(self, shell: Shell) -> None:
+    def test_doctor_reports_forwarding_as_off_without_a_receiver(self, shell: Shell) -> None:
         checks = self.look(shell)
 
         assert checks["forwarding"]["told"] == "off: nothing leaves this machine"
@@ -190,7 +190,7 @@ class TestDoctor:
             ("http://128.0.0.1", KEY, "the key"),
         ],
     )
-    def test_plain_http_to_another_machine_is_warned_of(
+    def test_plain_http_to_another_machine_is_a_warning(
         self, shell: Shell, url: str, key: str, words: str
     ) -> None:
         name_receiver(shell, url, key)
@@ -204,14 +204,12 @@ class TestDoctor:
         "url",
         ["https://memory.example", "http://localhost:8002", "http://127.1.2.3", "http://[::1]:1"],
     )
-    def test_tls_and_this_machine_itself_are_well(self, shell: Shell, url: str) -> None:
+    def test_tls_and_addresses_of_this_machine_are_ok(self, shell: Shell, url: str) -> None:
         name_receiver(shell, url, KEY)
 
         assert self.look(shell)["forwarding"]["state"] == "ok"
 
-    def test_a_receiver_that_cannot_be_reached_is_a_warning_with_a_remedy(
-        self, shell: Shell
-    ) -> None:
+    def test_an_unreachable_receiver_is_a_warning_with_a_remedy(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         well = self.look(shell)["forwarded"]
@@ -222,7 +220,7 @@ class TestDoctor:
         assert ill["state"] == "warning" and "Nothing listens" in ill["told"]
         assert "Start the receiver." in ill["remedy"]
 
-    def test_what_found_no_room_is_a_warning(self, shell: Shell) -> None:
+    def test_items_dropped_from_a_full_spool_are_a_warning(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         spool.count_dropped(str(shell.memory))
@@ -232,7 +230,7 @@ class TestDoctor:
         assert check["state"] == "warning" and "1 time the spool was full" in check["told"]
 
 
-def test_uninstalling_with_the_memory_takes_what_waits_along(shell: Shell) -> None:
+def test_uninstall_with_purge_deletes_items_waiting_to_be_forwarded(shell: Shell) -> None:
     shell.remember("Use tabs in the shop because the linter wants it")
     name_receiver(shell, NOWHERE)
     put(shell, "a")

@@ -61,12 +61,12 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
     return terminal.exitstatus, screen
 
 
-def test_the_page_has_the_commands_that_are_run_here_or_with_the_client() -> None:
+def test_every_command_of_the_page_is_run_here_or_with_the_client() -> None:
     assert len(FROM_THE_FOLDER) == 14
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 
-def test_every_command_of_the_page_works_in_its_order(reader: Shell) -> None:
+def test_the_commands_of_the_page_work_in_their_order(reader: Shell) -> None:
     screens: dict[str, str] = {}
     for command in FROM_THE_FOLDER:
         folder = reader.project if "--settings project" in command else ROOT
@@ -88,7 +88,7 @@ def test_every_command_of_the_page_works_in_its_order(reader: Shell) -> None:
     assert "SessionStart" in settings["hooks"]
 
 
-def test_setup_finds_the_hooks_that_were_put_in_by_hand(reader: Shell) -> None:
+def test_setup_finds_manually_added_hooks(reader: Shell) -> None:
     (printing,) = (command for command in COMMANDS if command.startswith("sed "))
     settings = reader.user_home / ".claude" / "settings.json"
     typed(reader, f"{printing} > {settings}", ROOT)

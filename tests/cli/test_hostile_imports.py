@@ -37,7 +37,7 @@ MEMORY_BYTES, LINE_BYTES = 1 << 30, 160 << 20
         ("page.md", b"<!-- memory-fabric page of shop -->\n# Shop\n"),
     ],
 )
-def test_what_is_no_memory_gives_one_line_that_names_the_file(
+def test_importing_an_invalid_file_fails_with_one_line_naming_the_file(
     shell: Shell, name: str, content: bytes
 ) -> None:
     path = shell.project / name
@@ -50,7 +50,7 @@ def test_what_is_no_memory_gives_one_line_that_names_the_file(
     assert "docs/import.md" in done.err or "Export it again" in done.err
 
 
-def test_deep_data_in_a_page_counts_as_torn(shell: Shell) -> None:
+def test_deeply_nested_data_in_a_page_does_not_crash_the_import(shell: Shell) -> None:
     shell.remember("Use Redis for sessions")
     shell.run("export", "--markdown", "notes")
     [page] = [path for path in (shell.project / "notes").glob("*.md") if path.name != "user.md"]
@@ -60,13 +60,13 @@ def test_deep_data_in_a_page_counts_as_torn(shell: Shell) -> None:
     assert "Traceback" not in done.err and done.status in (0, 1, 2)
 
 
-def test_a_foreign_database_with_blobs_in_its_texts_is_read(shell: Shell) -> None:
+def test_a_foreign_database_with_blobs_as_texts_is_imported(shell: Shell) -> None:
     path = foreign(shell.project / "claude-mem.db", "x'00ff'", "x'89504e47'", f"'{DEEP}'")
     done = shell.run("import", str(path), "--all")
     assert done.status == 0, done.err
 
 
-def test_a_row_that_is_too_large_is_an_error_with_its_file(
+def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "MAX_ROW_BYTES", 1000)
@@ -75,7 +75,7 @@ def test_a_row_that_is_too_large_is_an_error_with_its_file(
     assert done.status == 2 and str(path) in done.err and len(done.err.splitlines()) == 1
 
 
-def test_a_line_beyond_the_limit_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_line_over_the_limit_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
     world = World(tmp_path)
     path = tmp_path / "memory.jsonl"
     huge = json.dumps({"type": "entity", "name": "x" * 5000, "entityType": "y"}) + "\n"
@@ -89,7 +89,7 @@ def test_a_line_beyond_the_limit_is_set_aside_and_the_others_are_read(tmp_path: 
     assert Path(imported.set_aside).stat().st_size < 5000
 
 
-def test_a_line_of_many_megabytes_needs_no_memory_of_its_size(shell: Shell) -> None:
+def test_importing_a_huge_line_uses_limited_memory(shell: Shell) -> None:
     path = shell.project / "memory.jsonl"
     with path.open("wb") as stream:
         stream.write(ENTITY.encode() + b'{"type":"entity","name":"')

@@ -25,7 +25,7 @@ def source(shell: Shell) -> Path:
     return path
 
 
-def test_a_graph_goes_in_and_comes_out_byte_for_byte(shell: Shell, source: Path) -> None:
+def test_a_graph_is_imported_and_exported_byte_for_byte(shell: Shell, source: Path) -> None:
     done = shell.run("import", "memory.jsonl")
 
     assert (done.status, done.err) == (0, "")
@@ -34,7 +34,7 @@ def test_a_graph_goes_in_and_comes_out_byte_for_byte(shell: Shell, source: Path)
     assert shell.run("export", "-").out == GRAPH + "\n"
 
 
-def test_what_was_imported_is_found(shell: Shell, source: Path) -> None:
+def test_recall_finds_imported_observations(shell: Shell, source: Path) -> None:
     shell.run("import", "memory.jsonl")
 
     assert "likes 🍵" in shell.run("recall", "Zoë").out
@@ -49,7 +49,7 @@ def test_standard_input_is_imported(shell: Shell) -> None:
     assert kept["file"] == "standard input"
 
 
-def test_lines_that_were_set_aside_are_named_with_their_numbers(shell: Shell, source: Path) -> None:
+def test_lines_set_aside_are_listed_with_their_numbers(shell: Shell, source: Path) -> None:
     source.write_text("{torn\n" + GRAPH + "\nnull\n", "utf-8")
 
     done = shell.run("import", "memory.jsonl")
@@ -60,7 +60,7 @@ def test_lines_that_were_set_aside_are_named_with_their_numbers(shell: Shell, so
     assert "line 5: it is not an object" in done.err
 
 
-def test_variants_ends_and_other_records_are_said(shell: Shell, source: Path) -> None:
+def test_import_reports_name_variants_and_other_records(shell: Shell, source: Path) -> None:
     rows = [
         {"type": "entity", "name": "API", "entityType": "t", "observations": []},
         {"type": "relation", "from": "API", "to": "nobody", "relationType": "knows"},
@@ -76,14 +76,14 @@ def test_variants_ends_and_other_records_are_said(shell: Shell, source: Path) ->
     assert "1 records are neither entity nor relation; they were left out." in done.out
 
 
-def test_a_file_without_any_such_line_fails(shell: Shell, source: Path) -> None:
+def test_importing_a_file_without_a_valid_line_fails(shell: Shell, source: Path) -> None:
     source.write_bytes(b"\x89PNG\n\x00\xff\n")
 
     done = shell.run("import", "memory.jsonl")
     assert done.status == 2 and len(done.err.splitlines()) == 1
 
 
-def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shell) -> None:
+def test_import_of_a_missing_file_or_a_folder_is_explained(shell: Shell) -> None:
     missing, folder = shell.run("import", "none.jsonl"), shell.run("import", ".")
 
     assert (missing.status, folder.status) == (3, 2)
@@ -91,7 +91,7 @@ def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shel
     assert "is a folder without memories of a known form" in folder.err
 
 
-def test_memory_that_is_off_takes_nothing_and_says_so(shell: Shell, source: Path) -> None:
+def test_import_is_refused_while_memory_is_off(shell: Shell, source: Path) -> None:
     shell.run("off")
 
     done = shell.run("import", "memory.jsonl")
@@ -100,7 +100,7 @@ def test_memory_that_is_off_takes_nothing_and_says_so(shell: Shell, source: Path
     assert "memory-fabric on" in done.err
 
 
-def test_export_makes_a_file_for_the_owner(shell: Shell, source: Path) -> None:
+def test_export_creates_a_file_readable_only_by_its_owner(shell: Shell, source: Path) -> None:
     shell.run("import", "memory.jsonl")
 
     done = shell.run("export", "copy.jsonl", "--json")
@@ -111,7 +111,7 @@ def test_export_makes_a_file_for_the_owner(shell: Shell, source: Path) -> None:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
-def test_export_replaces_a_file_only_when_told_to(shell: Shell, source: Path) -> None:
+def test_export_replaces_a_file_only_with_force(shell: Shell, source: Path) -> None:
     shell.run("import", "memory.jsonl")
     copy = shell.project / "copy.jsonl"
     copy.write_text("precious")
@@ -127,25 +127,25 @@ def test_export_replaces_a_file_only_when_told_to(shell: Shell, source: Path) ->
     assert copy.read_text("utf-8") == GRAPH + "\n"
 
 
-def test_export_of_nothing_is_nothing(shell: Shell) -> None:
+def test_export_of_an_empty_memory_prints_nothing(shell: Shell) -> None:
     done = shell.run("export")
 
     assert (done.status, done.out, done.err) == (0, "", "")
 
 
 @pytest.mark.parametrize("target", [".", "none/copy.jsonl"])
-def test_export_to_no_place_is_a_mistake(shell: Shell, target: str) -> None:
+def test_export_to_an_invalid_path_is_refused(shell: Shell, target: str) -> None:
     done = shell.run("export", target)
 
     assert done.status == 2
     assert not (shell.project / "none").exists()
 
 
-def test_export_to_standard_output_answers_no_json(shell: Shell) -> None:
+def test_export_to_standard_output_refuses_the_option_json(shell: Shell) -> None:
     assert shell.run("export", "--json").status == 2
 
 
-def test_a_damaged_memory_is_not_exported_in_part(shell: Shell, source: Path) -> None:
+def test_export_of_a_damaged_memory_writes_nothing(shell: Shell, source: Path) -> None:
     shell.run("import", "memory.jsonl")
     shell.database.write_bytes(b"no database " * 400)
     for ending in ("-wal", "-shm"):
@@ -158,7 +158,7 @@ def test_a_damaged_memory_is_not_exported_in_part(shell: Shell, source: Path) ->
     assert not (shell.project / "copy.jsonl").exists()
 
 
-def test_a_file_of_something_else_is_refused_and_no_copy_of_it_is_kept(shell: Shell) -> None:
+def test_an_unrelated_file_is_refused_and_not_copied(shell: Shell) -> None:
     wrong = shell.project / "settings.json"
     wrong.write_text('{\n  "theme": "dark"\n}\n', "utf-8")
 

@@ -80,7 +80,7 @@ def test_a_dry_run_names_what_an_import_leaves_out_and_the_import_can_be_undone(
     assert imported(shell.run("import", str(database), "--json"))["stored"]["records"] == 2
 
 
-def test_what_was_imported_is_told_with_its_source_and_time(shell: Shell, database: Path) -> None:
+def test_imported_memories_show_their_source_and_time(shell: Shell, database: Path) -> None:
     shell.run("import", str(database))
 
     loaded = shell.run("load").out
@@ -93,7 +93,7 @@ def test_what_was_imported_is_told_with_its_source_and_time(shell: Shell, databa
     assert not shell.notes.exists() or "Redis" not in shell.notes.read_text("utf-8")
 
 
-def test_forgotten_memories_stay_forgotten(shell: Shell, database: Path) -> None:
+def test_a_forgotten_memory_is_not_imported_again(shell: Shell, database: Path) -> None:
     shell.run("import", str(database))
     short = first(shell, "queue")
     shell.run("forget", short, "--yes")
@@ -116,14 +116,14 @@ def test_import_without_a_path_lists_the_sources_found_here(shell: Shell, databa
     assert "Redis" not in shell.run("recall", "queue").out
 
 
-def test_nothing_on_the_machine_is_said_so(shell: Shell) -> None:
+def test_import_reports_that_no_sources_were_found(shell: Shell) -> None:
     done = shell.run("import")
 
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("Nothing to import for shop was found")
 
 
-def test_all_takes_other_projects_into_their_own_memories(shell: Shell, database: Path) -> None:
+def test_all_imports_other_projects_into_their_own_memories(shell: Shell, database: Path) -> None:
     blog = worked_in(shell, shell.project.parent / "blog")
 
     one = imported(shell.run("import", str(database), "--all", "--json"))
@@ -137,7 +137,7 @@ def test_all_takes_other_projects_into_their_own_memories(shell: Shell, database
     assert "blog: 1 change taken back." in back
 
 
-def test_a_name_that_two_projects_have_is_asked_for(shell: Shell, database: Path) -> None:
+def test_a_name_shared_by_two_projects_needs_confirmation(shell: Shell, database: Path) -> None:
     other = worked_in(shell, shell.project.parent / "b" / "shop")
 
     looked = shell.run("import", str(database), "--dry-run")
@@ -152,7 +152,7 @@ def test_a_name_that_two_projects_have_is_asked_for(shell: Shell, database: Path
     assert imported(asked)["stored"]["records"] == 2
 
 
-def test_an_import_of_instructions_names_file_and_line(shell: Shell) -> None:
+def test_imported_instructions_show_their_file_and_line(shell: Shell) -> None:
     (shell.project / "CLAUDE.md").write_text("# Shop\n\n## Style\n- Tabs, not spaces\n")
 
     shell.run("import", "CLAUDE.md")
@@ -164,7 +164,7 @@ def test_an_import_of_instructions_names_file_and_line(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "words", [("--undo", "x"), ("memory.jsonl", "CLAUDE.md"), ("memory.jsonl", "--dry-run")]
 )
-def test_options_that_do_not_fit_are_mistakes(shell: Shell, words: tuple[str, ...]) -> None:
+def test_import_refuses_unsuitable_options(shell: Shell, words: tuple[str, ...]) -> None:
     (shell.project / "CLAUDE.md").write_text("- Tabs\n")
     (shell.project / "memory.jsonl").write_text("{}\n")
 
@@ -174,7 +174,7 @@ def test_options_that_do_not_fit_are_mistakes(shell: Shell, words: tuple[str, ..
     assert done.err.startswith("memory-fabric: ")
 
 
-def test_memory_that_is_off_takes_nothing(shell: Shell, database: Path) -> None:
+def test_import_is_refused_while_memory_is_switched_off(shell: Shell, database: Path) -> None:
     shell.run("off")
 
     done = shell.run("import", str(database))
@@ -183,7 +183,7 @@ def test_memory_that_is_off_takes_nothing(shell: Shell, database: Path) -> None:
     assert "memory-fabric on" in done.err
 
 
-def test_purged_words_of_an_import_are_gone_from_every_file(shell: Shell, database: Path) -> None:
+def test_purge_erases_imported_words_from_every_file(shell: Shell, database: Path) -> None:
     shell.run("import", str(database))
 
     done = shell.run("forget", "The queue is Redis", "--purge", "--yes")
@@ -195,7 +195,7 @@ def test_purged_words_of_an_import_are_gone_from_every_file(shell: Shell, databa
     assert left == []
 
 
-def test_undo_counts_the_changes_of_a_large_import(shell: Shell) -> None:
+def test_undo_reports_the_number_of_changes_of_a_large_import(shell: Shell) -> None:
     made = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
     for number in range(25):
         made.add("observations", project="shop", title=f"Service {number} listens on its own port")
@@ -209,7 +209,7 @@ def test_undo_counts_the_changes_of_a_large_import(shell: Shell) -> None:
     assert "Service 7" in shell.run("recall", "Service 7 port").out
 
 
-def test_the_rules_of_a_file_are_confirmed_by_the_name_that_their_import_prints(
+def test_rules_of_a_file_are_confirmed_with_the_command_that_import_prints(
     shell: Shell,
 ) -> None:
     (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n- Never push to main\n")

@@ -27,7 +27,7 @@ def machine(tmp_path: Path, shell: Shell) -> Machine:
     return found
 
 
-def test_the_preview_says_what_there_is_and_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_the_preview_counts_sessions_and_changes_nothing(shell: Shell, machine: Machine) -> None:
     done = shell.run("learn")
 
     assert done.status == 0
@@ -40,7 +40,7 @@ def test_the_preview_says_what_there_is_and_changes_nothing(shell: Shell, machin
     assert not list(shell.memory.glob("projects/*"))
 
 
-def test_a_run_reads_all_and_recall_knows_last_month(shell: Shell, machine: Machine) -> None:
+def test_recall_finds_past_sessions_after_a_run(shell: Shell, machine: Machine) -> None:
     done = shell.run("learn", "--run", "--json")
 
     assert done.status == 0, done.err
@@ -53,7 +53,7 @@ def test_a_run_reads_all_and_recall_knows_last_month(shell: Shell, machine: Mach
     assert shell.run("learn", "--json").json["to_read"] == 0
 
 
-def test_the_new_place_of_a_moved_folder_is_stated_once(shell: Shell, machine: Machine) -> None:
+def test_learn_folder_remembers_the_path_of_a_moved_folder(shell: Shell, machine: Machine) -> None:
     (machine.folder / "here").mkdir()
     stated = f"{machine.folder}/gone={machine.folder}/here"
 
@@ -65,7 +65,7 @@ def test_the_new_place_of_a_moved_folder_is_stated_once(shell: Shell, machine: M
     assert shell.run("learn", "--run").out.strip() == "Nothing to read: memory has all sessions."
 
 
-def test_undo_takes_everything_back(shell: Shell, machine: Machine) -> None:
+def test_learn_undo_reverts_a_run(shell: Shell, machine: Machine) -> None:
     shell.run("learn", "--run")
 
     done = shell.run("learn", "--undo")
@@ -86,7 +86,7 @@ def test_learn_here_reads_only_the_sessions_of_this_project(shell: Shell, machin
     assert shell.run("learn", "--json").json["to_read"] == 1
 
 
-def test_a_terminal_is_asked_and_a_no_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_learn_asks_in_a_terminal_and_no_changes_nothing(shell: Shell, machine: Machine) -> None:
     terminal = start(shell, "learn")
     terminal.expect("Read them now")
     terminal.sendline("n")
@@ -97,7 +97,7 @@ def test_a_terminal_is_asked_and_a_no_changes_nothing(shell: Shell, machine: Mac
     assert shell.run("learn", "--json").json["to_read"] == 2
 
 
-def test_where_nothing_may_be_kept_nothing_is_read(shell: Shell, machine: Machine) -> None:
+def test_learn_refuses_to_run_in_ci_or_while_memory_is_off(shell: Shell, machine: Machine) -> None:
     assert shell.run("learn", "--run", CI="true").status == 1
     shell.run("off")
 
@@ -106,7 +106,7 @@ def test_where_nothing_may_be_kept_nothing_is_read(shell: Shell, machine: Machin
     assert done.status == 1 and "switched off" in done.err
 
 
-def test_condensed_sessions_say_their_price_first(shell: Shell, machine: Machine) -> None:
+def test_the_size_of_condensed_sessions_is_shown_first(shell: Shell, machine: Machine) -> None:
     shell.run("learn", "--run")
 
     assert "2 sessions of shop: in condensed form about" in (
@@ -119,9 +119,7 @@ def test_condensed_sessions_say_their_price_first(shell: Shell, machine: Machine
     assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
 
 
-def test_condensed_sessions_are_those_that_the_folder_may_see(
-    shell: Shell, machine: Machine
-) -> None:
+def test_condensed_sessions_respect_isolated_domains(shell: Shell, machine: Machine) -> None:
     legal = shell.project / "legal"
     legal.mkdir()
     machine.session(legal, "Write the contract with Acme.", "Done.")
@@ -140,7 +138,7 @@ def test_condensed_sessions_are_those_that_the_folder_may_see(
     assert "Acme" in limited.out and ASKED not in limited.out
 
 
-def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine: Machine) -> None:
+def test_status_shows_which_transcripts_memory_has_read(shell: Shell, machine: Machine) -> None:
     before = shell.run("status")
     assert "no session of Claude Code from before the installation is read yet" in before.out
     assert "not read: 2 sessions of shop" in before.out
@@ -157,7 +155,7 @@ def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine
     assert told["read_until"] and told["next_deletion"] == ""
 
 
-def test_purged_words_of_past_sessions_are_in_no_byte_and_do_not_come_again(
+def test_purged_words_of_past_sessions_are_erased_and_not_learned_again(
     shell: Shell, machine: Machine
 ) -> None:
     word = "tangerine-walrus"
@@ -181,12 +179,12 @@ def holding(shell: Shell, word: str) -> list[str]:
     return [path.name for path in files if word.encode() in path.read_bytes().lower()]
 
 
-def test_without_sessions_that_is_said(shell: Shell) -> None:
+def test_learn_reports_that_there_are_no_sessions(shell: Shell) -> None:
     assert "No sessions" in shell.run("learn").out
     assert "transcript" not in shell.run("status").out
 
 
-def test_undo_takes_one_change_or_the_projects_run_and_says_so(
+def test_undo_reverts_one_learned_change_or_the_whole_run_of_the_project(
     shell: Shell, machine: Machine
 ) -> None:
     noted = "Done.\n\nNoted fact: The shop's totals are in cents."
@@ -226,7 +224,7 @@ def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
     return {"mock": words["DATABASE"], "pnpm": words["sessions)"], "vendored": words["files."]}
 
 
-def test_proposals_of_several_projects_are_accepted_changed_and_dropped_in_one_go(
+def test_proposals_of_several_projects_are_accepted_edited_and_dropped_at_once(
     shell: Shell, machine: Machine
 ) -> None:
     ids = proposed(shell, machine)
@@ -247,7 +245,7 @@ def test_proposals_of_several_projects_are_accepted_changed_and_dropped_in_one_g
     assert "of what you said" not in shell.run("learn").out
 
 
-def test_undo_of_a_run_leaves_what_the_person_accepted(shell: Shell, machine: Machine) -> None:
+def test_undo_of_a_run_keeps_accepted_proposals(shell: Shell, machine: Machine) -> None:
     ids = proposed(shell, machine)
     words = "Never use the mock database"
     shell.run("learn", "--accept", f"{ids['mock']}={words}", "--accept", ids["pnpm"])
@@ -261,7 +259,7 @@ def test_undo_of_a_run_leaves_what_the_person_accepted(shell: Shell, machine: Ma
     assert shell.run("recall", "semicolons").status == 3
 
 
-def test_status_names_no_day_where_the_first_session_is_not_read(
+def test_status_shows_no_date_while_the_oldest_session_is_unread(
     shell: Shell, machine: Machine
 ) -> None:
     shell.run("learn", "--run")
@@ -272,7 +270,7 @@ def test_status_names_no_day_where_the_first_session_is_not_read(
     assert "memory has 2 of " in told and "1970" not in told
 
 
-def test_a_project_without_proposals_is_told_those_of_all_others(
+def test_a_project_without_proposals_shows_those_of_all_others(
     shell: Shell, machine: Machine
 ) -> None:
     proposed(shell, machine)
@@ -284,7 +282,7 @@ def test_a_project_without_proposals_is_told_those_of_all_others(
     assert "more in other projects" not in told
 
 
-def test_a_proposal_that_is_unknown_or_named_twice_decides_nothing(
+def test_an_unknown_or_repeated_proposal_is_refused_and_nothing_is_decided(
     shell: Shell, machine: Machine
 ) -> None:
     ids = proposed(shell, machine)
@@ -295,7 +293,7 @@ def test_a_proposal_that_is_unknown_or_named_twice_decides_nothing(
     assert "shop: 2 proposals" in shell.run("learn").out
 
 
-def test_proposals_of_an_isolated_domain_are_told_only_there(
+def test_proposals_of_an_isolated_domain_are_shown_only_inside_it(
     shell: Shell, machine: Machine
 ) -> None:
     legal = shell.project / "legal"
@@ -310,7 +308,7 @@ def test_proposals_of_an_isolated_domain_are_told_only_there(
     assert "Acme" in run_here(("candidates",), shell.environ, legal).out
 
 
-def test_sessions_that_are_too_old_to_be_kept_are_not_said_to_be_in_memory(shell: Shell) -> None:
+def test_sessions_too_old_to_be_stored_are_not_reported_as_in_memory(shell: Shell) -> None:
     machine = Machine(shell.user_home.parent)
     machine.session(shell.project, ASKED, ANSWER, days_ago=200)
 
@@ -321,7 +319,7 @@ def test_sessions_that_are_too_old_to_be_kept_are_not_said_to_be_in_memory(shell
     assert "Memory has" not in done.out
 
 
-def test_a_run_says_before_what_it_reads_and_how_far_it_is_where_there_is_no_terminal(
+def test_a_run_without_a_terminal_prints_its_plan_and_its_progress(
     shell: Shell, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(show, "LINE_EVERY_S", 0.0)

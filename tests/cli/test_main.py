@@ -32,7 +32,7 @@ def test_help_shows_groups_with_whole_summaries_in_80_columns(shell: Shell) -> N
         assert f" {command.name} {command.says} " in words
 
 
-def test_help_lists_what_people_need_before_the_commands_for_particular_cases(shell: Shell) -> None:
+def test_help_lists_common_commands_before_those_for_particular_cases(shell: Shell) -> None:
     shown = shell.run("--help").out
 
     first, _, rest = shown.partition("\nFor particular cases:\n")
@@ -43,7 +43,7 @@ def test_help_lists_what_people_need_before_the_commands_for_particular_cases(sh
     assert "\n  completion " in rest and "\n  hook " in rest
 
 
-def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+def test_the_summary_of_each_command_matches_its_docstring() -> None:
     from importlib import import_module
 
     for command in COMMANDS:
@@ -79,7 +79,7 @@ def test_the_program_prints_its_version(shell: Shell) -> None:
         ("setup",),
     ],
 )
-def test_a_mistake_is_one_helpful_line_and_exit_code_2(
+def test_a_user_error_prints_one_line_with_exit_code_2(
     shell: Shell, words: tuple[str, ...]
 ) -> None:
     done = shell.run(*words)
@@ -101,7 +101,7 @@ def test_a_mistake_is_one_helpful_line_and_exit_code_2(
         (("import", "absent.jsonl"), 3, "not_found", "absent.jsonl"),
     ],
 )
-def test_with_json_an_error_is_one_object_that_names_its_thing_and_the_remedy(
+def test_with_json_an_error_is_an_object_with_code_name_and_remedy(
     shell: Shell, words: tuple[str, ...], status: int, code: str, name: str
 ) -> None:
     done = shell.run(*words, "--json")
@@ -114,7 +114,7 @@ def test_with_json_an_error_is_one_object_that_names_its_thing_and_the_remedy(
     assert error["remedy"]
 
 
-def test_json_behind_two_dashes_is_a_word_and_no_wish(shell: Shell) -> None:
+def test_json_after_a_double_dash_is_not_an_option(shell: Shell) -> None:
     done = shell.run("why", "--", "--json")
 
     assert done.err.startswith("memory-fabric: ")
@@ -124,11 +124,11 @@ def test_json_behind_two_dashes_is_a_word_and_no_wish(shell: Shell) -> None:
     "words",
     [("recall", "nothing", "of", "it"), ("why", "01234567"), ("forget", "unheard"), ("load",)],
 )
-def test_what_is_not_there_is_exit_code_3(shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_missing_item_has_exit_code_3(shell: Shell, words: tuple[str, ...]) -> None:
     assert shell.run(*words).status == 3
 
 
-def test_a_broken_config_file_is_named_with_its_remedy(shell: Shell) -> None:
+def test_an_invalid_config_file_is_reported_in_one_line(shell: Shell) -> None:
     shell.memory.mkdir(parents=True)
     (shell.memory / "config.toml").write_text("read = perhaps", "utf-8")
 
@@ -140,7 +140,7 @@ def test_a_broken_config_file_is_named_with_its_remedy(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "doctor", "domains", "recall"])
-def test_a_broken_config_file_that_may_isolate_somebody_is_named_with_what_follows(
+def test_an_invalid_config_file_with_isolation_reports_its_consequences(
     shell: Shell, command: str
 ) -> None:
     shell.memory.mkdir(parents=True)
@@ -154,7 +154,7 @@ def test_a_broken_config_file_that_may_isolate_somebody_is_named_with_what_follo
     assert "until it is repaired, hooks and tools recall and store nothing" in done.err
 
 
-def test_a_pipe_that_closes_early_is_no_error(shell: Shell) -> None:
+def test_a_pipe_that_closes_early_causes_no_error(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
 
     done = subprocess.run(
@@ -186,7 +186,7 @@ def loaded_by(*words: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> None:
+def test_listing_the_commands_imports_neither_commands_nor_the_store() -> None:
     for words in ([], ["--help"], ["rember"]):
         loaded = loaded_by(*words)
 
@@ -196,12 +196,12 @@ def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> N
 
 
 @pytest.mark.parametrize("words", [("recall", "--help"), ("project", "--help")])
-def test_a_commands_help_loads_neither_the_completion_nor_tables(words: tuple[str, ...]) -> None:
+def test_the_help_of_a_command_imports_no_completion_or_tables(words: tuple[str, ...]) -> None:
     assert not {"memory_fabric.cli.commands.switches", "rich.table"} & loaded_by(*words)
 
 
 @pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.hooks.handlers"])
-def test_help_does_not_load_what_it_does_not_need(heavy: str) -> None:
+def test_the_help_of_recall_imports_no_heavy_module(heavy: str) -> None:
     code = (
         "import sys; from memory_fabric.cli.main import main; main(['recall', '--help']);"
         f"sys.exit({heavy!r} in sys.modules)"
@@ -214,7 +214,7 @@ def test_help_does_not_load_what_it_does_not_need(heavy: str) -> None:
     assert done.returncode == 0
 
 
-def test_the_hook_command_loads_no_command_line() -> None:
+def test_the_hook_command_does_not_import_typer() -> None:
     code = (
         "import os, sys; sys.modules['typer'] = None; from memory_fabric.cli.main import main;"
         "main(['hook'])"

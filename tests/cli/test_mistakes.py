@@ -85,7 +85,7 @@ def fill(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_option(shell: Shell, name: str) -> None:
+def test_an_unknown_option_is_refused_in_one_line(shell: Shell, name: str) -> None:
     done = shell.run(name, "--no-such-option")
 
     helps(done, 2)
@@ -93,7 +93,7 @@ def test_an_unknown_option(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TAKES_NONE)
-def test_an_argument_too_many(shell: Shell, name: str) -> None:
+def test_surplus_arguments_are_refused_in_one_line(shell: Shell, name: str) -> None:
     helps(shell.run(name, "too", "many", "words"), 2)
 
 
@@ -110,7 +110,7 @@ def test_an_argument_too_many(shell: Shell, name: str) -> None:
         ("setup", "--file"),
     ],
 )
-def test_an_argument_or_value_is_missing(shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_missing_argument_or_value_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
     helps(shell.run(*words), 2)
 
 
@@ -133,7 +133,7 @@ def test_an_argument_or_value_is_missing(shell: Shell, words: tuple[str, ...]) -
         ("recall", "--limit", "9" * 400),
     ],
 )
-def test_a_value_of_the_wrong_kind(shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_value_of_the_wrong_type_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
     helps(shell.run(*words), 2)
 
 
@@ -155,7 +155,7 @@ def test_a_value_of_the_wrong_kind(shell: Shell, words: tuple[str, ...]) -> None
         ("setup", "--shell", "--remove"),
     ],
 )
-def test_a_thing_that_is_not_there(shell: Shell, words: tuple[str, ...]) -> None:
+def test_an_unknown_item_is_reported_with_a_remedy(shell: Shell, words: tuple[str, ...]) -> None:
     done = shell.run(*words)
 
     helps(done, 3)
@@ -186,7 +186,7 @@ def test_an_unknown_option_is_answered_with_the_nearest_option(shell: Shell) -> 
 @pytest.mark.parametrize(
     "words", [("import",), ("export", "--force"), ("setup", "--yes", "--file")]
 )
-def test_a_file_that_is_none(shell: Shell, words: tuple[str, ...], place: str) -> None:
+def test_an_invalid_file_path_is_refused(shell: Shell, words: tuple[str, ...], place: str) -> None:
     path = shell.project / "there"
     if place == "folder":
         path.mkdir()
@@ -210,7 +210,7 @@ def test_a_file_that_is_none(shell: Shell, words: tuple[str, ...], place: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_config_file(shell: Shell, name: str) -> None:
+def test_every_command_reports_an_invalid_config_file(shell: Shell, name: str) -> None:
     shell.memory.mkdir(parents=True)
     (shell.memory / "config.toml").write_text("read = perhaps", "utf-8")
 
@@ -221,7 +221,7 @@ def test_a_broken_config_file(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_database(shell: Shell, name: str) -> None:
+def test_every_command_survives_a_damaged_database(shell: Shell, name: str) -> None:
     fill(shell)
     for path in (shell.database, shell.memory / "user.db"):
         path.write_bytes(b"no database " * 400)
@@ -274,7 +274,7 @@ def folder_is_gone(shell: Shell) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_where_the_home_should_be(shell: Shell, name: str) -> None:
+def test_every_command_reports_a_home_that_is_a_file(shell: Shell, name: str) -> None:
     shell.memory.parent.mkdir(parents=True)
     shell.memory.write_text("a file", "utf-8")
 
@@ -328,7 +328,7 @@ def raw(shell: Shell, script: str, *words: str | bytes, **variables: str) -> Don
 
 
 @pytest.mark.parametrize("name", ("recall", "remember", "export"))
-def test_standard_output_is_closed(shell: Shell, name: str) -> None:
+def test_closed_standard_output_is_reported_as_an_error(shell: Shell, name: str) -> None:
     done = raw(shell, ">&-", *words_of(name))
 
     helps(done, 1)
@@ -338,7 +338,7 @@ def test_standard_output_is_closed(shell: Shell, name: str) -> None:
 @pytest.mark.parametrize(
     "words", [("recall", "pagination"), ("export",), ("status", "--json"), ("pin", "--help")]
 )
-def test_standard_output_is_full(shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_full_device_as_output_is_reported(shell: Shell, words: tuple[str, ...]) -> None:
     fill(shell)
 
     done = raw(shell, ">/dev/full", *words)
@@ -348,7 +348,7 @@ def test_standard_output_is_full(shell: Shell, words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", ("recall", "setup", "uninstall"))
-def test_standard_input_is_closed(shell: Shell, name: str) -> None:
+def test_every_command_survives_closed_standard_input(shell: Shell, name: str) -> None:
     done = raw(shell, "<&-", *words_of(name))
 
     assert "Traceback" not in done.err + done.out
@@ -356,7 +356,7 @@ def test_standard_input_is_closed(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.parametrize("words", [("remember", "-"), ("import", "-")])
-def test_standard_input_is_closed_or_no_text_where_it_is_read(
+def test_commands_that_read_input_report_closed_or_binary_input(
     shell: Shell, words: tuple[str, ...]
 ) -> None:
     helps(raw(shell, "<&-", *words))
@@ -367,12 +367,12 @@ def test_standard_input_is_closed_or_no_text_where_it_is_read(
     assert all(line.startswith("memory-fabric: ") for line in noise.err.splitlines())
 
 
-def test_standard_error_is_closed(shell: Shell) -> None:
+def test_closed_standard_error_keeps_the_exit_code(shell: Shell) -> None:
     assert raw(shell, "2>&-", "recall", "--limit", "many").status == 2
 
 
 @pytest.mark.parametrize("name", ["recall", "why", "forget", "history", "remember", "import"])
-def test_words_that_are_no_text(shell: Shell, name: str) -> None:
+def test_every_command_survives_arguments_that_are_not_utf_8(shell: Shell, name: str) -> None:
     done = raw(shell, "", name, b"caf\xff\xfe because")
 
     assert "Traceback" not in done.err + done.out
@@ -380,7 +380,7 @@ def test_words_that_are_no_text(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_that_cannot_show_a_letter(shell: Shell, encoding: str) -> None:
+def test_recall_prints_text_that_the_encoding_cannot_show(shell: Shell, encoding: str) -> None:
     shell.remember("Use 東京 as the region because ñandú")
 
     done = raw(shell, "", "recall", "region", PYTHONIOENCODING=encoding)
@@ -389,7 +389,7 @@ def test_a_terminal_that_cannot_show_a_letter(shell: Shell, encoding: str) -> No
     assert "region" in done.out
 
 
-def test_the_current_folder_was_deleted(shell: Shell, tmp_path: Path) -> None:
+def test_a_deleted_working_folder_is_reported_in_one_line(shell: Shell, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = f'cd {gone} && rmdir {gone} && exec "$@"'
@@ -404,7 +404,7 @@ def test_the_current_folder_was_deleted(shell: Shell, tmp_path: Path) -> None:
     helps(Done(done.returncode, done.stdout, done.stderr), 2)
 
 
-def test_no_file_may_grow(shell: Shell) -> None:
+def test_a_failed_export_on_a_full_disk_leaves_no_file(shell: Shell) -> None:
     """The limit of a process takes the place of a full disk, for root, too."""
     fill(shell)
 
@@ -448,9 +448,7 @@ sys.exit(main({words!r}))
 
 
 @pytest.mark.parametrize("home", ["", "/proc/self/no-such-folder"])
-def test_a_fault_of_ours_is_one_line_that_says_where_its_traceback_lies(
-    shell: Shell, home: str
-) -> None:
+def test_an_internal_error_prints_one_line_and_saves_its_traceback(shell: Shell, home: str) -> None:
     code = BROKEN.format(plugin=str(ROOT / "plugin"), words=["status"])
 
     done = subprocess.run(

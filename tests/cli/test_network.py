@@ -38,7 +38,7 @@ def seen(tmp_path: Path) -> str:
     return notes.read_text("utf-8") if notes.exists() else ""
 
 
-def test_the_watch_sees_a_server_that_listens(watched: Shell, tmp_path: Path) -> None:
+def test_the_network_watch_detects_a_listening_server(watched: Shell, tmp_path: Path) -> None:
     serving = watched.terminal("serve", "--port", "0")
     serving.expect("Press Ctrl-C to stop")
     serving.sendintr()
@@ -69,7 +69,7 @@ def test_the_watch_sees_a_server_that_listens(watched: Shell, tmp_path: Path) ->
     ],
     ids=lambda words: words[0],
 )
-def test_a_command_asks_nothing_of_the_network(
+def test_commands_do_not_use_the_network(
     watched: Shell, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     done = watched.run(*words)

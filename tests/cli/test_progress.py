@@ -114,14 +114,14 @@ def test_with_json_there_is_no_bar(shell: Shell) -> None:
     assert status == 0 and "Importing" not in said
 
 
-def test_a_long_prune_shows_a_bar_and_prunes_the_same(large: Shell) -> None:
+def test_a_long_prune_shows_a_progress_bar(large: Shell) -> None:
     output, said = on_a_terminal_stderr(large, "prune", "--limit", "500", "--yes")
 
     assert "Pruning" in said
     assert b"Pruned: 500." in output
 
 
-def test_a_long_repair_shows_a_bar_and_brings_everything_back(large: Shell) -> None:
+def test_a_long_repair_shows_a_progress_bar_and_restores_everything(large: Shell) -> None:
     before = large.run("export").out
     large.database.unlink()
 
@@ -131,7 +131,7 @@ def test_a_long_repair_shows_a_bar_and_brings_everything_back(large: Shell) -> N
     assert large.run("export").out == before
 
 
-def test_an_export_beside_a_terminal_has_the_same_bytes(shell: Shell) -> None:
+def test_a_progress_bar_does_not_change_the_bytes_of_an_export(shell: Shell) -> None:
     write_graph(shell.project / "few.jsonl", 300)
     shell.run("import", "few.jsonl")
 
@@ -140,7 +140,7 @@ def test_an_export_beside_a_terminal_has_the_same_bytes(shell: Shell) -> None:
     assert output == (shell.project / "few.jsonl").read_bytes() + b"\n"
 
 
-def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:
+def test_a_backup_with_progress_reports_is_sound(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
     told: list[tuple[int, int]] = []
 
@@ -150,7 +150,7 @@ def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:
     assert told and told[-1][0] == told[-1][1]
 
 
-def test_what_takes_long_is_said_before_the_answer_and_not_in_its_first_line(shell: Shell) -> None:
+def test_the_progress_line_is_erased_before_the_output_begins(shell: Shell) -> None:
     status, screen = finish(start_undelayed(shell, "status"))
 
     assert status == 0

@@ -71,7 +71,7 @@ def web(shell: Shell) -> Shell:
     return other
 
 
-def test_the_list_names_folders_keys_and_what_each_holds(shell: Shell, web: Shell) -> None:
+def test_list_shows_the_folders_and_contents_of_each_project(shell: Shell, web: Shell) -> None:
     found = {p["name"]: p for p in web.run("project", "list", "--json").json}
 
     assert set(found) == {"shop", "web"}
@@ -94,7 +94,7 @@ def test_link_shows_its_plan_and_changes_nothing_without_yes(shell: Shell, web: 
 
 
 @pytest.mark.parametrize("by", ["id", "key", "path", "name"])
-def test_a_project_is_named_by_id_key_folder_or_name(shell: Shell, web: Shell, by: str) -> None:
+def test_link_accepts_an_id_key_folder_or_name(shell: Shell, web: Shell, by: str) -> None:
     shop = this(shell)
     wanted = {"id": shop["id"], "key": shop["keys"][0], "path": "../shop", "name": "shop"}[by]
 
@@ -137,7 +137,7 @@ def test_memories_copied_by_link_keep_their_time_and_author(shell: Shell, web: S
     assert shell.run("why", "Zoë", "--json").json == before
 
 
-def test_a_folder_that_is_not_the_last_takes_nothing_along(shell: Shell) -> None:
+def test_link_copies_no_memory_while_another_folder_remains(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     third = beside(shell, "third")
@@ -152,7 +152,7 @@ def test_a_folder_that_is_not_the_last_takes_nothing_along(shell: Shell) -> None
     assert recalled(shell, "pagination") == [DECISION]
 
 
-def test_split_gives_a_clone_a_project_of_its_own_and_leaves_the_other_alone(shell: Shell) -> None:
+def test_split_gives_a_clone_its_own_project_and_undo_reverts_it(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     shell.remember(DECISION)
@@ -167,7 +167,7 @@ def test_split_gives_a_clone_a_project_of_its_own_and_leaves_the_other_alone(she
     assert this(clone)["id"] == shared
 
 
-def test_what_was_settled_is_found_again_when_the_registry_is_lost(shell: Shell) -> None:
+def test_the_assignment_of_folders_survives_a_lost_registry(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     clone.run("project", "split", "--yes")
@@ -178,7 +178,7 @@ def test_what_was_settled_is_found_again_when_the_registry_is_lost(shell: Shell)
     assert (this(clone)["id"], this(shell)["id"]) == (own, shared)
 
 
-def test_a_conflict_of_keys_is_told_and_settled_either_way(shell: Shell) -> None:
+def test_link_resolves_a_conflict_of_keys_either_way(shell: Shell) -> None:
     give_remote(shell, "acme")
     first, clone = this(shell)["id"], beside(shell, "clone")
     second = this(clone)["id"]
@@ -194,7 +194,7 @@ def test_a_conflict_of_keys_is_told_and_settled_either_way(shell: Shell) -> None
     assert (this(clone)["id"], this(clone)["others"]) == (first, [])
 
 
-def test_split_of_the_only_folder_begins_anew_and_undo_brings_its_memory_back(
+def test_split_of_the_only_folder_starts_an_empty_project_and_undo_restores_it(
     shell: Shell,
 ) -> None:
     shell.remember(DECISION)
@@ -217,7 +217,7 @@ def test_split_of_the_only_folder_begins_anew_and_undo_brings_its_memory_back(
         (("undo",), 3),
     ],
 )
-def test_a_mistake_is_one_line_and_changes_nothing(
+def test_an_invalid_project_command_prints_one_line_and_changes_nothing(
     shell: Shell, words: tuple[str, ...], status: int
 ) -> None:
     shell.remember(DECISION)
@@ -242,7 +242,7 @@ def test_link_asks_at_a_terminal_and_no_changes_nothing(shell: Shell, web: Shell
     assert registry(shell) == before
 
 
-def test_undo_takes_back_one_settling_after_the_other(shell: Shell) -> None:
+def test_repeated_undo_reverts_one_assignment_after_another(shell: Shell) -> None:
     shell.remember(DECISION)
     own = this(shell)["id"]
     ids = [own]
@@ -262,9 +262,7 @@ def test_undo_takes_back_one_settling_after_the_other(shell: Shell) -> None:
     assert last.status == 3
 
 
-def test_a_registry_that_names_no_project_is_made_again_from_the_cards(
-    shell: Shell, web: Shell
-) -> None:
+def test_an_invalid_registry_is_rebuilt_from_the_projects_cards(shell: Shell, web: Shell) -> None:
     shell.run("project", "link", str(web.project), "--yes")
     both = this(shell)["id"]
     (shell.memory / "registry.json").write_text('{"keys": {"a": 1}}', "utf-8")
@@ -283,7 +281,7 @@ def test_a_registry_that_names_no_project_is_made_again_from_the_cards(
         {"old": "shop-1", "keys": {}, "settled": 3},
     ],
 )
-def test_a_note_of_a_settling_that_is_not_ours_is_not_undone(
+def test_undo_ignores_invalid_notes_in_the_registry(
     shell: Shell, web: Shell, note: dict[str, Any]
 ) -> None:
     shell.run("project", "link", str(web.project), "--yes")
@@ -300,9 +298,7 @@ def test_a_note_of_a_settling_that_is_not_ours_is_not_undone(
     assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
 
 
-def test_a_link_to_a_project_that_cannot_be_written_leaves_nothing_to_be_done_later(
-    shell: Shell, web: Shell
-) -> None:
+def test_a_failed_link_to_a_locked_project_is_not_retried_later(shell: Shell, web: Shell) -> None:
     database = shell.memory / "projects" / this(web)["id"] / "graph.db"
     own = this(shell)["id"]
     connection = sqlite3.connect(database)
@@ -318,7 +314,7 @@ def test_a_link_to_a_project_that_cannot_be_written_leaves_nothing_to_be_done_la
     assert recalled(web) == [OTHER]
 
 
-def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, web: Shell) -> None:
+def test_memories_stored_during_a_link_are_copied_too(shell: Shell, web: Shell) -> None:
     settings = read_settings(
         {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
     )
@@ -336,9 +332,7 @@ def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, we
     assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])
 
 
-def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
-    shell: Shell, web: Shell
-) -> None:
+def test_a_running_server_writes_to_the_newly_linked_project(shell: Shell, web: Shell) -> None:
     settings = read_settings(
         {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
     )
@@ -356,7 +350,7 @@ def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
     assert "Late" in web.run("recall", "Late").out
 
 
-def test_a_folder_that_was_moved_away_is_no_other_project(shell: Shell, web: Shell) -> None:
+def test_a_moved_folder_does_not_change_the_registry(shell: Shell, web: Shell) -> None:
     settings = read_settings(
         {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
     )

@@ -52,7 +52,7 @@ def old(shell: Shell) -> Shell:
     return shell
 
 
-def test_nothing_stale_is_exit_code_3_and_says_the_limits(shell: Shell) -> None:
+def test_stale_with_no_results_exits_3_and_shows_the_limits(shell: Shell) -> None:
     shell.remember(DECISION)
 
     done = shell.run("stale")
@@ -62,7 +62,7 @@ def test_nothing_stale_is_exit_code_3_and_says_the_limits(shell: Shell) -> None:
     assert shell.run("stale", "--json").json["stale"] == []
 
 
-def test_br_10_the_report_gives_name_type_age_last_observation_and_id(old: Shell) -> None:
+def test_br_10_the_report_shows_type_age_last_observation_and_id(old: Shell) -> None:
     done = old.run("stale", "--type", "decision")
     found = old.run("stale", "--type", "decision", "--json").json["stale"][0]
 
@@ -77,7 +77,7 @@ def test_br_10_the_report_gives_name_type_age_last_observation_and_id(old: Shell
     ("kind", "limit"),
     [("technology", 120), ("pattern", 180), ("preference", 365), ("component", 90)],
 )
-def test_br_10_an_entity_is_stale_after_the_days_of_its_type(
+def test_br_10_an_entity_becomes_stale_after_the_limit_of_its_type(
     shell: Shell, kind: str, limit: int
 ) -> None:
     create(shell, entity("it", kind, "once said"))
@@ -92,7 +92,7 @@ def test_br_10_an_entity_is_stale_after_the_days_of_its_type(
     assert after.json["stale"][0]["limit_days"] == limit
 
 
-def test_agents_and_what_is_pinned_are_never_stale(shell: Shell) -> None:
+def test_agents_and_pinned_memories_are_never_stale(shell: Shell) -> None:
     create(shell, entity("reviewer", "agent", "reads diffs"))
     shell.run("pin", shell.remember(DECISION)["id"])
     age(shell.database, 4000)
@@ -101,7 +101,7 @@ def test_agents_and_what_is_pinned_are_never_stale(shell: Shell) -> None:
     assert shell.run("stale", "--older-than", "1").status == 3
 
 
-def test_what_something_newer_replaced_is_not_listed(shell: Shell) -> None:
+def test_replaced_memories_are_not_listed_as_stale(shell: Shell) -> None:
     old = shell.remember("We use MongoDB for the orders")
     age(shell.database, 100)
     shell.remember("We use Postgres for the orders", "--instead-of", old["id"])
@@ -111,7 +111,7 @@ def test_what_something_newer_replaced_is_not_listed(shell: Shell) -> None:
     assert texts == []
 
 
-def test_a_new_observation_makes_an_entity_young_again(shell: Shell) -> None:
+def test_a_new_observation_resets_the_age_of_an_entity(shell: Shell) -> None:
     create(shell, entity("api", "component", "has ten endpoints"))
     age(shell.database, 100)
     create(shell, entity("api", "component", "has twelve endpoints"))
@@ -119,14 +119,14 @@ def test_a_new_observation_makes_an_entity_young_again(shell: Shell) -> None:
     assert shell.run("stale").status == 3
 
 
-def test_a_record_that_still_holds_keeps_its_entities(shell: Shell) -> None:
+def test_entities_of_a_current_record_are_not_stale(shell: Shell) -> None:
     shell.remember("--type", "preference", DECISION)
     age(shell.database, 100)
 
     assert shell.run("stale").status == 3
 
 
-def test_an_own_limit_and_a_number_confine_the_report_to_the_oldest(shell: Shell) -> None:
+def test_older_than_and_limit_restrict_the_report_to_the_oldest(shell: Shell) -> None:
     create(shell, entity("older", "pattern", "x"))
     age(shell.database, 10)
     create(shell, entity("younger", "pattern", "y"))
@@ -138,7 +138,7 @@ def test_an_own_limit_and_a_number_confine_the_report_to_the_oldest(shell: Shell
     assert "and 1 more" in shell.run("stale", "--older-than", "4", "--limit", "1").out
 
 
-def test_prune_without_a_yes_shows_and_changes_nothing(old: Shell) -> None:
+def test_prune_without_yes_previews_and_changes_nothing(old: Shell) -> None:
     before = old.run("export").out
 
     done = old.run("prune")
@@ -149,7 +149,7 @@ def test_prune_without_a_yes_shows_and_changes_nothing(old: Shell) -> None:
     assert old.run("export").out == before
 
 
-def test_prune_takes_what_is_stale_from_every_tier_and_nothing_else(old: Shell) -> None:
+def test_prune_removes_only_stale_memories_from_every_tier(old: Shell) -> None:
     done = old.run("prune", "--yes")
 
     assert done.status == 0, done.err
@@ -185,7 +185,7 @@ def test_one_undo_restores_pruned_memories_of_both_databases_byte_for_byte(old: 
     assert old.notes.read_bytes() == notes
 
 
-def test_an_undone_prune_is_done_again_by_one_undo(old: Shell) -> None:
+def test_undoing_the_undo_of_a_prune_prunes_again(old: Shell) -> None:
     old.remember("--scope", "user", PREFERENCE)
     age(old.memory / "user.db", 400)
     told = old.run("prune", "--yes", "--json").json
@@ -199,7 +199,7 @@ def test_an_undone_prune_is_done_again_by_one_undo(old: Shell) -> None:
     assert old.run("recall", "tabs over spaces").status == 3
 
 
-def test_prune_takes_only_what_is_named(old: Shell) -> None:
+def test_prune_with_a_name_removes_only_that_entity(old: Shell) -> None:
     create(old, entity("left", "component", "x"), entity("right", "component", "y"))
     age(old.database, 100)
 
@@ -210,7 +210,7 @@ def test_prune_takes_only_what_is_named(old: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["fresh", "unheard-of", "0123456789ab"])
-def test_what_is_not_stale_or_not_there_is_named_and_nothing_goes(old: Shell, name: str) -> None:
+def test_prune_refuses_a_name_that_is_unknown_or_not_stale(old: Shell, name: str) -> None:
     create(old, entity("fresh", "component", "said today"))
     before = old.run("export").out
 
@@ -222,7 +222,7 @@ def test_what_is_not_stale_or_not_there_is_named_and_nothing_goes(old: Shell, na
 
 
 @pytest.mark.parametrize("answer", ["n", "", "\x03"], ids=["no", "enter", "ctrl-c"])
-def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str) -> None:
+def test_prune_changes_nothing_without_a_yes_at_the_terminal(old: Shell, answer: str) -> None:
     before = old.run("export").out
     terminal = start(old, "prune")
     terminal.expect("from memory")
@@ -239,7 +239,7 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str)
     assert old.run("export").out == before
 
 
-def test_yes_at_a_terminal_prunes_and_names_the_undo(old: Shell) -> None:
+def test_yes_at_a_terminal_prunes_and_shows_the_undo_command(old: Shell) -> None:
     terminal = start(old, "prune")
     terminal.expect("from memory")
 
@@ -250,7 +250,7 @@ def test_yes_at_a_terminal_prunes_and_names_the_undo(old: Shell) -> None:
     assert DECISION not in old.run("export").out
 
 
-def test_what_was_spoken_of_while_the_question_stood_is_kept_and_named(shell: Shell) -> None:
+def test_prune_keeps_an_entity_that_changed_during_the_question(shell: Shell) -> None:
     create(shell, entity("api", "component", "x"), entity("spa", "component", "y"))
     age(shell.database, 100)
     terminal = start(shell, "prune")
@@ -265,7 +265,7 @@ def test_what_was_spoken_of_while_the_question_stood_is_kept_and_named(shell: Sh
     assert '"api"' in shell.run("export").out and '"spa"' not in shell.run("export").out
 
 
-def test_a_prune_that_cannot_be_done_now_is_not_done_later(old: Shell) -> None:
+def test_a_failed_prune_of_a_locked_database_is_not_retried_later(old: Shell) -> None:
     connection = sqlite3.connect(old.database)
     connection.execute("BEGIN IMMEDIATE")
 

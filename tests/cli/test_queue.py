@@ -51,7 +51,7 @@ def listed(shell: Shell, *options: str) -> dict[str, str]:
     return {one["id"]: one["state"] for one in shell.run("queue", "--json", *options).json["texts"]}
 
 
-def test_without_anything_nothing_waits_and_nothing_is_made(shell: Shell) -> None:
+def test_listing_an_empty_queue_creates_no_database(shell: Shell) -> None:
     done = shell.run("queue")
     assert (done.status, done.out, done.err) == (0, "The queue is empty.\n", "")
     assert shell.run("queue", "list", "--json").json == {
@@ -65,7 +65,7 @@ def test_without_anything_nothing_waits_and_nothing_is_made(shell: Shell) -> Non
     assert not list(shell.memory.glob("projects/*/graph.db"))
 
 
-def test_what_waits_is_listed_with_its_short_id_and_the_dead_with_their_error(
+def test_the_list_shows_waiting_texts_and_dead_texts_with_their_errors(
     shell: Shell, memory: Memory
 ) -> None:
     broken, waiting = dead(memory, "much too odd"), send(memory, domain="legal")
@@ -126,7 +126,7 @@ def test_show_hides_a_secret_that_was_stored_before_its_rule_existed(
         assert secret not in shown.out
 
 
-def test_the_dead_are_retried_by_id_or_all(shell: Shell, memory: Memory) -> None:
+def test_dead_texts_are_retried_by_id_or_all_at_once(shell: Shell, memory: Memory) -> None:
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])
     assert (done.status, done.err) == (0, "")
@@ -139,7 +139,7 @@ def test_the_dead_are_retried_by_id_or_all(shell: Shell, memory: Memory) -> None
     assert nothing.err.startswith("memory-fabric: No text is dead.")
 
 
-def test_what_is_done_is_not_tried_again(shell: Shell, memory: Memory) -> None:
+def test_retry_refuses_a_processed_text(shell: Shell, memory: Memory) -> None:
     id_ = send(memory)
     shell.run("queue", "work", "--once")
     done = shell.run("queue", "retry", id_)
@@ -147,7 +147,7 @@ def test_what_is_done_is_not_tried_again(shell: Shell, memory: Memory) -> None:
     assert f"{id_[-8:]} is done and is not tried again." in done.err
 
 
-def test_a_drop_shows_what_goes_and_wants_a_yes(shell: Shell, memory: Memory) -> None:
+def test_drop_lists_its_texts_and_requires_yes(shell: Shell, memory: Memory) -> None:
     id_ = dead(memory)
     asked = shell.run("queue", "drop", id_)
     assert asked.status == 2
@@ -163,7 +163,7 @@ def test_a_drop_shows_what_goes_and_wants_a_yes(shell: Shell, memory: Memory) ->
     assert listed(shell) == {id_: "waiting"}
 
 
-def test_in_a_terminal_a_drop_asks(shell: Shell, memory: Memory) -> None:
+def test_drop_asks_for_confirmation_in_a_terminal(shell: Shell, memory: Memory) -> None:
     id_ = dead(memory)
     refused = start(shell, "queue", "drop", id_[-8:])
     refused.expect("Drop 1 text from the queue?")
@@ -196,7 +196,7 @@ def test_in_a_terminal_a_drop_asks(shell: Shell, memory: Memory) -> None:
         (("--limit", "0"), 2, "--limit"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(
+def test_an_invalid_queue_command_is_reported_in_one_line(
     shell: Shell, words: tuple[str, ...], status: int, said: str
 ) -> None:
     done = shell.run("queue", *words)

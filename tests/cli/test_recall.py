@@ -17,7 +17,7 @@ def filled(shell: Shell) -> Shell:
     return shell
 
 
-def test_br_6_recall_answers_in_the_form_of_the_brief(filled: Shell) -> None:
+def test_br_6_recall_json_has_the_required_fields(filled: Shell) -> None:
     answer = filled.run("recall", "--json", "which pagination for list endpoints?").json
 
     assert {"query", "total_results", "sources", "results"} <= set(answer)
@@ -62,7 +62,7 @@ def test_filters_are_options_of_which_a_repeated_one_means_any(filled: Shell) ->
     assert shown.splitlines()[0] == "[Domain-Filtered Memory (expert_domain=ops)]"
 
 
-def test_a_filter_that_finds_nothing_says_so(filled: Shell) -> None:
+def test_an_empty_filtered_answer_shows_its_filter(filled: Shell) -> None:
     done = filled.run("recall", "pagination", "--domain", "ops", "--since", "30d")
 
     assert done.status == 3
@@ -70,14 +70,14 @@ def test_a_filter_that_finds_nothing_says_so(filled: Shell) -> None:
     assert "nothing was found under the filter (expert_domain=ops, since=" in done.out
 
 
-def test_an_option_that_means_nothing_is_named(filled: Shell) -> None:
+def test_an_unknown_type_is_refused_with_its_option(filled: Shell) -> None:
     done = filled.run("recall", "pagination", "--type", "banana")
 
     assert done.status == 2
     assert "--type does not know banana" in done.err
 
 
-def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
+def test_recalled_text_cannot_send_control_codes_to_the_terminal(shell: Shell) -> None:
     shell.remember("Always beep \x1b[31mred\x07 in the terminal")
 
     done = shell.run("recall", "beep terminal")
@@ -86,7 +86,7 @@ def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
     assert "\x1b" not in done.out and "\x07" not in done.out
 
 
-def test_recall_finds_the_clients_own_notes_and_names_their_file(filled: Shell) -> None:
+def test_recall_finds_the_clients_own_notes_and_shows_their_file(filled: Shell) -> None:
     mine = "\r\n# Mine\r\n\r\n- Pagination tests need the seeded shop\r\n"
     filled.notes.write_bytes(filled.notes.read_bytes() + mine.encode())
     (filled.notes.parent / "testing.md").write_text("Pagination is tested by pytest.\n")
@@ -106,7 +106,7 @@ def test_recall_finds_the_clients_own_notes_and_names_their_file(filled: Shell) 
     assert line.split()[1] == "fact" and "MEMORY.md#1" in line
 
 
-def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell) -> None:
+def test_an_unreadable_note_is_reported_and_other_results_remain(filled: Shell) -> None:
     (filled.notes.parent / "latin.md").write_bytes(b"caf\xe9")
 
     found = filled.run("recall", "pagination")
@@ -117,7 +117,7 @@ def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell
         assert "not searched: native (latin.md): it is not UTF-8 text" in done.err
 
 
-def test_load_shows_what_a_session_is_given(filled: Shell) -> None:
+def test_load_prints_the_text_that_a_session_starts_with(filled: Shell) -> None:
     done = filled.run("load")
 
     assert "## Recent Project Decisions" in done.out
@@ -125,7 +125,7 @@ def test_load_shows_what_a_session_is_given(filled: Shell) -> None:
     assert filled.run("load", "--json").json["text"] + "\n" == done.out
 
 
-def test_history_tells_every_change_of_an_entity_in_any_spelling(filled: Shell) -> None:
+def test_history_finds_an_entity_in_any_spelling(filled: Shell) -> None:
     changes = filled.run("history", "--json", "Cursor_Pagination").json
 
     assert [c["kind"] for c in changes] == ["remember"]
@@ -133,14 +133,14 @@ def test_history_tells_every_change_of_an_entity_in_any_spelling(filled: Shell) 
     assert DECISION in changes[0]["what"]
 
 
-def test_history_of_everything_is_newest_first(filled: Shell) -> None:
+def test_history_without_a_name_lists_the_newest_change_first(filled: Shell) -> None:
     changes = filled.run("history", "--json").json
 
     assert len(changes) == 2
     assert changes[0]["at"] >= changes[1]["at"]
 
 
-def test_why_says_who_where_and_when(filled: Shell) -> None:
+def test_why_shows_author_source_project_tiers_and_time(filled: Shell) -> None:
     id_ = filled.remember(DECISION)["short_id"]
 
     whole = filled.run("why", id_, "--json").json
@@ -151,7 +151,7 @@ def test_why_says_who_where_and_when(filled: Shell) -> None:
     assert "ann, by cli, on 20" in filled.run("why", id_).out
 
 
-def test_why_names_the_session_and_agent_that_were_given_a_record(filled: Shell) -> None:
+def test_why_lists_the_session_and_agent_that_received_a_record(filled: Shell) -> None:
     # Else MEMORY.md shows it, and the hook has nothing to add.
     told = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
     filled.run("remember", "PostgreSQL migration scripts live in db/", **told)
@@ -167,7 +167,7 @@ def test_why_names_the_session_and_agent_that_were_given_a_record(filled: Shell)
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
 
 
-def test_recall_explains_its_scores_and_the_silence_of_a_prompt(filled: Shell) -> None:
+def test_explain_shows_the_scores_and_why_a_prompt_gets_nothing(filled: Shell) -> None:
     told = filled.run("recall", "--explain", "which pagination for list endpoints?")
 
     assert "1. " in told.out and DECISION in told.out
@@ -180,7 +180,7 @@ def test_recall_explains_its_scores_and_the_silence_of_a_prompt(filled: Shell) -
     )
 
 
-def test_an_explanation_for_programs_has_parts_verdicts_and_the_words(filled: Shell) -> None:
+def test_explain_json_contains_score_parts_verdicts_and_searched_words(filled: Shell) -> None:
     answer = filled.run("recall", "--explain", "--json", "which pagination?").json
 
     assert [w["word"] for w in answer["searched"]] == ["pagination"]
@@ -191,14 +191,14 @@ def test_an_explanation_for_programs_has_parts_verdicts_and_the_words(filled: Sh
     assert isinstance(answer["silence"], str)
 
 
-def test_a_phrase_that_nothing_holds_is_said(filled: Shell) -> None:
+def test_recall_reports_an_exact_phrase_that_nothing_contains(filled: Shell) -> None:
     done = filled.run("recall", '"endpoints cursor"')
 
     assert DECISION in done.out
     assert "nothing holds “endpoints cursor”" in done.out
 
 
-def test_recall_without_a_word_gives_the_newest_without_what_is_left_out(shell: Shell) -> None:
+def test_recall_with_only_filters_respects_an_excluded_word(shell: Shell) -> None:
     shell.remember("We use Redis for sessions because it is quick")
     shell.remember("We use Zig for the parser because it starts quickly")
 

@@ -69,7 +69,7 @@ def clone(tmp_path: Path) -> Clone:
     return made
 
 
-def test_what_a_branch_adds_contradicts_replaces_and_makes_stale(clone: Clone) -> None:
+def test_a_branch_report_lists_added_contradicting_replaced_and_stale_records(clone: Clone) -> None:
     new = record(4, "Do not use Kafka for the order events", why="it is @heavy | <b>slow</b>")
     cents = record(5, "Prices are decimals")
     closed = OLD | {"superseded_by": cents["id"], "valid_to": "2026-01-05T10:00:00.000Z"}
@@ -88,13 +88,13 @@ def test_what_a_branch_adds_contradicts_replaces_and_makes_stale(clone: Clone) -
     ]
 
 
-def test_a_branch_without_records_changes_nothing(clone: Clone) -> None:
+def test_the_report_of_a_branch_without_records_is_empty(clone: Clone) -> None:
     clone.commit(other="x = 1\n")
 
     assert "Nothing." in clone.report().out
 
 
-def test_forgotten_and_unreadable_lines_are_told(clone: Clone) -> None:
+def test_a_branch_report_lists_forgotten_records_and_unreadable_lines(clone: Clone) -> None:
     clone.commit({"id": KAFKA["id"], "forgotten": True}, {"what": "no record"})
 
     shown = clone.report("main").out
@@ -102,7 +102,7 @@ def test_forgotten_and_unreadable_lines_are_told(clone: Clone) -> None:
     assert "### Takes away" in shown and "Kafka" in shown and "1 line of the file" in shown
 
 
-def test_a_base_that_git_does_not_know_is_refused_with_the_remedy(clone: Clone) -> None:
+def test_an_unknown_base_of_git_is_refused_with_a_remedy(clone: Clone) -> None:
     done = clone.report("nowhere")
 
     assert done.status == 2 and "nowhere" in done.err and "fetch-depth" in done.err

@@ -32,7 +32,7 @@ def effects(shell: Shell) -> dict[str, list[str]]:
     }
 
 
-def test_without_rules_nothing_is_found(shell: Shell) -> None:
+def test_rules_exits_3_when_there_are_no_rules(shell: Shell) -> None:
     assert shell.run("rules").status == 3
 
 
@@ -47,7 +47,7 @@ def test_rules_are_listed_with_their_bindings_and_effects(shell: Shell) -> None:
     assert "src/api/**" in done.out and f"{nothing} binds nothing" in done.out
 
 
-def test_rules_test_names_the_rules_that_apply_to_a_call(shell: Shell) -> None:
+def test_rules_test_lists_the_rules_that_apply_to_a_call(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
 
     by_command = shell.run("rules", "test", "cd web && pnpm dev")
@@ -61,7 +61,7 @@ def test_rules_test_names_the_rules_that_apply_to_a_call(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("given", [(), ("ls", "--path", "x")])
-def test_a_trial_needs_one_thing_to_try(shell: Shell, given: tuple[str, ...]) -> None:
+def test_rules_test_needs_exactly_one_call(shell: Shell, given: tuple[str, ...]) -> None:
     assert shell.run("rules", "test", *given).status == 2
 
 
@@ -99,7 +99,7 @@ def test_denying_an_unbound_rule_says_how_to_bind_it(shell: Shell) -> None:
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_a_model_cannot_change_the_effect_of_a_rule(shell: Shell) -> None:
+def test_the_model_cannot_change_the_effect_of_a_rule(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
     shell.environ["CLAUDECODE"] = "1"
 
@@ -118,7 +118,7 @@ def test_remember_prints_the_bindings_of_a_new_rule(shell: Shell) -> None:
     assert "binds no call" in unbound.out
 
 
-def test_what_has_to_pass_first_is_stated_changed_and_taken_away(shell: Shell) -> None:
+def test_the_required_checks_of_a_rule_can_be_set_changed_and_removed(shell: Shell) -> None:
     done = shell.run(
         "remember", "Tests pass before commits", "--type", "rule", "--when", "commit",
         "--first", "`make check`", "--json",
@@ -147,7 +147,7 @@ def test_what_has_to_pass_first_is_stated_changed_and_taken_away(shell: Shell) -
         (("--when", "working on lists", "--first", "pytest"), "--when"),
     ],
 )
-def test_what_cannot_be_held_is_refused_with_a_remedy(
+def test_required_checks_that_cannot_be_enforced_are_refused_with_a_remedy(
     shell: Shell, options: tuple[str, ...], named: str
 ) -> None:
     done = shell.run("remember", "Tests pass before commits", "--type", "rule", *options)
@@ -156,7 +156,7 @@ def test_what_cannot_be_held_is_refused_with_a_remedy(
     assert shell.run("rules").status == 3
 
 
-def test_a_rule_that_binds_nothing_gets_nothing_first(shell: Shell) -> None:
+def test_an_unbound_rule_cannot_have_required_checks(shell: Shell) -> None:
     id_ = keep(shell, STYLE, "")
 
     done = shell.run("edit", id_, "--first", "pytest")

@@ -57,7 +57,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(done, [path for path in folder.rglob("*") if path.parent != folder])
 
 
-def test_the_demo_tells_two_days_of_real_memories_and_how_to_install(demo: Told) -> None:
+def test_the_demo_shows_two_days_of_memories_and_the_install_commands(demo: Told) -> None:
     done = demo.done
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,13 +89,11 @@ def test_the_demo_fits_two_screens_of_80_columns(demo: Told) -> None:
     assert not [line for line in shown if "\033" in line]
 
 
-def test_the_demo_leaves_nothing_behind(demo: Told) -> None:
+def test_the_demo_leaves_no_files_behind(demo: Told) -> None:
     assert demo.left == []
 
 
-def test_the_demo_fails_when_the_memory_did_not_arrive(
-    bare: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_demo_fails_when_no_memory_is_delivered(bare: dict[str, str], tmp_path: Path) -> None:
     done = tell(bare | {"MEMORY_FABRIC": "off"}, tmp_path)
 
     assert done.returncode == 1
@@ -120,7 +118,7 @@ def test_the_demo_fails_when_a_hook_fails(bare: dict[str, str], tmp_path: Path) 
     assert "✗ SessionStart works (exit code 7: broken)" in done.stdout
 
 
-def test_the_demo_needs_the_folder_of_the_plugin(bare: dict[str, str], tmp_path: Path) -> None:
+def test_the_demo_fails_without_the_plugin_folder(bare: dict[str, str], tmp_path: Path) -> None:
     module = [bare["MEMORY_FABRIC_PYTHON"], "-m", "memory_fabric.cli.demo"]
     environ = bare | {"PYTHONPATH": str(ROOT / "plugin"), "CLAUDE_PLUGIN_ROOT": str(tmp_path)}
 

@@ -91,7 +91,7 @@ def columns(lines: list[str], first: str) -> Iterator[tuple[str, list[str]]]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_a_table_fits_the_screen_and_its_columns_say_something(
+def test_a_table_fits_the_screen_and_its_columns_have_content(
     known: Shell, words: tuple[str, ...], first: str, names: list[str]
 ) -> None:
     lines = screen(known, *words)
@@ -120,21 +120,21 @@ def test_status_names_each_tier_and_its_contents(known: Shell) -> None:
     assert "records" in " ".join(found["holds"])
 
 
-def test_review_says_how_to_decide(known: Shell) -> None:
+def test_review_shows_the_commands_for_each_decision(known: Shell) -> None:
     shown = "\n".join(screen(known, "review"))
 
     assert "stale memory, " in shown
     assert "review --holds ID, edit ID, or forget ID" in shown
 
 
-def test_outside_a_terminal_no_text_is_cut(known: Shell) -> None:
+def test_texts_are_not_truncated_outside_a_terminal(known: Shell) -> None:
     shown = " ".join(known.run("recall", "type:solution", "--limit", "3").out.split())
 
     assert shown.count("was paged by cursors with an index") == 3
     assert "…" not in shown
 
 
-def test_a_column_without_values_is_left_out_even_of_a_single_row(shell: Shell) -> None:
+def test_a_table_omits_columns_without_values(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
 
     newest = shell.run("recall").out.splitlines()[0].split()
@@ -144,7 +144,7 @@ def test_a_column_without_values_is_left_out_even_of_a_single_row(shell: Shell) 
     assert asked == ["score", *newest]
 
 
-def test_the_authors_of_changes_are_named_where_there_are_several(shell: Shell) -> None:
+def test_history_shows_authors_only_when_there_are_several(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     alone = shell.run("history").out
     shell.environ["USER"] = "bob"

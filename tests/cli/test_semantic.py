@@ -64,7 +64,7 @@ def found(done: Done) -> list[dict[str, Any]]:
     return results
 
 
-def test_recall_ranks_by_meaning_where_the_extra_is(filled: Shell) -> None:
+def test_recall_ranks_by_meaning_when_the_extra_is_installed(filled: Shell) -> None:
     results = found(filled.run("recall", QUESTION, "--json"))
 
     assert results[0]["text"] == NEAR
@@ -103,7 +103,7 @@ def test_an_installed_extra_is_used_and_semantic_off_deletes_its_folder(bare: Ba
     assert found(bare.run("recall", QUESTION, "--json"))[-1]["text"] == NEAR
 
 
-def test_a_folder_of_another_release_is_not_used_and_the_doctor_says_so(bare: Bare) -> None:
+def test_an_extra_for_another_python_is_not_used_and_doctor_reports_it(bare: Bare) -> None:
     extra.fill(bare.data).rename(bare.data / "semantic-cpython-300-00000000")
 
     assert found(bare.run("recall", QUESTION, "--json"))[-1]["text"] == NEAR
@@ -111,7 +111,7 @@ def test_a_folder_of_another_release_is_not_used_and_the_doctor_says_so(bare: Ba
     assert check["state"] == "warning" and "semantic on" in check["remedy"]
 
 
-def test_a_broken_extra_costs_no_answer(bare: Bare) -> None:
+def test_recall_still_answers_with_a_broken_extra(bare: Bare) -> None:
     folder = extra.fill(bare.data)
     (folder / "tokenizers").unlink()
     (folder / "tokenizers").mkdir()
@@ -124,11 +124,11 @@ def test_a_broken_extra_costs_no_answer(bare: Bare) -> None:
     assert check["state"] == "warning"
 
 
-def test_what_pip_installed_is_not_removed_by_the_command(shell: Shell) -> None:
+def test_semantic_off_does_not_remove_an_extra_installed_by_pip(shell: Shell) -> None:
     done = shell.run("semantic", "off")
 
     assert done.status == 1 and "semantic = false" in done.err
 
 
-def test_another_word_is_wrong_use(shell: Shell) -> None:
+def test_semantic_refuses_an_unknown_argument(shell: Shell) -> None:
     assert shell.run("semantic", "maybe").status == 2

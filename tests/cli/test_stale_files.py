@@ -30,7 +30,7 @@ def test_stale_lists_a_record_with_its_changed_file_and_the_remedy(changed: Shel
     assert "review --holds ID" in done.out
 
 
-def test_stale_in_json(changed: Shell) -> None:
+def test_stale_json_lists_records_with_their_changed_files(changed: Shell) -> None:
     done = changed.run("stale", "--files", "--json")
 
     (one,) = done.json["changed_files"]
@@ -42,7 +42,7 @@ def test_a_type_limits_the_list_of_stale_records(changed: Shell) -> None:
     assert changed.run("stale", "--files", "--type", "preference").status == 3
 
 
-def test_files_only_leaves_old_memories_out(shell: Shell) -> None:
+def test_stale_files_omits_memories_without_changed_files(shell: Shell) -> None:
     shell.remember("We chose Redis for sessions")
 
     done = shell.run("stale", "--files")
@@ -69,7 +69,7 @@ def test_an_edited_record_is_no_longer_stale(changed: Shell) -> None:
     assert changed.run("stale").status == 3
 
 
-def test_purge_erases_the_path(changed: Shell) -> None:
+def test_purge_erases_the_path_of_a_changed_file(changed: Shell) -> None:
     plan = changed.run("forget", "--purge", "src/api.py", "--json")
     done = changed.run("forget", "--purge", "src/api.py", "--confirm", plan.json["code"])
 

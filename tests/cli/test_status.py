@@ -51,7 +51,7 @@ def test_every_tier_has_the_documented_fields(filled: Shell) -> None:
     assert found[0]["backup"] is None
 
 
-def test_status_tells_when_each_tier_was_last_written_and_read(filled: Shell) -> None:
+def test_status_shows_when_each_tier_was_last_written_and_read(filled: Shell) -> None:
     began = timestamp(time.time() - 60)
 
     graph, local, native = (tier(filled, name) for name in ("graph", "local", "native"))
@@ -63,7 +63,7 @@ def test_status_tells_when_each_tier_was_last_written_and_read(filled: Shell) ->
     assert tier(filled, "graph")["read_at"] > began
 
 
-def test_the_backup_has_an_age_and_was_read_through(filled: Shell) -> None:
+def test_status_shows_the_age_of_the_backup_and_checks_its_content(filled: Shell) -> None:
     (made,) = filled.run("backup", "--json").json["made"]
 
     sound = tier(filled, "graph")
@@ -76,7 +76,7 @@ def test_the_backup_has_an_age_and_was_read_through(filled: Shell) -> None:
     assert "memory-fabric backup" in torn["findings"][0]["remedy"]
 
 
-def test_conflict_markers_are_named_with_their_lines_and_what_to_do(filled: Shell) -> None:
+def test_conflict_markers_are_reported_with_line_numbers_and_a_remedy(filled: Shell) -> None:
     with journal_of(filled).open("a", encoding="utf-8") as stream:
         stream.write(MARKED + "{torn\n")
 
@@ -95,7 +95,7 @@ def test_conflict_markers_are_named_with_their_lines_and_what_to_do(filled: Shel
     ("count", "age_s", "state"),
     [(50, 0, "healthy"), (51, 0, "degraded"), (1, 3500, "healthy"), (1, 3700, "degraded")],
 )
-def test_br_17_queues_in_project_and_home_count_up_to_their_limits(
+def test_br_17_a_queue_over_its_limit_in_project_or_home_degrades_the_tiers(
     filled: Shell, place: str, count: int, age_s: int, state: str
 ) -> None:
     folder = journal_of(filled).parent if place == "project" else filled.memory / "local"
@@ -122,7 +122,7 @@ def test_a_torn_line_of_the_operations_journal_degrades_the_graph(filled: Shell)
     assert finding["lines"] == [len(journal.read_text("utf-8").splitlines())]
 
 
-def test_a_deleted_project_folder_is_named_and_written_again_by_repair(filled: Shell) -> None:
+def test_a_deleted_project_folder_is_reported_and_restored_by_repair(filled: Shell) -> None:
     filled.remember("--failed", "Offset pagination caused timeouts at 1M rows")
     before = sorted(json.loads(x)["id"] for x in journal_of(filled).read_text().splitlines())
     shutil.rmtree(filled.project / ".claude")
@@ -143,7 +143,7 @@ def test_a_deleted_project_folder_is_named_and_written_again_by_repair(filled: S
     assert filled.run("sync", "--json").json["restored"] == 0
 
 
-def test_a_line_that_was_cut_out_comes_back_and_no_other_twice(filled: Shell) -> None:
+def test_sync_restores_a_deleted_journal_line_without_duplicates(filled: Shell) -> None:
     filled.remember("--failed", "Offset pagination caused timeouts at 1M rows")
     first, second = journal_of(filled).read_text().splitlines()
     journal_of(filled).write_text(second + "\n")
@@ -153,7 +153,7 @@ def test_a_line_that_was_cut_out_comes_back_and_no_other_twice(filled: Shell) ->
     assert sorted(journal_of(filled).read_text().splitlines()) == sorted([first, second])
 
 
-def test_a_lost_operations_journal_is_written_again(filled: Shell) -> None:
+def test_repair_restores_a_lost_operations_journal(filled: Shell) -> None:
     journal = filled.database.with_name("operations.jsonl")
     before = [json.loads(line)["id"] for line in journal.read_text().splitlines()]
     journal.unlink()
@@ -163,7 +163,7 @@ def test_a_lost_operations_journal_is_written_again(filled: Shell) -> None:
     assert [json.loads(line)["id"] for line in journal.read_text().splitlines()] == before
 
 
-def test_what_was_forgotten_does_not_come_back_into_the_journal(filled: Shell) -> None:
+def test_repair_does_not_restore_forgotten_records_to_the_journal(filled: Shell) -> None:
     filled.run("forget", "pagination", "--yes", "--all")
     os.unlink(journal_of(filled))
 
@@ -172,7 +172,7 @@ def test_what_was_forgotten_does_not_come_back_into_the_journal(filled: Shell) -
     assert not journal_of(filled).exists()
 
 
-def test_notes_that_cannot_be_written_are_named(filled: Shell) -> None:
+def test_a_memory_md_that_cannot_be_updated_is_reported(filled: Shell) -> None:
     filled.notes.write_text(filled.notes.read_text().replace("<!-- memory-fabric:end -->\n", ""))
 
     found = tier(filled, "native")

@@ -35,7 +35,7 @@ def states(shell: Shell) -> dict[str, str]:
     return {t["tier"]: t["state"] for t in shell.run("status", "--json").json["tiers"]}
 
 
-def test_forget_previews_and_changes_nothing_without_a_yes(filled: Shell) -> None:
+def test_forget_without_yes_previews_and_changes_nothing(filled: Shell) -> None:
     done = filled.run("forget", "offset", "timeouts")
 
     assert LESSON in done.out and DECISION not in done.out
@@ -52,7 +52,7 @@ def test_forget_with_yes_removes_a_record_from_graph_and_memory_md(filled: Shell
     assert DECISION in filled.notes.read_text("utf-8")
 
 
-def test_forget_takes_several_only_when_told_so(filled: Shell) -> None:
+def test_forget_deletes_several_memories_only_with_all(filled: Shell) -> None:
     refused = filled.run("forget", "pagination", "--yes")
     allowed = filled.run("forget", "pagination", "--yes", "--all", "--json")
 
@@ -60,7 +60,7 @@ def test_forget_takes_several_only_when_told_so(filled: Shell) -> None:
     assert allowed.json["forgotten"] == 2
 
 
-def test_forget_by_an_entitys_name_takes_the_entity_and_its_relations(filled: Shell) -> None:
+def test_forget_by_an_entitys_name_deletes_the_entity_but_not_its_record(filled: Shell) -> None:
     found = filled.run("forget", "list-endpoints", "--json").json
 
     filled.run("forget", "list-endpoints", "--yes", "--all")
@@ -109,7 +109,7 @@ def test_br_17_a_long_or_old_queue_degrades_graph_and_local_tier(
     assert (found["graph"], found["local"]) == ("degraded", "degraded")
 
 
-def test_br_17_a_damaged_database_makes_the_graph_unavailable_and_the_others_go_on(
+def test_br_17_a_damaged_database_makes_only_the_graph_unavailable(
     filled: Shell,
 ) -> None:
     break_database(filled)
@@ -121,7 +121,7 @@ def test_br_17_a_damaged_database_makes_the_graph_unavailable_and_the_others_go_
     assert "repair" in json.dumps(done.json["tiers"][0]["findings"])
 
 
-def test_br_17_notes_that_the_client_has_switched_off_are_unavailable_with_the_reason(
+def test_br_17_notes_that_the_client_disabled_are_unavailable_with_the_reason(
     filled: Shell,
 ) -> None:
     done = filled.run("status", "--json", CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
@@ -144,7 +144,7 @@ def test_repair_rebuilds_a_damaged_database_from_its_journal(filled: Shell) -> N
     )
 
 
-def test_repair_brings_back_a_lost_database(filled: Shell) -> None:
+def test_repair_restores_a_lost_database(filled: Shell) -> None:
     filled.run("backup")
     filled.database.unlink()
 
@@ -152,7 +152,7 @@ def test_repair_brings_back_a_lost_database(filled: Shell) -> None:
     assert filled.run("status", "--json").json["tiers"][0]["counts"]["records"] == 2
 
 
-def test_repair_leaves_a_sound_database_alone(filled: Shell) -> None:
+def test_repair_does_not_rebuild_a_sound_database(filled: Shell) -> None:
     done = filled.run("repair", "--json")
 
     assert done.json["rebuilt"] == []
@@ -177,7 +177,7 @@ def test_check_finds_nothing_in_a_sound_memory(filled: Shell) -> None:
     assert filled.run("check").out == "Nothing is damaged.\n"
 
 
-def test_check_fails_for_what_harms_and_only_notes_what_could_be_tidied(filled: Shell) -> None:
+def test_check_fails_for_damage_and_only_notes_orphans(filled: Shell) -> None:
     orphan(filled, "alone")
     tidy = filled.run("check")
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
@@ -190,7 +190,7 @@ def test_check_fails_for_what_harms_and_only_notes_what_could_be_tidied(filled: 
     assert "1 lines cannot be read: 3." in harmed.out
 
 
-def test_repair_shows_orphans_first_and_takes_them_out_with_a_yes(filled: Shell) -> None:
+def test_repair_previews_orphans_and_removes_them_with_yes(filled: Shell) -> None:
     orphan(filled, "alone")
 
     shown = filled.run("repair", "--orphans")
@@ -202,7 +202,7 @@ def test_repair_shows_orphans_first_and_takes_them_out_with_a_yes(filled: Shell)
     assert filled.run("repair", "--orphans", "--json").json["orphans"] == ["alone"]
 
 
-def test_what_a_deletion_left_without_relations_is_reported(filled: Shell) -> None:
+def test_entities_left_without_relations_by_a_deletion_are_reported(filled: Shell) -> None:
     filled.run("remember", "ledger-service uses Kafka.")
     orphan(filled, "")
 
@@ -216,14 +216,14 @@ def test_what_a_deletion_left_without_relations_is_reported(filled: Shell) -> No
     assert "a deletion left without relations: ledger-service" in " ".join(checked.out.split())
 
 
-def test_backup_makes_a_copy_and_says_where(filled: Shell) -> None:
+def test_backup_creates_a_copy_and_prints_its_path(filled: Shell) -> None:
     (made,) = filled.run("backup", "--json").json["made"]
 
     assert made.startswith(str(filled.database.parent / "backups"))
     assert "graph-" in filled.run("backup").out
 
 
-def test_sync_writes_the_notes_again(filled: Shell) -> None:
+def test_sync_restores_a_deleted_memory_md(filled: Shell) -> None:
     filled.notes.unlink()
 
     done = filled.run("sync", "--json")
@@ -258,7 +258,7 @@ def test_off_here_stops_capture_here_until_on_here(shell: Shell) -> None:
     assert shell.run("remember", DECISION).status == 0
 
 
-def test_off_says_what_was_off_already_and_that_nothing_was_changed(shell: Shell) -> None:
+def test_off_reports_what_was_already_off(shell: Shell) -> None:
     shell.run("off", "--read")
 
     both = shell.run("off")
@@ -269,7 +269,7 @@ def test_off_says_what_was_off_already_and_that_nothing_was_changed(shell: Shell
     assert shell.run("off", "--json").json["changed"] == []
 
 
-def test_on_here_says_if_memory_is_still_off_everywhere(shell: Shell) -> None:
+def test_on_here_warns_when_memory_is_still_off_everywhere(shell: Shell) -> None:
     shell.run("off")
 
     done = shell.run("on", "--here")
@@ -277,7 +277,7 @@ def test_on_here_says_if_memory_is_still_off_everywhere(shell: Shell) -> None:
     assert "still off here" in done.err
 
 
-def test_the_doctor_names_findings_with_remedies(filled: Shell) -> None:
+def test_doctor_lists_findings_with_remedies(filled: Shell) -> None:
     checks = {c["name"]: c for c in filled.run("doctor", "--json").json}
 
     assert checks["python"]["state"] == checks["home"]["state"] == "ok"
@@ -291,7 +291,7 @@ def test_the_doctor_fails_when_the_graph_is_damaged(filled: Shell) -> None:
     assert filled.run("doctor").status == 1
 
 
-def test_the_doctor_proves_memory_through_the_real_hooks_and_touches_nothing(filled: Shell) -> None:
+def test_doctor_prove_runs_the_real_hooks_and_leaves_no_trace(filled: Shell) -> None:
     before = filled.run("status", "--json").json["tiers"][0]["counts"]
 
     done = filled.run("doctor", "--prove", "--json")
@@ -314,7 +314,7 @@ def test_the_doctor_proves_memory_through_the_real_hooks_and_touches_nothing(fil
     assert filled.run("status", "--json").json["tiers"][0]["counts"] == before
 
 
-def test_the_proof_fails_where_memory_is_off(shell: Shell) -> None:
+def test_doctor_prove_fails_while_memory_is_off(shell: Shell) -> None:
     done = shell.run("doctor", "--prove", "--json", MEMORY_FABRIC="off")
 
     assert done.status == 1

@@ -77,7 +77,7 @@ def test_a_prompt_that_is_the_candidates_sentence_is_not_repeated(
     assert "prompt:" not in shell.run("candidates").out
 
 
-def test_what_was_said_again_comes_first_then_the_newest(shell: Shell, memory: Memory) -> None:
+def test_repeated_candidates_come_first_then_the_newest(shell: Shell, memory: Memory) -> None:
     once = hear(memory, "Never push to main")
     thrice = hear(memory, "I'll run the server myself", again=2)
     newest = hear(memory, "Use tabs in Makefiles")
@@ -86,7 +86,7 @@ def test_what_was_said_again_comes_first_then_the_newest(shell: Shell, memory: M
     assert "(said again in 2 other sessions)" in shell.run("candidates").out
 
 
-def test_a_kept_candidate_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
+def test_keeping_a_candidate_makes_it_a_record_of_the_user(shell: Shell, memory: Memory) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--keep", id_[-8:])
@@ -103,9 +103,7 @@ def test_a_kept_candidate_is_a_record_by_the_user(shell: Shell, memory: Memory) 
     assert ids(shell) == [id_]
 
 
-def test_a_dropped_candidate_does_not_come_back_without_the_user(
-    shell: Shell, memory: Memory
-) -> None:
+def test_the_assistant_cannot_store_a_dropped_candidate_again(shell: Shell, memory: Memory) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--drop", id_, "--json").json
@@ -144,7 +142,7 @@ def test_a_wrong_id_among_several_candidates_changes_nothing(shell: Shell, memor
     assert ids(shell) == [one]
 
 
-def test_what_does_not_wait_is_refused_in_one_line(shell: Shell, memory: Memory) -> None:
+def test_keep_and_drop_refuse_a_memory_that_is_no_candidate(shell: Shell, memory: Memory) -> None:
     plain = shell.remember("We use tabs in Makefiles")["id"]
     hear(memory)
 

@@ -52,7 +52,7 @@ def only(memory: Memory, id_: str) -> Record:
     return found
 
 
-def test_new_words_take_the_place_of_the_old_in_every_tier(shell: Shell, memory: Memory) -> None:
+def test_a_new_text_replaces_the_old_text_in_every_tier(shell: Shell, memory: Memory) -> None:
     id_ = shell.remember(OLD)["id"]
 
     done = shell.run("edit", id_[-8:], "--text", NEW, "--why", "it has transactions")
@@ -66,7 +66,7 @@ def test_new_words_take_the_place_of_the_old_in_every_tier(shell: Shell, memory:
     assert NEW in shell.run("recall", "order archive").out
 
 
-def test_the_history_shows_both_wordings_and_undo_brings_the_old_one_back(
+def test_history_shows_the_text_before_and_after_an_edit_and_undo_restores_it(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember(OLD)["id"]
@@ -82,7 +82,7 @@ def test_the_history_shows_both_wordings_and_undo_brings_the_old_one_back(
     assert OLD in shell.notes.read_text()
 
 
-def test_json_gives_the_memory_before_and_after(shell: Shell) -> None:
+def test_edit_with_json_returns_the_memory_before_and_after(shell: Shell) -> None:
     id_ = shell.remember(OLD)["id"]
 
     told = shell.run("edit", id_, "--text", NEW, "--type", "note", "--json").json
@@ -92,7 +92,7 @@ def test_json_gives_the_memory_before_and_after(shell: Shell) -> None:
     assert "graph" in told["tiers"]
 
 
-def test_only_what_is_named_changes(shell: Shell, memory: Memory) -> None:
+def test_edit_changes_only_the_fields_given_as_options(shell: Shell, memory: Memory) -> None:
     id_ = shell.remember("--why", "it was there", OLD)["id"]
 
     shell.run("edit", id_, "--type", "constraint", "--when", "npm run dev")
@@ -107,7 +107,7 @@ def test_only_what_is_named_changes(shell: Shell, memory: Memory) -> None:
     assert graph_texts(memory, "MongoDB") == [OLD]
 
 
-def test_a_type_other_than_decision_ends_what_the_project_chose(
+def test_changing_the_type_from_decision_removes_the_chose_relation(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember(OLD)["id"]
@@ -120,7 +120,7 @@ def test_a_type_other_than_decision_ends_what_the_project_chose(
     assert "chose" in {relation.type for relation in only(memory, id_).relations}
 
 
-def test_a_record_reworded_by_the_user_has_their_trust_and_no_old_quotation(
+def test_a_record_edited_by_the_user_gets_the_users_trust_and_loses_its_old_quotation(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {
@@ -140,7 +140,7 @@ def test_a_record_reworded_by_the_user_has_their_trust_and_no_old_quotation(
     assert set(found.evidence) == {"also", "confirmed"}
 
 
-def test_another_scope_alone_leaves_the_trust(shell: Shell, memory: Memory) -> None:
+def test_changing_only_the_scope_keeps_the_trust(shell: Shell, memory: Memory) -> None:
     note = Record("decision", OLD, confidence=0.6)
     stored = hear(memory, note)
 
@@ -150,7 +150,7 @@ def test_another_scope_alone_leaves_the_trust(shell: Shell, memory: Memory) -> N
     assert (found.trust, found.confidence, found.scope) == ("assistant", 0.6, "user")
 
 
-def test_a_candidate_in_the_users_words_is_a_memory(shell: Shell, memory: Memory) -> None:
+def test_editing_the_text_of_a_candidate_makes_it_active(shell: Shell, memory: Memory) -> None:
     candidate = hear(memory, Record("constraint", "don't start it", confidence=0.4))
 
     shell.run("edit", candidate.id, "--text", "Never start the dev server")
@@ -160,7 +160,7 @@ def test_a_candidate_in_the_users_words_is_a_memory(shell: Shell, memory: Memory
 
 
 @pytest.mark.parametrize("scope", ["user", "global"])
-def test_another_scope_moves_a_record_between_the_databases_in_one_step(
+def test_a_new_scope_moves_a_record_to_the_other_database_in_one_undoable_step(
     shell: Shell, memory: Memory, scope: str
 ) -> None:
     said = "Use cursor-based pagination for all list endpoints with Postgres"
@@ -203,7 +203,7 @@ def test_a_memory_moved_to_another_scope_still_closes_what_it_replaced(
     assert (only(memory, old).superseded_by, only(memory, new).scope) == (new, "team")
 
 
-def test_a_global_memory_is_anonymised_and_an_unknown_name_refused(
+def test_the_global_scope_anonymises_a_memory_and_refuses_unknown_names(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember("Use Redis for the sessions of shop, see /home/ann/plan.md")["id"]
@@ -220,7 +220,7 @@ def test_a_global_memory_is_anonymised_and_an_unknown_name_refused(
     assert only(memory, other).scope == "team"
 
 
-def test_instead_of_closes_the_other_one_and_undo_opens_it_again(
+def test_instead_of_supersedes_the_other_memory_and_undo_reopens_it(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -235,7 +235,7 @@ def test_instead_of_closes_the_other_one_and_undo_opens_it_again(
     assert (only(memory, old).superseded_by, only(memory, new).what) == ("", NEW)
 
 
-def test_one_of_another_scope_is_closed_without_a_successor(shell: Shell, memory: Memory) -> None:
+def test_instead_of_ends_a_memory_of_another_scope(shell: Shell, memory: Memory) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember("--scope", "user", NEW)["id"]
 
     assert shell.run("edit", new, "--instead-of", old).status == 0
@@ -259,7 +259,7 @@ def test_changes_of_one_step_are_undone_together(shell: Shell, memory: Memory) -
     assert "undone already" in again.err
 
 
-def test_what_cannot_be_edited_is_refused_with_its_name_and_a_remedy(
+def test_edit_refuses_what_is_not_an_editable_memory_and_says_why(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -287,7 +287,7 @@ def test_what_cannot_be_edited_is_refused_with_its_name_and_a_remedy(
     assert (unknown.status, "recall shows ids" in unknown.err) == (3, True)
 
 
-def test_wrong_values_are_refused_and_change_nothing(shell: Shell, memory: Memory) -> None:
+def test_edit_refuses_invalid_values_and_changes_nothing(shell: Shell, memory: Memory) -> None:
     id_, other = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
     before = shell.run("history").out
 
@@ -309,9 +309,7 @@ def test_wrong_values_are_refused_and_change_nothing(shell: Shell, memory: Memor
     assert shell.run("history").out == before
 
 
-def test_the_same_words_are_allowed_for_what_takes_their_place(
-    shell: Shell, memory: Memory
-) -> None:
+def test_edit_accepts_the_text_of_the_memory_that_it_replaces(shell: Shell, memory: Memory) -> None:
     one, two = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
 
     done = shell.run("edit", one, "--text", NEW, "--instead-of", two)
@@ -338,7 +336,7 @@ def test_in_an_isolated_domain_only_its_own_memories_can_be_edited(
     assert (only(memory, other).what, only(memory, own).domain) == (OLD, "legal")
 
 
-def test_a_purge_finds_the_words_before_the_change(shell: Shell) -> None:
+def test_purge_erases_the_text_from_before_an_edit(shell: Shell) -> None:
     id_ = shell.remember("Use Quibblefrotz for sessions")["id"]
     shell.run("edit", id_, "--text", "Use Valkey for sessions", "--scope", "user")
 

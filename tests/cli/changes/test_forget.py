@@ -29,7 +29,7 @@ def bytes_of(shell: Shell) -> bytes:
     return b"\0".join(path.read_bytes() for path in files if path.is_file())
 
 
-def test_what_was_forgotten_comes_back_by_undo(filled: Shell) -> None:
+def test_undo_restores_a_forgotten_memory(filled: Shell) -> None:
     filled.run("forget", "offset", "timeouts", "--yes")
 
     filled.run("undo", "--last")
@@ -37,7 +37,7 @@ def test_what_was_forgotten_comes_back_by_undo(filled: Shell) -> None:
     assert LESSON in filled.notes.read_text("utf-8")
 
 
-def test_forget_takes_the_users_own_words_and_names_whole(shell: Shell) -> None:
+def test_forget_searches_quotations_and_must_match_every_word(shell: Shell) -> None:
     environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
     memory = Memory.open(read_settings(environ, {}))
     said = {QUOTATION: "No, always take PostgreSQL for the analytics."}
@@ -53,7 +53,7 @@ def test_forget_takes_the_users_own_words_and_names_whole(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["why", "history", "forget"])
-def test_four_digits_of_an_id_are_enough_in_a_shell(filled: Shell, command: str) -> None:
+def test_commands_accept_the_last_four_digits_of_an_id(filled: Shell, command: str) -> None:
     id_ = str(filled.run("recall", "cursor", "--json").json["results"][0]["id"])
 
     done = filled.run(command, id_[-4:])
@@ -61,14 +61,14 @@ def test_four_digits_of_an_id_are_enough_in_a_shell(filled: Shell, command: str)
     assert done.status == 0 and "cursor" in done.out
 
 
-def test_keep_in_a_shell_is_told_what_it_is_there(shell: Shell) -> None:
+def test_the_unknown_command_keep_is_answered_with_its_alternatives(shell: Shell) -> None:
     done = shell.run("keep", "12345678")
 
     assert done.status == 2
     assert "review --holds ID" in done.err and "candidates --keep ID" in done.err
 
 
-def test_purge_shows_first_what_goes_and_that_it_cannot_be_undone(filled: Shell) -> None:
+def test_purge_without_yes_previews_and_warns_that_it_cannot_be_undone(filled: Shell) -> None:
     filled.run("backup")
 
     done = filled.run("forget", "offset", "timeouts", "--purge")
@@ -79,7 +79,7 @@ def test_purge_shows_first_what_goes_and_that_it_cannot_be_undone(filled: Shell)
     assert LESSON.encode() in bytes_of(filled)
 
 
-def test_purge_with_a_yes_erases_every_byte_and_keeps_the_rest(filled: Shell) -> None:
+def test_purge_with_yes_erases_the_memory_from_every_file_and_keeps_others(filled: Shell) -> None:
     filled.run("backup")
 
     done = filled.run("forget", "offset", "timeouts", "--purge", "--yes", "--json")
@@ -93,7 +93,7 @@ def test_purge_with_a_yes_erases_every_byte_and_keeps_the_rest(filled: Shell) ->
     assert filled.run("forget", "offset", "timeouts").status == 3
 
 
-def test_what_was_forgotten_is_purged_by_its_id(filled: Shell) -> None:
+def test_a_forgotten_memory_can_be_purged_by_its_id(filled: Shell) -> None:
     id_ = filled.run("forget", "offset", "timeouts", "--yes", "--json").json["records"][0]["id"]
 
     done = filled.run("forget", id_, "--purge", "--yes")
@@ -102,7 +102,7 @@ def test_what_was_forgotten_is_purged_by_its_id(filled: Shell) -> None:
     assert LESSON.encode() not in bytes_of(filled)
 
 
-def test_the_notes_of_the_user_are_told_and_left_alone(filled: Shell) -> None:
+def test_purge_reports_and_keeps_the_users_own_lines_in_memory_md(filled: Shell) -> None:
     text = filled.notes.read_text("utf-8")
     filled.notes.write_text(f"{LESSON}, I wrote\n{text}", "utf-8")
 
@@ -113,7 +113,7 @@ def test_the_notes_of_the_user_are_told_and_left_alone(filled: Shell) -> None:
     assert filled.notes.read_text("utf-8").startswith(f"{LESSON}, I wrote\n")
 
 
-def test_a_purge_that_was_stopped_is_completed_by_the_next(filled: Shell) -> None:
+def test_an_interrupted_purge_is_completed_by_the_next_purge(filled: Shell) -> None:
     pending = filled.memory / "purging.json"
     id_ = filled.run("recall", "--json", "timeouts").json["results"][0]["id"]
     filled.run("forget", id_, "--purge", "--yes")
@@ -131,7 +131,7 @@ def test_a_purge_that_was_stopped_is_completed_by_the_next(filled: Shell) -> Non
     assert not pending.exists()
 
 
-def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: Shell) -> None:
+def test_purge_with_the_previews_code_never_prints_the_erased_words(filled: Shell) -> None:
     filled.remember("The gate opens with tangerine-walrus")
     filled.remember("Tangerine-Walrus is what the shop is called")
 
@@ -153,7 +153,7 @@ def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: She
     assert b"tangerine-walrus" not in bytes_of(filled).lower()
 
 
-def test_a_purge_of_a_short_word_and_exact_without_a_purge_are_refused(filled: Shell) -> None:
+def test_purge_refuses_a_short_word_and_exact_requires_purge(filled: Shell) -> None:
     short = filled.run("forget", "1M", "--purge", "--yes")
     stray = filled.run("forget", "offset", "--exact")
 
@@ -162,7 +162,7 @@ def test_a_purge_of_a_short_word_and_exact_without_a_purge_are_refused(filled: S
     assert LESSON.encode() in bytes_of(filled)
 
 
-def test_another_projects_words_are_named_and_the_exit_code_says_so(filled: Shell) -> None:
+def test_purge_exits_1_while_another_project_contains_the_words(filled: Shell) -> None:
     here = filled.project
     filled.project = filled.user_home.parent / "forum"
     (filled.project / ".git").mkdir(parents=True)
@@ -178,7 +178,7 @@ def test_another_projects_words_are_named_and_the_exit_code_says_so(filled: Shel
     assert b"tangerine-walrus" not in bytes_of(filled)
 
 
-def test_the_answer_says_what_a_purge_by_an_id_could_not_seek(filled: Shell) -> None:
+def test_purge_by_id_reports_texts_that_are_too_short_to_search_for(filled: Shell) -> None:
     id_ = filled.remember("Postgres")["id"]
 
     done = filled.run("forget", id_, "--purge", "--yes")
@@ -190,7 +190,7 @@ def test_the_answer_says_what_a_purge_by_an_id_could_not_seek(filled: Shell) -> 
     )
 
 
-def test_forgetting_a_name_forgets_what_is_about_it_alone(shell: Shell) -> None:
+def test_forgetting_an_entity_keeps_records_that_are_also_about_another_one(shell: Shell) -> None:
     alone = shell.run("remember", "We decided to use Kafka because it scales.", "--json").json
     both = shell.run("remember", "Kafka feeds PostgreSQL every night.", "--json").json
 
@@ -230,9 +230,7 @@ def test_ctrl_c_stops_a_purge_and_the_same_command_erases_the_rest(
     assert LESSON.encode() not in bytes_of(filled)
 
 
-def test_a_purge_counts_nothing_that_it_does_not_show(
-    filled: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_purge_with_yes_computes_no_preview(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     previews: list[object] = []
     monkeypatch.setattr(purging, "preview", lambda *asked: previews.append(asked))
 

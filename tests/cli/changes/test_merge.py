@@ -22,7 +22,7 @@ def names(shell: Shell) -> list[str]:
     ]
 
 
-def test_a_merge_is_shown_first_and_done_with_a_yes(filled: Shell) -> None:
+def test_merge_previews_first_and_merges_only_with_yes(filled: Shell) -> None:
     shown = filled.run("merge", "PostgreSQL", "MongoDB")
     done = filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
 
@@ -33,7 +33,7 @@ def test_a_merge_is_shown_first_and_done_with_a_yes(filled: Shell) -> None:
     assert len(whole["observations"]) == 2
 
 
-def test_a_merge_is_undone(filled: Shell) -> None:
+def test_undo_separates_merged_entities(filled: Shell) -> None:
     filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
 
     filled.run("undo", "--last")
@@ -42,7 +42,7 @@ def test_a_merge_is_undone(filled: Shell) -> None:
     assert filled.run("alias").out == "No entity has another name.\n"
 
 
-def test_aliases_are_given_shown_and_taken(filled: Shell) -> None:
+def test_aliases_can_be_added_listed_and_removed(filled: Shell) -> None:
     given = filled.run("alias", "PostgreSQL", "PG", "Postgres", "--json").json
     shown = filled.run("alias")
     taken = filled.run("alias", "postgres", "--remove", "pg", "--json").json
@@ -53,7 +53,7 @@ def test_aliases_are_given_shown_and_taken(filled: Shell) -> None:
     assert "Postgres" in filled.run("alias", "PostgreSQL").out
 
 
-def test_a_name_that_another_entity_has_is_told_and_the_others_are_given(filled: Shell) -> None:
+def test_alias_refuses_names_of_other_entities_and_adds_the_remaining_ones(filled: Shell) -> None:
     given = filled.run("alias", "PostgreSQL", "mongo-db", "PG", "", "Postgres")
     again = filled.run("alias", "PostgreSQL", "PG", "MongoDB", "--json").json[0]
 
@@ -65,7 +65,7 @@ def test_a_name_that_another_entity_has_is_told_and_the_others_are_given(filled:
     assert list(again["refused"]) == ["MongoDB"]
 
 
-def test_wrong_use_says_what_helps(filled: Shell) -> None:
+def test_invalid_use_of_alias_and_merge_is_refused(filled: Shell) -> None:
     taken = filled.run("alias", "PostgreSQL", "mongo-db")
     both = filled.run("alias", "PostgreSQL", "x", "--remove", "y")
     unknown = filled.run("merge", "PostgreSQL", "nobody")
@@ -75,7 +75,7 @@ def test_wrong_use_says_what_helps(filled: Shell) -> None:
     assert unknown.status == 3
 
 
-def test_a_name_that_is_none_changes_nothing_and_leaves_no_trace(shell: Shell) -> None:
+def test_removing_an_unknown_alias_adds_nothing_to_the_history(shell: Shell) -> None:
     shell.remember("We use Zig for the parser because it starts quickly")
     before = shell.run("history", "--json").json
 

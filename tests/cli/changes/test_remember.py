@@ -14,7 +14,7 @@ from cli.terminal import interrupt
 BR_11 = "Use cursor-based pagination for all list endpoints"
 
 
-def test_br_11_one_decision_lies_in_three_places(shell: Shell) -> None:
+def test_br_11_a_decision_is_stored_in_graph_journal_and_memory_md(shell: Shell) -> None:
     record = shell.remember(BR_11)
 
     assert {"name": "cursor-pagination", "type": "pattern"} in record["entities"]
@@ -27,7 +27,7 @@ def test_br_11_one_decision_lies_in_three_places(shell: Shell) -> None:
     assert BR_11 in shell.notes.read_text("utf-8")
 
 
-def test_br_15_plain_success_failed_and_global(shell: Shell) -> None:
+def test_br_15_success_failed_and_global_set_outcome_type_and_scope(shell: Shell) -> None:
     plain = shell.remember("Use PostgreSQL for the orders")
     success = shell.remember("--success", "Cursor-based pagination scales for 2M+ rows")
     failed = shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
@@ -41,7 +41,7 @@ def test_br_15_plain_success_failed_and_global(shell: Shell) -> None:
     assert everywhere["tiers"] == ["graph"]
 
 
-def test_the_options_are_stored_as_stated(shell: Shell) -> None:
+def test_remember_stores_the_values_of_its_options(shell: Shell) -> None:
     record = shell.remember(
         *("--type", "constraint", "--scope", "user", "--why", "auditors ask for it"),
         *("--category", "compliance", "--agent", "security-auditor", "--domain", "audit"),
@@ -55,7 +55,7 @@ def test_the_options_are_stored_as_stated(shell: Shell) -> None:
     assert (record["agent"], record["domain"]) == ("security-auditor", "audit")
 
 
-def test_a_dash_reads_standard_input(shell: Shell) -> None:
+def test_remember_with_a_dash_reads_standard_input(shell: Shell) -> None:
     done = shell.run(
         "remember", "-", "--json", stdin="We chose Redis over Memcached,\nit persists\n"
     )
@@ -64,11 +64,11 @@ def test_a_dash_reads_standard_input(shell: Shell) -> None:
     assert {"from": "Redis", "relation": "chose_over", "to": "Memcached"} in done.json["relations"]
 
 
-def test_unquoted_words_are_one_text(shell: Shell) -> None:
+def test_unquoted_words_are_joined_into_one_text(shell: Shell) -> None:
     assert shell.remember(*BR_11.split())["what"] == BR_11
 
 
-def test_the_same_words_again_make_it_stronger(shell: Shell) -> None:
+def test_remembering_the_same_text_again_repeats_the_same_record(shell: Shell) -> None:
     first = shell.remember(BR_11)
 
     second = shell.remember(BR_11)
@@ -77,7 +77,7 @@ def test_the_same_words_again_make_it_stronger(shell: Shell) -> None:
     assert second["id"] == first["id"]
 
 
-def test_the_confirmation_says_what_was_made_and_where(shell: Shell) -> None:
+def test_the_confirmation_lists_new_entities_and_tiers(shell: Shell) -> None:
     done = shell.run("remember", BR_11)
 
     assert done.out.startswith("Remembered: decision ")
@@ -85,7 +85,7 @@ def test_the_confirmation_says_what_was_made_and_where(shell: Shell) -> None:
     assert "graph, decisions.jsonl, MEMORY.md" in done.out
 
 
-def test_the_confirmation_tells_new_from_known_entities_and_counts_what_it_says(
+def test_the_confirmation_separates_new_from_known_entities_and_counts_observations(
     shell: Shell,
 ) -> None:
     first = shell.remember(BR_11)
@@ -102,7 +102,7 @@ def test_the_confirmation_tells_new_from_known_entities_and_counts_what_it_says(
     assert "1 observation" in shown
 
 
-def test_a_repeat_makes_no_entity_new(shell: Shell) -> None:
+def test_a_repeated_record_reports_no_new_entities(shell: Shell) -> None:
     shell.remember(BR_11)
 
     again = shell.remember(BR_11)
@@ -111,7 +111,7 @@ def test_a_repeat_makes_no_entity_new(shell: Shell) -> None:
     assert again["known_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
 
 
-def test_it_replaces_the_memory_that_is_named_and_no_other(shell: Shell) -> None:
+def test_instead_of_replaces_only_the_memory_with_the_given_id(shell: Shell) -> None:
     old = shell.remember("We use MongoDB for the orders")
 
     beside = shell.remember("We moved from MongoDB to PostgreSQL for the orders")
@@ -123,7 +123,7 @@ def test_it_replaces_the_memory_that_is_named_and_no_other(shell: Shell) -> None
     assert new["short_id"] in shown
 
 
-def test_another_choice_is_shown_with_the_command_that_replaces_it(shell: Shell) -> None:
+def test_a_conflicting_decision_is_shown_with_the_command_that_replaces_it(shell: Shell) -> None:
     old = shell.remember("Use npm for the packages")
 
     shown = shell.run("remember", "Use pnpm instead of npm for the packages").out.splitlines()
@@ -137,7 +137,7 @@ def test_another_choice_is_shown_with_the_command_that_replaces_it(shell: Shell)
     assert done["opposite"] == []
 
 
-def test_a_memory_of_another_scope_is_not_replaced(shell: Shell) -> None:
+def test_instead_of_refuses_a_memory_of_another_scope(shell: Shell) -> None:
     old = shell.remember("--scope", "user", "I use npm")
 
     done = shell.run("remember", "Use pnpm", "--instead-of", old["short_id"])
@@ -149,14 +149,14 @@ def test_a_memory_of_another_scope_is_not_replaced(shell: Shell) -> None:
     assert [hit["text"] for hit in shell.run("recall", "--json").json["results"]] == ["I use npm"]
 
 
-def test_the_kinds_of_notes_are_types_here_too(shell: Shell) -> None:
+def test_remember_accepts_the_type_names_rule_fact_and_fix(shell: Shell) -> None:
     kinds = {k: shell.remember("--type", k, f"The {k}")["type"] for k in ("rule", "fact", "fix")}
 
     assert kinds == {"rule": "constraint", "fact": "note", "fix": "solution"}
     assert shell.run("recall", "The rule", "type:rule", "--json").json["total_results"] == 1
 
 
-def test_when_it_applies_is_kept_and_other_words_find_it(shell: Shell) -> None:
+def test_when_and_also_are_stored_and_recall_finds_the_also_words(shell: Shell) -> None:
     record = shell.remember(
         *("--when", "npm run dev", "--also", "hot reload"), "Never start the server"
     )
@@ -167,7 +167,7 @@ def test_when_it_applies_is_kept_and_other_words_find_it(shell: Shell) -> None:
     assert shell.run("recall", "hot reload", "--json").json["total_results"] == 1
 
 
-def test_both_outcomes_are_asked_back(shell: Shell) -> None:
+def test_remember_refuses_success_together_with_failed(shell: Shell) -> None:
     done = shell.run("remember", "--success", "--failed", "Offset pagination")
 
     assert done.status == 2
@@ -190,7 +190,7 @@ def test_both_outcomes_are_asked_back(shell: Shell) -> None:
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_meant_is_refused_with_a_remedy(
+def test_remember_refuses_invalid_input_with_a_remedy(
     shell: Shell, words: list[str], asked: str
 ) -> None:
     done = shell.run("remember", *words)
@@ -200,13 +200,13 @@ def test_what_cannot_be_meant_is_refused_with_a_remedy(
     assert done.out == ""
 
 
-def test_a_category_and_an_agent_need_not_be_known(shell: Shell) -> None:
+def test_remember_accepts_an_unknown_category_and_agent(shell: Shell) -> None:
     record = shell.remember("--category", "gardening", "--agent", "rose-keeper", "Water at dawn")
 
     assert (record["category"], record["agent"]) == ("gardening", "rose-keeper")
 
 
-def test_a_text_that_is_too_long_is_cut_at_a_word_and_the_rest_is_counted(shell: Shell) -> None:
+def test_a_text_over_the_limit_is_cut_at_a_word_and_the_excess_is_counted(shell: Shell) -> None:
     text = "All of this counts. " * 2000
 
     done = shell.run("remember", "-", "--json", stdin=text)
@@ -219,14 +219,14 @@ def test_a_text_that_is_too_long_is_cut_at_a_word_and_the_rest_is_counted(shell:
     assert f"{done.json['left_out_chars']} are left out" in done.err
 
 
-def test_a_reason_that_is_too_long_is_cut_with_a_notice_too(shell: Shell) -> None:
+def test_a_reason_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     done = shell.run("remember", "Use tabs", "--json", "--why", "it is so " * 4000)
 
     assert len(done.json["why"]) <= 16 << 10
     assert "the reason has 35999 characters and was cut" in done.err
 
 
-def test_what_failed_without_a_lesson_is_stored_and_the_answer_asks_for_one(shell: Shell) -> None:
+def test_a_failure_without_a_lesson_is_stored_and_a_lesson_is_requested(shell: Shell) -> None:
     text = "Offset pagination doesn't scale"
 
     shown = shell.run("remember", "--failed", text).out
@@ -252,7 +252,7 @@ def test_what_failed_without_a_lesson_is_stored_and_the_answer_asks_for_one(shel
     ],
     ids=["reason", "lesson", "both"],
 )
-def test_what_failed_with_a_reason_or_a_lesson_asks_for_nothing(
+def test_a_failure_with_a_reason_or_a_lesson_requests_nothing_more(
     shell: Shell, words: list[str], why: str
 ) -> None:
     record = shell.remember("--failed", *words, "Offset pagination on big tables")
@@ -261,7 +261,7 @@ def test_what_failed_with_a_reason_or_a_lesson_asks_for_nothing(
     assert "asks" not in record
 
 
-def test_a_lesson_reads_as_one_in_recall_and_at_a_sessions_start(shell: Shell) -> None:
+def test_recall_and_load_show_the_lesson_of_a_failure(shell: Shell) -> None:
     shell.remember("--failed", "--instead", "use cursors", "Offset pagination on big tables")
 
     recalled = shell.run("recall", "offset pagination").out
@@ -272,7 +272,7 @@ def test_a_lesson_reads_as_one_in_recall_and_at_a_sessions_start(shell: Shell) -
 
 
 @pytest.mark.parametrize(("answer", "why"), [("use cursors", "instead: use cursors"), ("", "")])
-def test_a_terminal_asks_what_to_do_instead(shell: Shell, answer: str, why: str) -> None:
+def test_a_terminal_asks_for_the_lesson_of_a_failure(shell: Shell, answer: str, why: str) -> None:
     terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
 
     terminal.expect(r"What to do instead\? ")
@@ -286,7 +286,7 @@ def test_a_terminal_asks_what_to_do_instead(shell: Shell, answer: str, why: str)
     assert found["metadata"]["why"] == why
 
 
-def test_who_leaves_the_question_stores_nothing(shell: Shell) -> None:
+def test_interrupting_the_question_for_a_lesson_stores_nothing(shell: Shell) -> None:
     terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
 
     terminal.expect(r"What to do instead\? ")
@@ -295,7 +295,7 @@ def test_who_leaves_the_question_stores_nothing(shell: Shell) -> None:
     assert shell.run("recall").status == 3
 
 
-def test_what_failed_before_is_told_to_who_says_that_it_works(shell: Shell) -> None:
+def test_an_earlier_failure_is_shown_when_a_success_is_remembered(shell: Shell) -> None:
     failed = shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
 
     done = shell.run("remember", "--success", "Offset pagination is fine below 10k rows")
@@ -320,7 +320,7 @@ def test_what_failed_before_is_told_to_who_says_that_it_works(shell: Shell) -> N
     assert shell.run("recall", "offset timeouts", "type:antipattern").status == 0
 
 
-def test_what_was_chosen_before_is_told_to_who_says_that_it_failed(shell: Shell) -> None:
+def test_an_earlier_decision_is_shown_when_a_failure_is_remembered(shell: Shell) -> None:
     chosen = shell.remember("We decided to use Redis for sessions")
     shell.remember("Use Redis for the rate limiter")
 
@@ -329,7 +329,7 @@ def test_what_was_chosen_before_is_told_to_who_says_that_it_failed(shell: Shell)
     assert [(o["id"], o["outcome"]) for o in failed["opposite"]] == [(chosen["id"], "decision")]
 
 
-def test_the_same_words_with_the_other_outcome_are_another_memory(shell: Shell) -> None:
+def test_the_same_text_with_the_opposite_outcome_is_a_separate_memory(shell: Shell) -> None:
     worked = shell.remember("--success", "Retrying the upload three times")
 
     failed = shell.remember("--failed", "Retrying the upload three times")
@@ -348,7 +348,7 @@ def test_a_secret_is_not_stored(shell: Shell) -> None:
     assert secret.encode() not in whole
 
 
-def test_while_the_graph_cannot_be_written_the_record_waits_in_the_queue(shell: Shell) -> None:
+def test_a_record_is_queued_while_the_graph_cannot_be_written(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
     shell.database.write_bytes(b"no database " * 400)
     for ending in ("-wal", "-shm"):
@@ -360,7 +360,7 @@ def test_while_the_graph_cannot_be_written_the_record_waits_in_the_queue(shell: 
     assert record["failures"]
 
 
-def test_a_pinned_memory_stands_first_and_can_be_unpinned(shell: Shell) -> None:
+def test_load_lists_a_pinned_memory_first_until_it_is_unpinned(shell: Shell) -> None:
     record = shell.remember("Never log names")
     shell.remember(BR_11)
 
@@ -374,7 +374,7 @@ def test_a_pinned_memory_stands_first_and_can_be_unpinned(shell: Shell) -> None:
     assert "pinned" not in shell.run("load").out
 
 
-def test_nobody_else_can_read_what_was_stored(shell: Shell) -> None:
+def test_stored_files_are_readable_only_by_their_owner(shell: Shell) -> None:
     shell.remember(BR_11)
 
     loose = [p for p in shell.memory.rglob("*") if p.stat().st_mode & 0o077]
@@ -383,14 +383,14 @@ def test_nobody_else_can_read_what_was_stored(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d\ufeff", "\x01\x02\x7f", "...", "\u202e\u3000"])
-def test_what_says_nothing_is_refused(shell: Shell, text: str) -> None:
+def test_remember_refuses_an_empty_text(shell: Shell, text: str) -> None:
     done = shell.run("remember", "-", stdin=text)
 
     assert (done.status, done.out) == (2, "")
     assert "The text is empty" in done.err
 
 
-def test_what_is_only_a_secret_is_refused_and_another_word_is_enough(shell: Shell) -> None:
+def test_a_text_that_is_only_a_secret_is_refused_others_are_redacted(shell: Shell) -> None:
     secret = "ghp_" + "a1B2" * 9
 
     done = shell.run("remember", "-", stdin=secret)
@@ -402,7 +402,7 @@ def test_what_is_only_a_secret_is_refused_and_another_word_is_enough(shell: Shel
 
 
 @pytest.mark.parametrize("text", ["password={}", "my password is {}", "API key: {}"])
-def test_a_name_and_its_secret_are_nothing_to_remember(shell: Shell, text: str) -> None:
+def test_remember_refuses_a_secret_with_only_its_name(shell: Shell, text: str) -> None:
     done = shell.run("remember", text.replace("{}", "a8" + "Kd93jfQ2x"))
 
     assert (done.status, done.out) == (2, "")
@@ -418,7 +418,7 @@ def test_a_name_and_its_secret_are_nothing_to_remember(shell: Shell, text: str) 
         "Use `{}` as the password for Redis",
     ],
 )
-def test_a_password_becomes_no_name_and_stands_in_no_file(shell: Shell, text: str) -> None:
+def test_a_password_appears_in_no_entity_and_no_file(shell: Shell, text: str) -> None:
     secret = "Tulpen" + "Feld77"
 
     record = shell.remember(text.replace("{}", secret))
@@ -428,7 +428,7 @@ def test_a_password_becomes_no_name_and_stands_in_no_file(shell: Shell, text: st
     assert held and [p for p in held if secret.encode() in p.read_bytes()] == []
 
 
-def test_control_characters_are_dropped_and_memory_md_stays_a_text(shell: Shell) -> None:
+def test_control_characters_are_removed_before_a_text_is_stored(shell: Shell) -> None:
     done = shell.run("remember", "--json", "-", stdin="use\x00 Redis\x1b[31m for the queue")
     again = shell.remember(BR_11)
 
@@ -438,7 +438,7 @@ def test_control_characters_are_dropped_and_memory_md_stays_a_text(shell: Shell)
     assert "\0" not in shell.notes.read_text("utf-8")
 
 
-def test_a_lesson_that_is_too_long_is_cut_with_a_notice(shell: Shell) -> None:
+def test_a_lesson_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     done = shell.run("remember", "--failed", "--instead", "less " * 5000, "Offsets time out")
 
     assert done.status == 0

@@ -65,7 +65,7 @@ def filled(memory: Memory) -> dict[str, str]:
     }
 
 
-def test_nothing_is_due_at_first(shell: Shell) -> None:
+def test_nothing_is_due_in_an_empty_memory(shell: Shell) -> None:
     done = shell.run("review")
 
     assert (done.status, done.out) == (0, "Nothing is due for review.\n")
@@ -80,7 +80,7 @@ def test_candidates_come_first_then_contradictions_stale_and_duplicates(
     assert due(shell) == [(name, filled[name]) for name in names]
 
 
-def test_three_are_shown_with_what_they_are_about_and_the_rest_is_counted(
+def test_review_shows_three_items_with_related_memories_and_counts_the_others(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     plain = shell.run("review").out
@@ -100,7 +100,7 @@ def test_three_are_shown_with_what_they_are_about_and_the_rest_is_counted(
     assert told["step"].startswith("review-")
 
 
-def test_a_review_by_several_commands_is_undone_as_one(
+def test_commands_that_share_a_step_are_undone_together(
     shell: Shell, memory: Memory, filled: dict[str, str]
 ) -> None:
     before = shell.run("recall", "--json").json
@@ -125,7 +125,7 @@ def test_a_review_by_several_commands_is_undone_as_one(
     assert shell.run("recall", "--json").json == before
 
 
-def test_what_holds_is_not_due_again_until_it_is_stale(
+def test_a_confirmed_memory_is_not_due_again_until_it_is_stale(
     shell: Shell, memory: Memory, filled: dict[str, str]
 ) -> None:
     holding = [filled[name] for name in ("contradiction", "stale", "duplicate")]
@@ -142,7 +142,7 @@ def test_what_holds_is_not_due_again_until_it_is_stale(
     assert len(due(shell)) == 4
 
 
-def test_the_older_one_confirmed_settles_a_contradiction_too(
+def test_confirming_the_older_memory_also_resolves_a_contradiction(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     shell.run("review", "--holds", filled["contradicted"])
@@ -156,7 +156,7 @@ def test_a_reworded_memory_is_not_stale(shell: Shell, filled: dict[str, str]) ->
     assert ("stale", filled["stale"]) not in due(shell)
 
 
-def test_a_candidate_is_kept_not_confirmed(shell: Shell, filled: dict[str, str]) -> None:
+def test_holds_refuses_a_candidate_and_suggests_keep(shell: Shell, filled: dict[str, str]) -> None:
     done = shell.run("review", "--holds", filled["stale"], "--holds", filled["candidate"])
 
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -164,7 +164,7 @@ def test_a_candidate_is_kept_not_confirmed(shell: Shell, filled: dict[str, str])
     assert ("stale", filled["stale"]) in due(shell)
 
 
-def test_a_purge_is_no_part_of_a_step(shell: Shell, filled: dict[str, str]) -> None:
+def test_purge_refuses_the_option_step(shell: Shell, filled: dict[str, str]) -> None:
     done = shell.run("forget", filled["stale"], "--purge", "--yes", "--step", "review-1")
 
     assert done.status == 2
@@ -184,7 +184,7 @@ def test_a_rule_bound_to_words_that_the_user_did_not_type_waits_for_confirmation
     assert "tell" in shell.run("rules").out
 
 
-def test_an_empty_name_is_nobodys_and_decides_on_nothing(tmp_path: Path) -> None:
+def test_review_with_an_empty_name_is_refused_and_decides_nothing(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     before = due(shell)
@@ -195,7 +195,7 @@ def test_an_empty_name_is_nobodys_and_decides_on_nothing(tmp_path: Path) -> None
     assert due(shell) == before != []
 
 
-def test_what_a_colleague_brought_waits_until_it_is_confirmed_or_dropped(tmp_path: Path) -> None:
+def test_memories_shared_by_a_colleague_are_due_until_confirmed_or_dropped(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     shared = [id_ for kind, id_ in due(shell) if kind == "shared"]

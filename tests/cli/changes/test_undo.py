@@ -24,14 +24,14 @@ def known(shell: Shell) -> set[str]:
     return {hit["text"] for hit in answer["results"]} & {DECISION, LESSON}
 
 
-def test_undo_without_more_only_shows_the_last_change(filled: Shell) -> None:
+def test_undo_without_arguments_only_shows_the_last_change(filled: Shell) -> None:
     done = filled.run("undo")
 
     assert LESSON in done.out and "nothing was changed" in done.out
     assert known(filled) == {DECISION, LESSON}
 
 
-def test_undo_last_takes_back_the_last_change_everywhere(filled: Shell) -> None:
+def test_undo_last_reverts_the_last_change_in_every_tier(filled: Shell) -> None:
     done = filled.run("undo", "--last")
 
     assert done.status == 0 and done.out.startswith("Undone: remembered antipattern")
@@ -39,7 +39,7 @@ def test_undo_last_takes_back_the_last_change_everywhere(filled: Shell) -> None:
     assert LESSON not in filled.notes.read_text("utf-8")
 
 
-def test_undo_takes_the_id_that_history_shows_and_its_own_id_takes_it_back(filled: Shell) -> None:
+def test_undo_accepts_an_id_from_history_and_can_itself_be_undone(filled: Shell) -> None:
     first = filled.run("history", "--json").json[-1]
 
     done = filled.run("undo", first["id"][-8:], "--json").json
@@ -50,7 +50,7 @@ def test_undo_takes_the_id_that_history_shows_and_its_own_id_takes_it_back(fille
     assert (without, known(filled)) == ({LESSON}, {DECISION, LESSON})
 
 
-def test_what_is_undone_already_is_said(filled: Shell) -> None:
+def test_undoing_a_change_twice_is_reported(filled: Shell) -> None:
     id_ = filled.run("history", "--json").json[0]["id"]
     filled.run("undo", id_)
 
@@ -60,7 +60,7 @@ def test_what_is_undone_already_is_said(filled: Shell) -> None:
     assert "(undone)" in filled.run("history").out
 
 
-def test_all_of_a_session_is_undone_with_a_yes(shell: Shell) -> None:
+def test_undo_of_a_session_reverts_all_its_changes_with_yes(shell: Shell) -> None:
     told = {"CLAUDE_CODE_SESSION_ID": "s7"}
     shell.run("remember", DECISION, **told)
     shell.run("remember", "--failed", LESSON, **told)
@@ -74,13 +74,13 @@ def test_all_of_a_session_is_undone_with_a_yes(shell: Shell) -> None:
     assert (before, done["undone"], known(shell)) == ({DECISION, LESSON}, 2, set())
 
 
-def test_wrong_use_is_refused(filled: Shell) -> None:
+def test_undo_refuses_invalid_arguments_and_unknown_ids(filled: Shell) -> None:
     assert filled.run("undo", "--last", "0123456789").status == 2
     assert filled.run("undo", "0123456789abcdef").status == 3
     assert filled.run("undo", "--session", "nobody").status == 3
 
 
-def test_there_is_nothing_to_undo_in_an_empty_memory(shell: Shell) -> None:
+def test_undo_in_an_empty_memory_says_there_is_nothing_to_undo(shell: Shell) -> None:
     done = shell.run("undo")
 
     assert done.status == 3 and "nothing to undo" in done.err

@@ -44,7 +44,7 @@ def show(*entries: dict[str, Any], whole: bool = True) -> receipts.Dialogue:
     return receipts.dialogue("s-1", entries, whole=whole)
 
 
-def test_a_block_with_a_prompt_is_a_receipt() -> None:
+def test_a_memory_block_with_a_prompt_counts_as_a_receipt() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -56,7 +56,7 @@ def test_a_block_with_a_prompt_is_a_receipt() -> None:
     assert (receipt.event, receipt.references) == ("UserPromptSubmit", ("1a2b3c4d",))
 
 
-def test_what_only_looks_like_a_block_is_no_receipt() -> None:
+def test_text_that_only_resembles_a_memory_block_is_not_a_receipt() -> None:
     others = given("UserPromptSubmit", "<other-tool>- [a · 1a2b3c4d] b</other-tool>", 2)
     pasted = said("user", POSTGRES, 1)
     side = {**given("SubagentStart", POSTGRES, 3), "isSidechain": True}
@@ -68,7 +68,7 @@ def test_what_only_looks_like_a_block_is_no_receipt() -> None:
     assert show(pasted, others, side, printed).receipts == ()
 
 
-def test_tool_results_summaries_and_commands_are_no_prompts() -> None:
+def test_tool_results_summaries_and_commands_do_not_count_as_prompts() -> None:
     result = said("user", "", 1)
     result["message"]["content"] = [{"type": "tool_result", "content": "x", "tool_use_id": "t"}]
 
@@ -92,7 +92,7 @@ def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
     assert shown.answered_at > shown.first_at
 
 
-def test_the_ledger_is_held_against_what_arrived() -> None:
+def test_entries_of_the_ledger_are_compared_with_the_receipts() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -107,7 +107,7 @@ def test_the_ledger_is_held_against_what_arrived() -> None:
     assert [(m.at, m.arrived) for m in found] == [(at(2), True), (at(5), False)]
 
 
-def test_one_line_of_what_a_hook_gave_is_enough() -> None:
+def test_one_delivered_line_of_a_hooks_output_counts_as_delivery() -> None:
     shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
     ledger = [
         Entry("s-1", "graph:analytics-db#12", "session", at(1)),
@@ -131,7 +131,7 @@ def test_a_delivered_observation_or_relation_is_recognised_by_its_entity() -> No
     assert [m.arrived for m in receipts.deliveries(ledger, [shown])] == [True, True, False]
 
 
-def test_what_no_transcript_must_show_is_not_judged() -> None:
+def test_ledger_entries_that_no_transcript_has_to_show_are_ignored() -> None:
     shown = show(said("user", ASKED, 5), said("assistant", "Hello.", 6), whole=False)
     ledger = [
         Entry("s-1", MEMORY, "prompt", at(7)),  # no answer yet
@@ -143,7 +143,7 @@ def test_what_no_transcript_must_show_is_not_judged() -> None:
     assert receipts.deliveries(ledger, [shown]) == []
 
 
-def test_of_a_long_transcript_the_end_is_read_and_bad_lines_are_passed_over(
+def test_only_the_end_of_a_long_transcript_is_read_and_invalid_lines_are_skipped(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "s-1.jsonl"
@@ -163,7 +163,7 @@ def test_of_a_long_transcript_the_end_is_read_and_bad_lines_are_passed_over(
     assert [receipt.references for receipt in shown.receipts] == [("1a2b3c4d",)]
 
 
-def test_the_newest_transcripts_of_the_last_days_are_looked_at(tmp_path: Path) -> None:
+def test_only_the_newest_transcripts_of_recent_days_are_read(tmp_path: Path) -> None:
     now_s = time.time()
     for number in range(25):
         path = tmp_path / f"s-{number}.jsonl"
@@ -178,7 +178,7 @@ def test_the_newest_transcripts_of_the_last_days_are_looked_at(tmp_path: Path) -
     assert [file.session for file in found] == [f"s-{n}" for n in range(receipts.MAX_FILES)]
 
 
-def test_files_that_cannot_be_read_show_nothing(tmp_path: Path) -> None:
+def test_transcripts_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     gone = receipts.File("gone", str(tmp_path / "gone.jsonl"), 10, time.time())
     pipe = receipts.File("pipe", str(tmp_path / "pipe.jsonl"), 10, time.time())
@@ -186,7 +186,7 @@ def test_files_that_cannot_be_read_show_nothing(tmp_path: Path) -> None:
     assert receipts.read([gone, pipe]) == []
 
 
-def test_links_that_lead_nowhere_stand_in_nobodys_way(tmp_path: Path) -> None:
+def test_broken_symbolic_links_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "s-1.jsonl").write_text("{}\n", "utf-8")
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
     (tmp_path / "gone.jsonl").symlink_to("nowhere")
@@ -196,7 +196,7 @@ def test_links_that_lead_nowhere_stand_in_nobodys_way(tmp_path: Path) -> None:
     assert [file.session for file in found] == ["s-1"]
 
 
-def test_a_folder_that_is_reached_in_two_ways_is_read_once(tmp_path: Path) -> None:
+def test_a_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "s-1.jsonl").write_text("{}\n", "utf-8")
     (tmp_path / "link").symlink_to("real")
@@ -206,7 +206,7 @@ def test_a_folder_that_is_reached_in_two_ways_is_read_once(tmp_path: Path) -> No
     assert [file.session for file in found] == ["s-1"]
 
 
-def test_millions_of_lines_without_a_word_are_passed_over_quickly(tmp_path: Path) -> None:
+def test_millions_of_empty_lines_are_skipped_quickly(tmp_path: Path) -> None:
     path = tmp_path / "s-1.jsonl"
     path.write_bytes(b"{}\n" * 2_000_000 + b"\n" * 2_000_000)
 

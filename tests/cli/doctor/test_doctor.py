@@ -23,7 +23,7 @@ from cli.doctor.doctoring import (
 from cli.shell import ROOT, Shell
 
 
-def test_the_last_session_is_the_last_in_which_a_hook_ran(enabled: Shell) -> None:
+def test_the_last_session_is_the_latest_one_in_which_a_hook_ran(enabled: Shell) -> None:
     none = look(enabled)["last session"]
     before = time.time()
     event = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
@@ -36,7 +36,7 @@ def test_the_last_session_is_the_last_in_which_a_hook_ran(enabled: Shell) -> Non
     assert seen["state"] == "ok" and any(day in seen["told"] for day in days)
 
 
-def test_fix_changes_no_settings_of_the_client(enabled: Shell) -> None:
+def test_doctor_fix_does_not_change_the_clients_settings(enabled: Shell) -> None:
     for scope in (USER, PROJECT, LOCAL):
         configure(enabled, scope, hooks=hooks_for("Stop"), disableAllHooks=True)
         settings_file(enabled, scope).chmod(0o644)
@@ -51,7 +51,7 @@ def test_fix_changes_no_settings_of_the_client(enabled: Shell) -> None:
     assert after == before
 
 
-def test_people_see_areas_words_beside_symbols_and_the_sum(enabled: Shell) -> None:
+def test_terminal_report_shows_areas_words_next_to_symbols_and_a_total(enabled: Shell) -> None:
     enabled.database.chmod(0o644)
 
     done = enabled.run("doctor", PYTHONIOENCODING="utf-8")
@@ -78,9 +78,7 @@ def test_doctor_does_not_create_the_data_folder(shell: Shell) -> None:
     assert not data.exists()
 
 
-def test_a_package_without_its_plugin_says_so_and_cannot_prove(
-    tmp_path: Path, shell: Shell
-) -> None:
+def test_doctor_prove_fails_when_the_plugin_folder_is_missing(tmp_path: Path, shell: Shell) -> None:
     shutil.copytree(ROOT / "plugin", tmp_path / "alone/plugin")
     command = [sys.executable, "-m", "memory_fabric.cli", "doctor", "--prove"]
     environ = {**shell.environ, "PYTHONPATH": str(tmp_path / "alone/plugin")}
@@ -103,7 +101,7 @@ def test_a_package_without_its_plugin_says_so_and_cannot_prove(
         ("cli/commands/forget.py", {"canary is forgotten"}),
     ],
 )
-def test_the_canary_dies_where_a_part_of_the_plugin_is_broken(
+def test_a_broken_module_of_the_plugin_fails_the_canary_checks_that_need_it(
     shell: Shell, tmp_path: Path, module: str, faults: set[str]
 ) -> None:
     root = tmp_path / "broken"

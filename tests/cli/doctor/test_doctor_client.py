@@ -25,7 +25,7 @@ from cli.shell import ROOT, Shell
 from memory_fabric.hooks.table import HANDLERS
 
 
-def test_an_enabled_plugin_is_well_and_everything_belongs_to_an_area(enabled: Shell) -> None:
+def test_an_enabled_plugin_is_ok_and_every_check_has_an_area(enabled: Shell) -> None:
     checks = look(enabled)
 
     assert checks["hooks"]["state"] == "ok" and PLUGIN in checks["hooks"]["told"]
@@ -40,7 +40,7 @@ def test_an_enabled_plugin_is_well_and_everything_belongs_to_an_area(enabled: Sh
     }
 
 
-def test_a_project_that_disables_the_plugin_is_named(enabled: Shell) -> None:
+def test_a_project_that_disables_the_plugin_is_reported(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
 
     check = look(enabled)["hooks"]
@@ -49,7 +49,7 @@ def test_a_project_that_disables_the_plugin_is_named(enabled: Shell) -> None:
     assert f"claude plugin enable {PLUGIN}" in check["remedy"]
 
 
-def test_local_settings_win_over_those_of_the_project(enabled: Shell) -> None:
+def test_local_settings_override_project_settings(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
     configure(enabled, LOCAL, enabledPlugins={PLUGIN: True})
 
@@ -57,7 +57,7 @@ def test_local_settings_win_over_those_of_the_project(enabled: Shell) -> None:
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_hooks_by_hand_are_found_in_each_file_and_missing_events_are_named(
+def test_manual_hooks_are_found_in_each_settings_file_and_missing_events_listed(
     shell: Shell, scope: str
 ) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
@@ -72,7 +72,7 @@ def test_hooks_by_hand_are_found_in_each_file_and_missing_events_are_named(
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_the_remedy_for_missing_events_puts_them_in(shell: Shell, scope: str) -> None:
+def test_the_remedy_for_missing_events_adds_them(shell: Shell, scope: str) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
     remedy = look(shell)["hook events"]["remedy"]
     assert remedy.startswith("memory-fabric ") and remedy.endswith(" adds them.")
@@ -83,7 +83,7 @@ def test_the_remedy_for_missing_events_puts_them_in(shell: Shell, scope: str) ->
     assert look(shell)["hook events"]["state"] == look(shell)["hooks"]["state"] == "ok"
 
 
-def test_all_hooks_by_hand_are_well(shell: Shell) -> None:
+def test_a_complete_set_of_manual_hooks_is_ok(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
 
     checks = look(shell)
@@ -91,7 +91,7 @@ def test_all_hooks_by_hand_are_well(shell: Shell) -> None:
     assert checks["hooks"]["state"] == checks["hook events"]["state"] == "ok"
 
 
-def test_hooks_of_other_tools_are_not_taken_for_ours(shell: Shell) -> None:
+def test_hooks_of_other_tools_do_not_count_as_hooks_of_memory_fabric(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS, command="/opt/other/hooks/launch"))
 
     assert "not in settings.json" in look(shell)["hooks"]["told"]
@@ -125,7 +125,7 @@ def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_pat
     assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
 
 
-def test_plugin_and_hooks_by_hand_together_run_twice(enabled: Shell) -> None:
+def test_manual_hooks_beside_the_plugin_are_reported_as_running_twice(enabled: Shell) -> None:
     configure(enabled, PROJECT, hooks=hooks_for(*HANDLERS))
 
     check = look(enabled)["hooks"]
@@ -134,7 +134,7 @@ def test_plugin_and_hooks_by_hand_together_run_twice(enabled: Shell) -> None:
     assert str(settings_file(enabled, PROJECT)) in check["remedy"]
 
 
-def test_a_plugin_that_is_enabled_from_two_sources_is_told(enabled: Shell) -> None:
+def test_a_plugin_enabled_from_two_sources_is_a_warning(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={"memory-fabric@another": True})
 
     check = look(enabled)["hooks"]
@@ -142,7 +142,7 @@ def test_a_plugin_that_is_enabled_from_two_sources_is_told(enabled: Shell) -> No
     assert check["state"] == "warning" and "memory-fabric@another" in check["told"]
 
 
-def test_hooks_by_hand_in_two_ways_run_twice_and_equal_ones_once(shell: Shell) -> None:
+def test_differing_manual_hooks_run_twice_and_identical_ones_once(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
     configure(shell, PROJECT, hooks=hooks_for(*HANDLERS))
     alike = look(shell)["hooks"]
@@ -154,7 +154,7 @@ def test_hooks_by_hand_in_two_ways_run_twice_and_equal_ones_once(shell: Shell) -
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_hooks_that_are_switched_off_for_all_are_a_fault(enabled: Shell, scope: str) -> None:
+def test_disabling_all_hooks_is_a_fault(enabled: Shell, scope: str) -> None:
     configure(enabled, scope, disableAllHooks=True, enabledPlugins={PLUGIN: True})
 
     check = look(enabled)["hooks allowed"]
@@ -162,7 +162,7 @@ def test_hooks_that_are_switched_off_for_all_are_a_fault(enabled: Shell, scope: 
     assert check["state"] == "fault" and str(settings_file(enabled, scope)) in check["told"]
 
 
-def test_a_settings_file_that_is_no_json_is_a_fault(enabled: Shell) -> None:
+def test_a_settings_file_with_invalid_json_is_a_fault(enabled: Shell) -> None:
     settings_file(enabled, LOCAL).write_text('{"hooks": ', "utf-8")
 
     check = look(enabled)["settings files"]
@@ -185,7 +185,7 @@ def test_another_server_named_memory_is_found_in_each_scope(enabled: Shell, scop
     assert f"claude mcp remove memory -s {scope}" in check["remedy"]
 
 
-def test_a_disabled_server_of_the_project_shadows_nothing(enabled: Shell) -> None:
+def test_a_disabled_server_of_the_project_is_ignored(enabled: Shell) -> None:
     known = {"mcpServers": {"memory": OTHER_SERVER}}
     (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
     configure(enabled, LOCAL, disabledMcpjsonServers=["memory"])
@@ -193,7 +193,7 @@ def test_a_disabled_server_of_the_project_shadows_nothing(enabled: Shell) -> Non
     assert look(enabled)["servers"]["state"] == "ok"
 
 
-def test_our_server_by_hand_doubles_that_of_the_plugin(enabled: Shell) -> None:
+def test_a_manually_added_server_duplicates_the_plugins_server(enabled: Shell) -> None:
     known = {"mcpServers": {"graph": OUR_SERVER}}
     (enabled.user_home / ".claude.json").write_text(json.dumps(known), "utf-8")
     doubled = look(enabled)["servers"]
@@ -212,7 +212,7 @@ def test_our_server_by_hand_doubles_that_of_the_plugin(enabled: Shell) -> None:
         "mcp__plugin_memory-fabric_memory",
     ],
 )
-def test_a_rule_that_forbids_ours_is_told(enabled: Shell, rule: str) -> None:
+def test_a_rule_that_denies_our_tools_is_reported(enabled: Shell, rule: str) -> None:
     configure(enabled, PROJECT, permissions={"deny": ["Bash(rm:*)", rule]})
 
     check = look(enabled)["permission rules"]
@@ -220,7 +220,7 @@ def test_a_rule_that_forbids_ours_is_told(enabled: Shell, rule: str) -> None:
     assert check["state"] == "warning" and rule in check["told"] and "rm" not in check["told"]
 
 
-def test_rules_for_a_server_that_is_gone_are_stale(enabled: Shell) -> None:
+def test_permission_rules_for_a_removed_server_are_a_warning(enabled: Shell) -> None:
     configure(enabled, PROJECT, permissions={"allow": ["mcp__memory__read_graph"]})
     stale = look(enabled)["permission rules"]
     known = {"mcpServers": {"memory": OUR_SERVER}}
@@ -231,7 +231,7 @@ def test_rules_for_a_server_that_is_gone_are_stale(enabled: Shell) -> None:
     assert used["state"] == "ok"
 
 
-def test_variables_that_turn_memory_off_or_elsewhere_are_told(enabled: Shell) -> None:
+def test_variables_that_disable_or_redirect_memory_are_reported(enabled: Shell) -> None:
     configure(enabled, PROJECT, env={"MEMORY_FABRIC": "off"})
     off = look(enabled)["variables"]
     configure(enabled, PROJECT)
@@ -241,7 +241,7 @@ def test_variables_that_turn_memory_off_or_elsewhere_are_told(enabled: Shell) ->
     assert elsewhere["state"] == "warning" and "this shell" in elsewhere["told"]
 
 
-def test_a_variable_that_hides_memory_md_from_sessions_is_told(enabled: Shell) -> None:
+def test_a_variable_that_hides_memory_md_from_sessions_is_reported(enabled: Shell) -> None:
     configure(enabled, USER, env={"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"})
 
     check = look(enabled)["variables"]
@@ -249,7 +249,7 @@ def test_a_variable_that_hides_memory_md_from_sessions_is_told(enabled: Shell) -
     assert check["state"] == "warning" and "MEMORY.md" in check["told"]
 
 
-def test_a_pipe_in_the_place_of_a_settings_file_holds_nobody_up(enabled: Shell) -> None:
+def test_a_named_pipe_as_settings_file_is_a_fault_and_does_not_block(enabled: Shell) -> None:
     os.mkfifo(settings_file(enabled, PROJECT))
 
     check = look(enabled)["settings files"]
@@ -257,7 +257,7 @@ def test_a_pipe_in_the_place_of_a_settings_file_holds_nobody_up(enabled: Shell) 
     assert check["state"] == "fault" and str(settings_file(enabled, PROJECT)) in check["told"]
 
 
-def test_native_memory_that_is_switched_off_is_no_fault(enabled: Shell) -> None:
+def test_disabled_native_memory_is_a_warning_with_a_remedy(enabled: Shell) -> None:
     configure(enabled, LOCAL, autoMemoryEnabled=False)
 
     checks = look(enabled)
@@ -280,7 +280,7 @@ def newest_prompt(shell: Shell, version: str, **marks: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("version", "state"), [("2.1.328", "warning"), ("2.2.0", "ok")])
-def test_the_release_of_the_client_is_read_from_its_newest_transcript(
+def test_the_version_of_the_client_is_read_from_its_newest_transcript(
     enabled: Shell, version: str, state: str
 ) -> None:
     check = newest_prompt(enabled, version, **TYPED)
@@ -295,7 +295,7 @@ def test_the_release_of_the_client_is_read_from_its_newest_transcript(
         ({}, "no promptSource, turnOrigin, wakeupSource"),
     ],
 )
-def test_marks_of_prompts_that_are_not_known_are_named_with_what_follows(
+def test_unknown_marks_on_prompts_are_reported_with_their_effect_on_trust(
     enabled: Shell, marks: dict[str, str], named: str
 ) -> None:
     check = newest_prompt(enabled, "2.2.0", **marks)
@@ -304,7 +304,7 @@ def test_marks_of_prompts_that_are_not_known_are_named_with_what_follows(
     assert "assistant's trust" in check["remedy"]
 
 
-def test_hooks_without_a_server_are_slow_and_named(shell: Shell) -> None:
+def test_hooks_without_a_server_are_a_warning(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for("Stop"))
     found = look(shell)["servers"]
     assert found["state"] == "warning" and "memory-fabric setup" in found["remedy"]
@@ -315,7 +315,7 @@ def test_hooks_without_a_server_are_slow_and_named(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(("ways", "state"), [("", "ok"), ("W" * 30, "ok"), ("N" * 30, "warning")])
-def test_hooks_that_no_server_answers_are_named_with_the_reason(
+def test_hooks_that_no_server_answers_are_reported_with_the_reason(
     shell: Shell, ways: str, state: str
 ) -> None:
     (shell.memory / "live").mkdir(parents=True)

@@ -28,7 +28,7 @@ def plugin(shell: Shell, tmp_path: Path) -> dict[str, str]:
     return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
 
 
-def test_an_event_that_hooks_json_lacks_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
+def test_an_event_missing_from_hooks_json_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
     path = Path(plugin["CLAUDE_PLUGIN_ROOT"]) / "hooks.json"
     whole = json.loads(path.read_text("utf-8"))
     del whole["hooks"]["Stop"]
@@ -40,7 +40,7 @@ def test_an_event_that_hooks_json_lacks_is_a_fault(shell: Shell, plugin: dict[st
     assert broken["state"] == "fault" and broken["told"].endswith("name Stop")
 
 
-def test_a_launcher_that_lost_its_mode_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
+def test_a_launcher_that_is_not_executable_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
     launcher = Path(plugin["CLAUDE_PLUGIN_ROOT"]) / "hooks/launch"
     launcher.chmod(0o644)
 
@@ -49,7 +49,7 @@ def test_a_launcher_that_lost_its_mode_is_a_fault(shell: Shell, plugin: dict[str
     assert check["state"] == "fault" and f"chmod +x {launcher}" in check["remedy"]
 
 
-def test_a_remembered_interpreter_that_is_gone_is_forgotten(
+def test_fix_deletes_the_stored_path_of_a_missing_interpreter(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     remembered = Path(plugin["CLAUDE_PLUGIN_DATA"]) / "interpreter"
@@ -77,7 +77,7 @@ def test_an_interpreter_that_hooks_cannot_use_is_a_fault(
     assert fixed["mended"] and not (data / "interpreter").exists()
 
 
-def test_an_interpreter_that_hooks_can_use_is_well(shell: Shell, plugin: dict[str, str]) -> None:
+def test_an_interpreter_that_hooks_can_use_is_ok(shell: Shell, plugin: dict[str, str]) -> None:
     (Path(plugin["CLAUDE_PLUGIN_DATA"]) / "interpreter").write_text(PYTHON + "\n", "utf-8")
 
     assert look(shell, **plugin)["hooks' python"] == {
@@ -90,7 +90,7 @@ def test_an_interpreter_that_hooks_can_use_is_well(shell: Shell, plugin: dict[st
     }
 
 
-def test_an_installation_that_broke_off_is_begun_again(
+def test_fix_restarts_an_interrupted_installation_of_packages(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     data = plugin["CLAUDE_PLUGIN_DATA"]
@@ -106,7 +106,7 @@ def test_an_installation_that_broke_off_is_begun_again(
     assert not half.exists()
 
 
-def test_a_failed_installation_is_a_fault_and_its_back_off_ends_with_fix(
+def test_a_failed_installation_is_a_fault_and_fix_ends_its_back_off(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     data = Path(plugin["CLAUDE_PLUGIN_DATA"])

@@ -105,14 +105,14 @@ def short_id(shell: Shell) -> str:
     return str(found["id"])[-8:]
 
 
-def test_without_transcripts_there_is_nothing_to_fault(decided: Shell) -> None:
+def test_no_transcripts_are_reported_as_ok(decided: Shell) -> None:
     checks = prove_by_command(decided)
 
     assert list(checks) == ["receipts"]
     assert checks["receipts"]["state"] == "ok" and "no transcript" in checks["receipts"]["told"]
 
 
-def test_a_delivered_memory_is_a_receipt_with_its_id(decided: Shell) -> None:
+def test_the_receipt_of_a_delivered_memory_shows_its_id(decided: Shell) -> None:
     session = Conversation(decided, "11111111-2222-4333-8444-555555555555")
     session.asks(ASKED, "It talks to PostgreSQL.")
     session.asks("Rename the button.", "Done.")
@@ -129,7 +129,7 @@ def test_a_delivered_memory_is_a_receipt_with_its_id(decided: Shell) -> None:
     assert checks["given and arrived"]["told"].endswith(": 1 time")
 
 
-def test_what_was_given_and_never_arrived_is_a_fault_with_a_remedy(decided: Shell) -> None:
+def test_a_memory_that_was_given_but_never_arrived_is_a_fault_with_a_remedy(decided: Shell) -> None:
     session = Conversation(decided, "session-1")
     session.asks(ASKED, "I do not know.", delivered=False)
 
@@ -140,7 +140,7 @@ def test_what_was_given_and_never_arrived_is_a_fault_with_a_remedy(decided: Shel
     assert short_id(decided) in check["details"][0] and "timeout" in check["remedy"]
 
 
-def test_one_of_many_may_be_a_prompt_that_was_taken_back(decided: Shell) -> None:
+def test_one_missing_delivery_of_several_is_only_a_warning(decided: Shell) -> None:
     for number in range(3):
         session = Conversation(decided, f"session-{number}")
         session.asks(ASKED, "PostgreSQL.", delivered=number > 0)
@@ -162,7 +162,7 @@ def test_sessions_in_which_no_hook_ran_are_counted_with_a_remedy(decided: Shell)
     assert "again" in check["remedy"]
 
 
-def test_after_a_session_that_is_well_again_an_older_one_is_only_worth_a_look(
+def test_an_older_session_without_hooks_is_only_a_warning_after_a_good_session(
     decided: Shell,
 ) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
@@ -172,7 +172,7 @@ def test_after_a_session_that_is_well_again_an_older_one_is_only_worth_a_look(
     assert prove(decided)["hooks ran"]["state"] == "warning"
 
 
-def test_sessions_before_the_installation_are_not_held_against_it(decided: Shell) -> None:
+def test_sessions_from_before_the_installation_are_not_counted(decided: Shell) -> None:
     Conversation(decided, "session-1", hooked=False).asks(ASKED, "I do not know.")
     Conversation(decided, "session-2").asks(ASKED, "PostgreSQL.")
 
@@ -181,7 +181,7 @@ def test_sessions_before_the_installation_are_not_held_against_it(decided: Shell
     assert check["state"] == "ok" and "1 session" in check["told"]
 
 
-def test_where_no_hook_has_ever_run_the_client_says_when_it_installed_them(decided: Shell) -> None:
+def test_the_clients_installation_date_counts_when_no_hook_has_ever_run(decided: Shell) -> None:
     plugins = decided.user_home / ".claude/plugins"
     plugins.mkdir(parents=True)
     entry = {"scope": "user", "installedAt": timestamp(time.time() - 60)}
@@ -194,7 +194,7 @@ def test_where_no_hook_has_ever_run_the_client_says_when_it_installed_them(decid
     assert check["state"] == "fault" and "1 of 1 session" in check["told"]
 
 
-def test_where_memory_is_off_no_hook_is_missed(decided: Shell) -> None:
+def test_missing_hooks_are_ok_while_memory_is_off(decided: Shell) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
     Conversation(decided, "session-2", hooked=False).asks(ASKED, "I do not know.")
     decided.run("off", "--here")
@@ -202,7 +202,7 @@ def test_where_memory_is_off_no_hook_is_missed(decided: Shell) -> None:
     assert prove(decided)["hooks ran"]["state"] == "ok"
 
 
-def test_a_session_in_a_folder_below_is_found_where_the_client_said_it_lies(
+def test_the_transcript_of_a_session_is_found_at_the_path_that_the_client_gave(
     decided: Shell,
 ) -> None:
     session = Conversation(decided, "session-1")
@@ -213,7 +213,7 @@ def test_a_session_in_a_folder_below_is_found_where_the_client_said_it_lies(
     assert prove(decided)["receipts"]["told"].startswith("1 of 1 prompt ")
 
 
-def test_large_transcripts_do_not_keep_anybody_waiting(decided: Shell) -> None:
+def test_large_transcripts_are_checked_quickly(decided: Shell) -> None:
     session = Conversation(decided, "session-1")
     blob = json.dumps({"type": "api-request-blob", "message": {"content": "x" * 900_000}})
     session.path.write_text(f"{blob}\n" * 60, "utf-8")
@@ -227,7 +227,7 @@ def test_large_transcripts_do_not_keep_anybody_waiting(decided: Shell) -> None:
     assert checks["receipts"]["told"].startswith("1 of 1 prompt ")
 
 
-def test_a_session_of_another_project_in_the_same_folder_of_the_client_is_not_judged(
+def test_a_session_of_another_project_in_the_same_transcript_folder_is_ignored(
     decided: Shell,
 ) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")

@@ -53,7 +53,7 @@ def desk(
     return desk
 
 
-def test_after_a_lost_home_all_say_so_and_one_command_brings_it_back(desk: Desk) -> None:
+def test_a_lost_home_is_reported_and_restored_by_project_adopt(desk: Desk) -> None:
     assert desk.run("remember", SAID)[0] == 0
     [before] = desk.records()
     shutil.rmtree(desk.fabric_home)
@@ -81,7 +81,7 @@ def test_after_a_lost_home_all_say_so_and_one_command_brings_it_back(desk: Desk)
     assert desk.run("project", "adopt")[0] == 3
 
 
-def test_the_model_adopts_nothing_and_a_typed_word_does(
+def test_only_a_command_typed_by_the_user_can_adopt_records(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.run("remember", SAID)
@@ -98,7 +98,7 @@ def test_the_model_adopts_nothing_and_a_typed_word_does(
     assert [record.what for record in desk.records()] == [SAID]
 
 
-def test_after_sharing_ones_own_decisions_come_back_as_ones_own(desk: Desk) -> None:
+def test_the_users_own_shared_decisions_are_restored_as_their_own(desk: Desk) -> None:
     desk.run("share", "on", "--yes")
     desk.run("remember", SAID)
     with desk.journal.open("a") as stream:
@@ -120,7 +120,7 @@ def test_after_sharing_ones_own_decisions_come_back_as_ones_own(desk: Desk) -> N
     assert switch.is_on(str(desk.fabric_home), desk.memory().switched_by[1])
 
 
-def test_with_the_key_repair_brings_back_what_only_the_journal_has(desk: Desk) -> None:
+def test_repair_with_the_key_restores_records_found_only_in_the_journal(desk: Desk) -> None:
     desk.run("remember", SAID)
     before = desk.records()
     shutil.rmtree(desk.fabric_home / "projects")
@@ -134,7 +134,7 @@ def test_with_the_key_repair_brings_back_what_only_the_journal_has(desk: Desk) -
     assert desk.records() == before
 
 
-def test_a_renamed_folder_says_where_it_was_once(desk: Desk) -> None:
+def test_the_first_session_in_a_renamed_folder_shows_the_old_path(desk: Desk) -> None:
     desk.run("remember", SAID)
     desk.project = desk.project.rename(desk.project.parent / "blog2")
     desk.environ["CLAUDE_PROJECT_DIR"] = str(desk.project)

@@ -51,9 +51,7 @@ def commands_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("client", OF_JSON)
-def test_every_hook_names_its_client_and_an_event_that_is_answered(
-    shell: Shell, client: str
-) -> None:
+def test_every_hook_sets_its_client_and_uses_a_handled_event(shell: Shell, client: str) -> None:
     done = shell.run("setup", "--client", client, "--yes")
 
     path = shell.user_home / PLACES[client]
@@ -85,7 +83,7 @@ TOML = b'model = "x"  # mine\n\n[mcp_servers.other]\ncommand = "y"\n'
 
 @pytest.mark.parametrize("before", [None, b"", TOML, TOML.rstrip()])
 @pytest.mark.parametrize("edited", [False, True])
-def test_codex_has_the_server_and_gives_its_file_back(
+def test_setup_adds_the_server_to_codex_and_remove_restores_the_file(
     shell: Shell, before: bytes | None, edited: bool
 ) -> None:
     path = shell.user_home / ".codex" / "config.toml"
@@ -125,7 +123,7 @@ def test_a_strangers_server_named_memory_is_not_replaced(shell: Shell, client: s
     assert alone.status == 0 and commands_in(shell.user_home / PLACES[client])
 
 
-def test_qwen_has_the_server_beside_its_hooks(shell: Shell) -> None:
+def test_setup_for_qwen_adds_the_server_and_the_hooks(shell: Shell) -> None:
     shell.run("setup", "--client", "qwen", "--yes")
 
     found = json.loads((shell.user_home / PLACES["qwen"]).read_bytes())
@@ -170,7 +168,7 @@ def test_of_a_file_that_was_changed_since_only_our_hooks_go(
     assert json.loads(path.read_bytes()) == json.loads(users)
 
 
-def test_timeouts_have_the_clients_unit_and_limit(shell: Shell) -> None:
+def test_timeouts_use_the_unit_and_limit_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "gemini", "cursor"):
         shell.run("setup", "--client", client, "--yes")
 
@@ -184,7 +182,7 @@ def test_timeouts_have_the_clients_unit_and_limit(shell: Shell) -> None:
     assert timeout("cursor", "afterAgentResponse") == 0
 
 
-def test_matchers_have_the_clients_names_of_tools(shell: Shell) -> None:
+def test_matchers_use_the_tool_names_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "cursor", "factory"):
         shell.run("setup", "--client", client, "--yes")
 
@@ -200,13 +198,13 @@ def test_matchers_have_the_clients_names_of_tools(shell: Shell) -> None:
     assert "Bash|Execute" in matchers("factory", "PreToolUse")
 
 
-def test_cursors_file_states_its_version(shell: Shell) -> None:
+def test_the_hooks_file_for_cursor_contains_its_version(shell: Shell) -> None:
     shell.run("setup", "--client", "cursor", "--yes")
 
     assert json.loads((shell.user_home / PLACES["cursor"]).read_bytes())["version"] == 1
 
 
-def test_another_file_of_the_client_can_be_named(shell: Shell, tmp_path: Path) -> None:
+def test_the_option_file_selects_another_hooks_file(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "repository/.codex/hooks.json"
 
     done = shell.run("setup", "--client", "codex", "--file", str(path), "--yes")
@@ -216,14 +214,14 @@ def test_another_file_of_the_client_can_be_named(shell: Shell, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("more", [("--settings", "project"), ("--shell",)])
-def test_it_excludes_what_belongs_to_claude_code(shell: Shell, more: tuple[str, ...]) -> None:
+def test_setup_client_refuses_claude_code_options(shell: Shell, more: tuple[str, ...]) -> None:
     done = shell.run("setup", "--client", "codex", *more, "--yes")
 
     assert done.status == 2
     assert not (shell.user_home / ".codex").exists()
 
 
-def test_uninstall_takes_back_the_hooks_of_other_clients(shell: Shell) -> None:
+def test_uninstall_removes_the_hooks_of_other_clients(shell: Shell) -> None:
     for client in PLACES:
         shell.run("setup", "--client", client, "--yes")
 
@@ -234,9 +232,7 @@ def test_uninstall_takes_back_the_hooks_of_other_clients(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("client", sorted(PLACES))
-def test_what_was_never_run_with_the_client_is_said_before_it_is_written(
-    shell: Shell, client: str
-) -> None:
+def test_setup_says_before_writing_if_a_client_was_never_tested(shell: Shell, client: str) -> None:
     page = (ROOT / "docs/clients.md").read_text("utf-8")
     [by] = re.findall(rf"^\| {CLIENTS[client].name} \|([^|]*)\|", page, re.MULTILINE)
     is_run = "the real client" in by
@@ -247,11 +243,11 @@ def test_what_was_never_run_with_the_client_is_said_before_it_is_written(
     assert ("never run with the client itself" in " ".join(asked.out.split())) is not is_run
 
 
-def test_the_options_name_every_client_of_the_table() -> None:
+def test_the_option_client_accepts_every_supported_client() -> None:
     assert set(get_args(Client)) == set(FILES) == set(CLIENTS) - {"claude-code"}
 
 
-def test_opencodes_plugin_is_removed_and_a_file_of_others_is_kept(shell: Shell) -> None:
+def test_the_opencode_plugin_is_removed_but_a_foreign_file_is_kept(shell: Shell) -> None:
     path = shell.user_home / PLACES["opencode"]
     shell.run("setup", "--client", "opencode", "--yes")
     written = path.read_text("utf-8")

@@ -72,9 +72,7 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
     assert settings.read_bytes() == before
 
 
-def test_a_settings_file_that_is_none_is_named_and_nothing_is_written(
-    shell: Shell, settings: Path
-) -> None:
+def test_a_settings_path_that_is_no_regular_file_is_refused(shell: Shell, settings: Path) -> None:
     settings.mkdir()
     folder = shell.run("setup", "--yes")
     settings.rmdir()
@@ -102,7 +100,7 @@ def test_remove_gives_the_file_back_byte_for_byte(
     assert (settings.read_bytes() if settings.exists() else None) == before
 
 
-def test_hooks_of_others_run_on_and_the_rest_keeps_its_bytes(shell: Shell, settings: Path) -> None:
+def test_other_hooks_and_all_other_bytes_stay_unchanged(shell: Shell, settings: Path) -> None:
     settings.write_bytes(ODD)
 
     shell.run("setup", "--yes")
@@ -126,7 +124,7 @@ def test_of_a_file_that_was_changed_since_only_our_hooks_go(shell: Shell, settin
     assert LAUNCH.encode() not in settings.read_bytes()
 
 
-def test_hooks_of_a_copy_that_was_moved_are_replaced(shell: Shell, settings: Path) -> None:
+def test_hooks_of_a_moved_installation_are_replaced(shell: Shell, settings: Path) -> None:
     settings.write_bytes(b"{}\n")
     shell.run("setup", "--yes")
     old = settings.read_text("utf-8").replace(str(ROOT), "/old/memory-fabric")
@@ -138,7 +136,7 @@ def test_hooks_of_a_copy_that_was_moved_are_replaced(shell: Shell, settings: Pat
     assert hooks_in(settings) == expected_hooks()
 
 
-def test_hooks_set_up_by_hand_are_found_and_taken_out_again(shell: Shell, settings: Path) -> None:
+def test_manually_added_hooks_are_found_and_removed(shell: Shell, settings: Path) -> None:
     settings.write_text(json.dumps({"hooks": expected_hooks(), "model": "x"}), "utf-8")
 
     again = shell.run("setup")
@@ -159,7 +157,7 @@ def test_hooks_set_up_by_hand_are_found_and_taken_out_again(shell: Shell, settin
         (b'{"hooks": 1}', 1),
     ],
 )
-def test_a_file_that_is_no_json_is_refused_with_its_line_and_stays(
+def test_invalid_json_is_refused_with_the_line_number_and_kept(
     shell: Shell, settings: Path, content: bytes, line: int
 ) -> None:
     settings.write_bytes(content)
@@ -174,7 +172,7 @@ def test_a_file_that_is_no_json_is_refused_with_its_line_and_stays(
 
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("where", ["user", "local"])
-def test_beside_the_enabled_plugin_it_refuses_unless_forced(
+def test_setup_refuses_hooks_beside_the_enabled_plugin_without_force(
     shell: Shell, settings: Path, where: str, on: bool
 ) -> None:
     enabled = json.dumps({"enabledPlugins": {"memory-fabric@memory-fabric": on}})
@@ -190,7 +188,7 @@ def test_beside_the_enabled_plugin_it_refuses_unless_forced(
     assert forced.status == 0
 
 
-def test_project_and_local_settings_lie_at_the_top_of_the_repository(shell: Shell) -> None:
+def test_project_and_local_settings_are_written_at_the_repository_root(shell: Shell) -> None:
     below = shell.project / "src" / "deep"
     below.mkdir(parents=True)
     run = [sys.executable, "-m", "memory_fabric.cli", "setup", "--yes", "--settings"]
@@ -205,7 +203,7 @@ def test_project_and_local_settings_lie_at_the_top_of_the_repository(shell: Shel
     assert not folder.exists()
 
 
-def test_the_server_goes_into_the_projects_file_and_out_of_it(shell: Shell) -> None:
+def test_setup_adds_the_server_to_the_projects_file_and_remove_restores_it(shell: Shell) -> None:
     servers = shell.project / ".mcp.json"
     servers.write_bytes(b'{"mcpServers":{"other":{"command":"x"}}}\r\n')
 
@@ -224,7 +222,7 @@ def test_the_server_goes_into_the_projects_file_and_out_of_it(shell: Shell) -> N
     assert servers.read_bytes() == b'{"mcpServers":{"other":{"command":"x"}}}\r\n'
 
 
-def test_a_strangers_server_named_memory_stays_and_nothing_else_is_written(shell: Shell) -> None:
+def test_a_foreign_server_named_memory_makes_setup_write_nothing(shell: Shell) -> None:
     servers = shell.project / ".mcp.json"
     servers.write_bytes(b'{"mcpServers": {"memory": {"command": "npx"}}}')
 
@@ -235,7 +233,7 @@ def test_a_strangers_server_named_memory_stays_and_nothing_else_is_written(shell
     assert not (shell.project / ".claude").exists()
 
 
-def test_for_the_user_the_server_goes_into_the_clients_own_file(
+def test_in_user_scope_the_server_is_added_to_the_clients_own_file(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
@@ -252,14 +250,14 @@ def test_for_the_user_the_server_goes_into_the_clients_own_file(
     assert json.loads(own.read_text("utf-8")) == {"numStartups": 4}
 
 
-def test_with_a_folder_of_its_own_the_clients_file_lies_there(shell: Shell) -> None:
+def test_claude_config_dir_decides_where_the_clients_file_is(shell: Shell) -> None:
     shell.run("setup", "--yes", CLAUDE_CONFIG_DIR=str(shell.user_home / "own"))
 
     assert (shell.user_home / "own" / ".claude.json").exists()
     assert not (shell.user_home / ".claude.json").exists()
 
 
-def test_where_the_servers_file_is_not_known_the_clients_own_command_is_shown(
+def test_for_local_settings_the_clients_command_to_add_the_server_is_shown(
     shell: Shell,
 ) -> None:
     done = shell.run("setup", "--settings", "local", "--yes")
@@ -267,7 +265,7 @@ def test_where_the_servers_file_is_not_known_the_clients_own_command_is_shown(
     assert f"  claude mcp add --scope local memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
 
 
-def test_hooks_alone_are_set_up_if_asked_or_if_a_strangers_server_has_the_name(
+def test_only_hooks_are_set_up_with_no_mcp_or_when_the_server_name_is_taken(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
@@ -291,7 +289,7 @@ def test_json_previews_and_writes_only_with_yes(shell: Shell, settings: Path) ->
     assert hooks_in(settings) == expected_hooks()
 
 
-def test_without_a_terminal_it_needs_a_yes(shell: Shell, settings: Path) -> None:
+def test_setup_without_a_terminal_requires_yes(shell: Shell, settings: Path) -> None:
     done = shell.run("setup")
 
     assert done.status == 2
@@ -300,7 +298,7 @@ def test_without_a_terminal_it_needs_a_yes(shell: Shell, settings: Path) -> None
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_key_of_the_settings_is_not_shown_with_the_difference(
+def test_the_shown_difference_hides_an_api_key_in_the_settings(
     shell: Shell, settings: Path, indent: int | None
 ) -> None:
     key = "sk-" + "ant-api03-" + "A1b2C3d4" * 11
@@ -314,7 +312,7 @@ def test_a_key_of_the_settings_is_not_shown_with_the_difference(
     assert key in settings.read_text("utf-8")
 
 
-def test_paths_with_spaces_work_and_the_hooks_run(shell: Shell, tmp_path: Path) -> None:
+def test_hooks_run_from_paths_with_spaces(shell: Shell, tmp_path: Path) -> None:
     root = tmp_path / "My Programs" / "memory fabric"
     root.mkdir(parents=True)
     for name in ("hooks", "plugin", "bin", "hooks.json"):
@@ -338,7 +336,7 @@ def test_paths_with_spaces_work_and_the_hooks_run(shell: Shell, tmp_path: Path) 
     assert (shell.memory / "runtime" / "interpreter").exists()
 
 
-def test_shell_links_the_command_and_takes_it_out(shell: Shell) -> None:
+def test_setup_shell_links_the_command_and_remove_deletes_the_link(shell: Shell) -> None:
     link = shell.user_home / ".local" / "bin" / "memory-fabric"
 
     done = shell.run("setup", "--shell")
@@ -355,7 +353,7 @@ def test_shell_links_the_command_and_takes_it_out(shell: Shell) -> None:
     assert shell.run("setup", "--shell", "--remove").status == 3
 
 
-def test_a_foreign_file_in_the_links_place_stays(shell: Shell, tmp_path: Path) -> None:
+def test_a_foreign_file_at_the_path_of_the_link_is_kept(shell: Shell, tmp_path: Path) -> None:
     place = tmp_path / "programs"
     place.mkdir()
     (place / "memory-fabric").write_text("#!/bin/sh\n", "utf-8")
@@ -368,7 +366,7 @@ def test_a_foreign_file_in_the_links_place_stays(shell: Shell, tmp_path: Path) -
     assert (place / "memory-fabric").read_text("utf-8") == "#!/bin/sh\n"
 
 
-def test_a_link_of_a_copy_that_is_gone_is_replaced(shell: Shell, tmp_path: Path) -> None:
+def test_the_link_of_a_deleted_installation_is_replaced(shell: Shell, tmp_path: Path) -> None:
     place = tmp_path / "programs"
     shell.run("setup", "--shell", "--bin", str(place))
     link = place / "memory-fabric"
@@ -383,7 +381,7 @@ def test_a_link_of_a_copy_that_is_gone_is_replaced(shell: Shell, tmp_path: Path)
     assert link.readlink() == ROOT / "bin" / "memory-fabric"
 
 
-def test_from_the_clients_own_copy_hooks_are_refused_and_a_link_says_how_long_it_lasts(
+def test_setup_from_the_clients_cache_refuses_hooks_and_warns_about_the_link(
     shell: Shell, settings: Path
 ) -> None:
     copy = settings.parent / "plugins" / "cache" / "memory-fabric" / "1.0"
@@ -400,7 +398,7 @@ def test_from_the_clients_own_copy_hooks_are_refused_and_a_link_says_how_long_it
     assert "run this again after an update" in link.out
 
 
-def test_in_a_terminal_a_yes_writes(shell: Shell, settings: Path) -> None:
+def test_setup_in_a_terminal_writes_after_yes(shell: Shell, settings: Path) -> None:
     terminal = shell.terminal("setup")
 
     terminal.expect_exact("Write it? [y/N]:")
@@ -415,7 +413,7 @@ def test_in_a_terminal_a_yes_writes(shell: Shell, settings: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["no", "nothing", "Ctrl-C", "Ctrl-D"])
-def test_in_a_terminal_anything_but_a_yes_changes_nothing(
+def test_setup_in_a_terminal_changes_nothing_without_yes(
     shell: Shell, settings: Path, how: str
 ) -> None:
     settings.write_bytes(ODD)

@@ -24,7 +24,7 @@ def settings(shell: Shell) -> Path:
     return path
 
 
-def test_it_adds_the_status_line_only_and_takes_it_back(shell: Shell, settings: Path) -> None:
+def test_setup_adds_only_the_status_line_and_removes_it(shell: Shell, settings: Path) -> None:
     settings.write_bytes(WRITTEN)
 
     done = shell.run("setup", "--statusline", "--yes")
@@ -38,7 +38,7 @@ def test_it_adds_the_status_line_only_and_takes_it_back(shell: Shell, settings: 
 
 
 @pytest.mark.parametrize("first", ["hooks", "line"])
-def test_hooks_and_line_come_and_go_apart(shell: Shell, settings: Path, first: str) -> None:
+def test_hooks_and_line_are_set_up_separately(shell: Shell, settings: Path, first: str) -> None:
     settings.write_bytes(WRITTEN)
     steps = [("setup", "--yes"), ("setup", "--statusline", "--yes")]
     for step in steps if first == "hooks" else reversed(steps):
@@ -58,7 +58,7 @@ def hooks_of_plugin() -> dict[str, object]:
     return found
 
 
-def test_another_status_line_stays_and_is_said(shell: Shell, settings: Path) -> None:
+def test_another_status_line_is_kept_and_reported(shell: Shell, settings: Path) -> None:
     settings.write_bytes(OTHERS)
 
     done = shell.run("setup", "--statusline", "--yes")
@@ -70,7 +70,7 @@ def test_another_status_line_stays_and_is_said(shell: Shell, settings: Path) -> 
     assert settings.read_bytes() == OTHERS
 
 
-def test_of_a_file_that_was_edited_since_only_the_line_goes(shell: Shell, settings: Path) -> None:
+def test_remove_deletes_only_the_line_from_an_edited_file(shell: Shell, settings: Path) -> None:
     shell.run("setup", "--statusline", "--yes")
     edited = {**json.loads(settings.read_bytes()), "model": "opus"}
     settings.write_text(json.dumps(edited), "utf-8")
@@ -79,7 +79,7 @@ def test_of_a_file_that_was_edited_since_only_the_line_goes(shell: Shell, settin
     assert json.loads(settings.read_bytes()) == {"model": "opus"}
 
 
-def test_a_line_of_another_copy_is_replaced_and_goes_with_uninstall(
+def test_the_status_line_of_another_installation_is_replaced_and_uninstalled(
     shell: Shell, settings: Path
 ) -> None:
     older = {"type": "command", "command": "'/opt/memory-fabric 1/bin/memory-fabric' statusline"}
@@ -91,13 +91,13 @@ def test_a_line_of_another_copy_is_replaced_and_goes_with_uninstall(
     assert json.loads(settings.read_bytes()).get("statusLine") in (None, older)
 
 
-def test_a_file_that_it_made_is_deleted(shell: Shell, settings: Path) -> None:
+def test_remove_deletes_a_settings_file_that_setup_created(shell: Shell, settings: Path) -> None:
     shell.run("setup", "--statusline", "--yes")
     assert shell.run("setup", "--remove", "--yes").status == 0
     assert not settings.exists()
 
 
-def test_it_is_set_up_alone(shell: Shell, settings: Path) -> None:
+def test_statusline_cannot_be_combined_with_other_options(shell: Shell, settings: Path) -> None:
     for other in (("--mcp",), ("--shell",), ("--client", "codex")):
         done = shell.run("setup", "--statusline", *other, "--yes")
         assert done.status == 2 and "--statusline is set up alone" in done.err

@@ -72,7 +72,7 @@ def filled(shell: Shell) -> Shell:
     return shell
 
 
-def test_after_setup_hooks_and_uninstall_every_byte_is_as_before(shell: Shell) -> None:
+def test_uninstall_restores_every_byte_changed_by_setup_and_hooks(shell: Shell) -> None:
     live_in(shell)
     before = everything(shell.user_home.parent)
     for words in (["setup"], ["setup", "--settings", "project", "--mcp"], ["setup", "--shell"]):
@@ -99,7 +99,7 @@ def test_after_setup_hooks_and_uninstall_every_byte_is_as_before(shell: Shell) -
     assert not (shell.user_home / ".local").exists()
 
 
-def test_without_purge_the_set_up_goes_and_the_memory_stays(filled: Shell) -> None:
+def test_uninstall_without_purge_removes_the_setup_and_keeps_the_memory(filled: Shell) -> None:
     settings = filled.user_home / ".claude" / "settings.json"
     settings.write_bytes(ODD)
     filled.run("setup", "--yes")
@@ -115,7 +115,7 @@ def test_without_purge_the_set_up_goes_and_the_memory_stays(filled: Shell) -> No
     assert f"\n{command} uninstall --purge deletes all of it" in done.out
 
 
-def test_it_says_how_and_deletes_nothing(filled: Shell) -> None:
+def test_uninstall_without_options_shows_the_steps_and_deletes_nothing(filled: Shell) -> None:
     done = filled.run("uninstall")
 
     assert done.status == 0
@@ -124,7 +124,7 @@ def test_it_says_how_and_deletes_nothing(filled: Shell) -> None:
     assert filled.database.exists()
 
 
-def test_settings_with_comments_that_we_never_wrote_are_no_hindrance(filled: Shell) -> None:
+def test_uninstall_leaves_settings_with_comments_that_setup_never_wrote(filled: Shell) -> None:
     settings = filled.user_home / ".claude" / "settings.json"
     settings.write_bytes(b"{ // mine\n}")
 
@@ -133,7 +133,7 @@ def test_settings_with_comments_that_we_never_wrote_are_no_hindrance(filled: She
 
 
 @pytest.mark.parametrize("keep", ["memory", "notes", "folders"])
-def test_a_purge_keeps_what_is_named(filled: Shell, keep: str) -> None:
+def test_purge_keeps_the_part_given_by_a_keep_option(filled: Shell, keep: str) -> None:
     done = filled.run("uninstall", "--purge", f"--keep-{keep}", "--yes", "--json")
 
     left = {
@@ -146,7 +146,7 @@ def test_a_purge_keeps_what_is_named(filled: Shell, keep: str) -> None:
     assert done.json["done"] is True
 
 
-def test_json_without_a_yes_only_tells(filled: Shell) -> None:
+def test_json_without_yes_only_lists_what_would_be_deleted(filled: Shell) -> None:
     filled.run("setup", "--yes")
 
     told = filled.run("uninstall", "--purge", "--json").json
@@ -161,7 +161,7 @@ def test_json_without_a_yes_only_tells(filled: Shell) -> None:
     assert (filled.user_home / ".claude" / "settings.json").exists()
 
 
-def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> None:
+def test_purge_deletes_only_files_written_by_memory_fabric(filled: Shell) -> None:
     text = filled.notes.read_bytes()
     filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
     mine = filled.project / ".claude" / "memory" / "decisions.jsonl.mine"
@@ -180,7 +180,7 @@ def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> Non
     assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"
 
 
-def test_what_git_tracks_stays_for_those_who_share_it(shell: Shell) -> None:
+def test_purge_keeps_files_that_git_tracks(shell: Shell) -> None:
     git = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example.com"]
     (shell.project / ".git").rmdir()
     subprocess.run([*git, "init", "-q"], cwd=shell.project, check=True)
@@ -199,7 +199,7 @@ def test_what_git_tracks_stays_for_those_who_share_it(shell: Shell) -> None:
     assert not shell.memory.exists()
 
 
-def test_purge_leaves_a_folder_alone_that_is_not_our_home(shell: Shell) -> None:
+def test_purge_refuses_a_folder_that_is_not_a_home_of_memory_fabric(shell: Shell) -> None:
     stranger = shell.user_home / "photos"
     stranger.mkdir()
     (stranger / "holiday.jpg").write_bytes(b"jpg")
@@ -211,7 +211,7 @@ def test_purge_leaves_a_folder_alone_that_is_not_our_home(shell: Shell) -> None:
     assert (stranger / "holiday.jpg").exists()
 
 
-def test_in_a_terminal_it_asks_what_to_keep(filled: Shell) -> None:
+def test_uninstall_in_a_terminal_asks_what_to_keep(filled: Shell) -> None:
     filled.run("setup", "--yes")
     terminal = filled.terminal("uninstall")
 
@@ -234,7 +234,7 @@ def test_in_a_terminal_it_asks_what_to_keep(filled: Shell) -> None:
 
 @pytest.mark.parametrize("at", ["Keep the memory itself", "Delete all of it?"])
 @pytest.mark.parametrize("how", ["no", "Ctrl-C"])
-def test_in_a_terminal_a_no_at_the_end_or_an_interrupt_changes_nothing(
+def test_uninstall_changes_nothing_after_a_final_no_or_an_interrupt(
     filled: Shell, at: str, how: str
 ) -> None:
     filled.run("setup", "--yes")
@@ -258,7 +258,7 @@ def test_in_a_terminal_a_no_at_the_end_or_an_interrupt_changes_nothing(
     assert everything(filled.user_home.parent) == before
 
 
-def test_purge_deletes_no_folder_that_holds_more_than_memory(shell: Shell) -> None:
+def test_purge_refuses_a_folder_that_contains_other_files(shell: Shell) -> None:
     (shell.user_home / "projects").mkdir()
     (shell.user_home / "registry.json").write_text("{}", "utf-8")
     before = everything(shell.user_home)
@@ -273,7 +273,7 @@ def test_purge_deletes_no_folder_that_holds_more_than_memory(shell: Shell) -> No
     assert everything(shell.user_home) == before
 
 
-def test_a_folder_projects_does_not_make_a_home(shell: Shell) -> None:
+def test_a_folder_is_not_a_home_only_because_it_contains_projects(shell: Shell) -> None:
     work = shell.user_home / "work"
     (work / "projects").mkdir(parents=True)
     (work / "letter").write_text("dear", "utf-8")
@@ -284,7 +284,7 @@ def test_a_folder_projects_does_not_make_a_home(shell: Shell) -> None:
     assert (work / "letter").read_text("utf-8") == "dear"
 
 
-def test_a_home_behind_a_link_goes_with_its_link(shell: Shell) -> None:
+def test_purge_deletes_a_linked_home_and_its_symbolic_link(shell: Shell) -> None:
     real = shell.user_home / "disk"
     real.mkdir()
     shell.memory.parent.mkdir()
