@@ -80,11 +80,11 @@ def test_arguments_stdin_and_exit_code_pass_through(ready: InstalledPlugin) -> N
     assert call(ready, "status").returncode == 0
 
 
-def test_the_stated_python_keeps_its_own_packages(ready: InstalledPlugin) -> None:
+def test_a_configured_python_keeps_its_own_packages(ready: InstalledPlugin) -> None:
     assert told(call(ready, "status"))["prefix"] == sys.prefix
 
 
-def test_a_stated_python_that_cannot_be_run_is_named(ready: InstalledPlugin) -> None:
+def test_a_configured_python_that_cannot_run_is_reported(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "status", MEMORY_FABRIC_PYTHON="/nonexistent/python")
@@ -93,7 +93,7 @@ def test_a_stated_python_that_cannot_be_run_is_named(ready: InstalledPlugin) -> 
     assert b"/nonexistent/python" in result.stderr
 
 
-def test_a_link_in_the_users_path_leads_to_the_plugin(ready: InstalledPlugin) -> None:
+def test_a_symlink_on_the_users_path_finds_the_plugin(ready: InstalledPlugin) -> None:
     links = os.path.join(ready.home, "bin")
     os.makedirs(links)
     os.symlink(os.path.join(ready.root, "bin", "memory-fabric"), os.path.join(links, "inner"))
@@ -106,7 +106,7 @@ def test_a_link_in_the_users_path_leads_to_the_plugin(ready: InstalledPlugin) ->
     assert told(result)["root"] == ready.root
 
 
-def test_the_command_can_be_called_by_a_relative_path(ready: InstalledPlugin) -> None:
+def test_the_command_can_be_called_with_a_relative_path(ready: InstalledPlugin) -> None:
     for command, folder in (("./memory-fabric", "bin"), ("bin/memory-fabric", ".")):
         result = run([command], ready.environ(), cwd=os.path.join(ready.root, folder))
         assert told(result)["root"] == ready.root
@@ -131,7 +131,7 @@ def test_another_plugins_variables_are_not_taken_for_ours(ready: InstalledPlugin
     assert report["data"] == os.path.join(ready.home, ".claude", "memory-fabric", "runtime")
 
 
-def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(
+def test_the_runtime_is_in_our_home_folder_when_no_plugin_is_installed(
     ready: InstalledPlugin,
 ) -> None:
     home = os.path.join(ready.home, "fabric")
@@ -151,7 +151,7 @@ def test_the_command_without_python_says_which_python_is_needed(plugin: Installe
     assert b"only an older one" in call(plugin, "status").stderr
 
 
-def test_the_word_hook_runs_the_launch_script(ready: InstalledPlugin) -> None:
+def test_the_hook_subcommand_runs_the_launch_script(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "hook", data=PROMPT)
@@ -160,7 +160,7 @@ def test_the_word_hook_runs_the_launch_script(ready: InstalledPlugin) -> None:
     assert ready.report()["length"] == len(PROMPT)
 
 
-def test_without_packages_the_command_installs_them_and_goes_on(ready: InstalledPlugin) -> None:
+def test_the_command_installs_missing_packages_and_continues(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
 
@@ -174,7 +174,7 @@ def test_without_packages_the_command_installs_them_and_goes_on(ready: Installed
     assert told(second)["executable"] == told(first)["executable"]
 
 
-def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(
+def test_without_packages_a_command_explains_why_it_fails_and_the_server_runs(
     ready: InstalledPlugin,
 ) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
@@ -193,7 +193,7 @@ def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(
     assert ready.report()["executable"] == PYTHON
 
 
-def test_while_packages_are_installed_the_server_serves_and_a_command_says_since_when(
+def test_during_installation_the_server_runs_and_a_command_reports_the_elapsed_time(
     ready: InstalledPlugin,
 ) -> None:
     ready.extra["MEMORY_FABRIC_PYTHON"] = ""
@@ -237,7 +237,7 @@ def test_an_interrupt_while_waiting_for_packages_ends_the_command_quietly(
     assert (waiting.returncode, rest) == (130, b"")
 
 
-def test_a_running_program_holds_its_environment(ready: InstalledPlugin) -> None:
+def test_a_running_program_locks_its_environment(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
     first = told(call(ready, "status"))

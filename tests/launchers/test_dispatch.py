@@ -63,7 +63,7 @@ BREAKAGES = [
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES)
-def test_a_broken_package_costs_one_log_line_and_nothing_else(
+def test_a_broken_package_only_adds_one_line_to_the_log(
     ready: InstalledPlugin, breakage: Callable[[str], None]
 ) -> None:
     breakage(os.path.join(ready.root, "plugin", "memory_fabric"))
@@ -79,7 +79,7 @@ def test_a_broken_package_costs_one_log_line_and_nothing_else(
 
 
 @pytest.mark.parametrize("data", ["", "/dev/null/below"])
-def test_without_a_place_for_the_log_the_line_goes_to_stderr(
+def test_the_line_goes_to_stderr_when_no_log_can_be_written(
     ready: InstalledPlugin, data: str
 ) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
@@ -91,7 +91,7 @@ def test_without_a_place_for_the_log_the_line_goes_to_stderr(
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_dispatch_exits_with_0_where_nothing_can_be_written(ready: InstalledPlugin) -> None:
+def test_dispatch_exits_with_0_when_nothing_can_be_written(ready: InstalledPlugin) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
     command = f'exec "{PYTHON}" -I -S "{ready.root}/hooks/dispatch.py" <&- >&- 2>&-'
 
@@ -100,7 +100,7 @@ def test_dispatch_exits_with_0_where_nothing_can_be_written(ready: InstalledPlug
     assert result.returncode == 0
 
 
-def test_compiled_files_lie_beside_the_source_where_that_can_be_written(
+def test_compiled_files_are_beside_the_source_when_it_is_writable(
     ready: InstalledPlugin,
 ) -> None:
     ready.run_hook()
@@ -110,7 +110,7 @@ def test_compiled_files_lie_beside_the_source_where_that_can_be_written(
     assert not os.path.exists(os.path.join(ready.data, "pycache"))
 
 
-def test_compiled_files_of_a_read_only_plugin_lie_in_the_runtime_folder(
+def test_compiled_files_of_a_read_only_plugin_are_in_the_runtime_folder(
     ready: InstalledPlugin,
 ) -> None:
     package = os.path.join(ready.root, "plugin", "memory_fabric")

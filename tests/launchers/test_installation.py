@@ -35,7 +35,7 @@ def closed_port() -> str:
     return f"http://127.0.0.1:{free_port()}/simple"
 
 
-def test_an_installation_is_quick_to_start_detached_and_done_once(site: Site) -> None:
+def test_an_installation_starts_quickly_runs_detached_and_happens_once(site: Site) -> None:
     site.use_pip()
     assert site.installed() is None
     assert site.start() is True
@@ -52,7 +52,7 @@ def test_an_installation_is_quick_to_start_detached_and_done_once(site: Site) ->
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 
-def test_the_starter_does_not_wait_and_the_installer_leaves_its_session(site: Site) -> None:
+def test_the_starter_does_not_wait_and_the_installer_runs_in_its_own_session(site: Site) -> None:
     site.index.open.clear()  # it answers nobody from here on
 
     assert site.start() is True
@@ -62,7 +62,7 @@ def test_the_starter_does_not_wait_and_the_installer_leaves_its_session(site: Si
     assert os.readlink(f"/proc/{pid}/fd/0") == os.readlink(f"/proc/{pid}/fd/1") == os.devnull
 
 
-def test_of_many_starts_at_once_one_installs(site: Site) -> None:
+def test_only_one_of_many_concurrent_starts_installs(site: Site) -> None:
     site.index.open.clear()
     command = site.command("i.start(data, root)")
     starters = [
@@ -78,7 +78,7 @@ def test_of_many_starts_at_once_one_installs(site: Site) -> None:
     assert site.installed()
 
 
-def test_where_no_lock_is_handed_on_the_installer_takes_it_and_a_second_one_ends(
+def test_an_installer_without_an_inherited_lock_acquires_it_and_a_second_one_exits(
     site: Site,
 ) -> None:
     source = os.path.join(site.root, "plugin")
@@ -94,12 +94,12 @@ def test_where_no_lock_is_handed_on_the_installer_takes_it_and_a_second_one_ends
     assert len([path for path in site.index.asked if path.startswith("/wheels/")]) == 1
 
 
-def test_on_windows_an_environment_has_other_names() -> None:
+def test_windows_uses_other_paths_inside_an_environment() -> None:
     assert packages.python_in("/env", "posix") == "/env/bin/python"
     assert packages.python_in("/env", "nt") == os.path.join("/env", "Scripts", "python.exe")
 
 
-def test_where_exec_would_not_wait_a_command_is_run_and_its_status_returned() -> None:
+def test_without_a_waiting_exec_a_command_is_run_and_its_status_returned() -> None:
     assert packages.run_and_wait([PYTHON, "-I", "-S", "-c", "raise SystemExit(7)"]) == 7
 
 
@@ -132,7 +132,7 @@ def test_a_killed_installer_frees_the_lock_and_the_next_succeeds(
     assert len(site.environments()) == 1
 
 
-def test_leftovers_of_other_keys_are_removed_too(site: Site) -> None:
+def test_leftovers_of_other_environments_are_removed_too(site: Site) -> None:
     write(os.path.join(site.data, "env-cpython-299-00000000", "bin", "python"), "half")
 
     site.start()
@@ -142,7 +142,7 @@ def test_leftovers_of_other_keys_are_removed_too(site: Site) -> None:
     assert len(site.environments()) == 1
 
 
-def test_changed_requirements_get_a_new_environment_and_the_old_one_goes(site: Site) -> None:
+def test_changed_requirements_create_a_new_environment_and_remove_the_old_one(site: Site) -> None:
     site.start()
     site.finished()
     old = site.installed()
@@ -158,7 +158,7 @@ def test_changed_requirements_get_a_new_environment_and_the_old_one_goes(site: S
     assert not os.path.exists(old)
 
 
-def test_another_interpreter_has_another_environment(site: Site, tmp_path: Path) -> None:
+def test_another_interpreter_gets_its_own_environment(site: Site, tmp_path: Path) -> None:
     site.start()
     site.finished()
     old = site.installed()
@@ -197,7 +197,7 @@ def test_an_interpreter_removed_later_leaves_no_environment_that_seems_usable(si
     assert site.installed() is None
 
 
-def test_an_environment_that_a_server_holds_survives_the_update(site: Site) -> None:
+def test_an_environment_in_use_by_a_server_survives_an_update(site: Site) -> None:
     site.start()
     site.finished()
     old = site.installed()
@@ -276,7 +276,7 @@ def test_a_package_with_another_hash_is_refused(site: Site) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "no json", "[]", '{"time": 1}'])
-def test_an_unreadable_error_file_is_no_error(site: Site, content: str) -> None:
+def test_an_unreadable_error_file_is_treated_as_no_error(site: Site, content: str) -> None:
     write(os.path.join(site.data, "install-error"), content)
 
     assert site.ask("i.last_error(data)") == ""
@@ -303,13 +303,13 @@ def test_waiting_starts_an_installation_and_returns_when_installed(site: Site) -
     assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
 
 
-def test_waiting_ends_with_the_failure_and_not_with_the_time(site: Site) -> None:
+def test_waiting_stops_at_a_failure_and_not_at_the_timeout(site: Site) -> None:
     assert site.ask("i.wait(data, root, 1000)", PIP_INDEX_URL=closed_port()) is None
     assert site.ask("i.wait(data, root, 1000)") is None  # backing off
     assert site.ask("i.wait(data, root, 1000, insist=True)") is not None
 
 
-def test_waiting_ends_with_its_time_while_the_installation_goes_on(site: Site) -> None:
+def test_waiting_stops_at_its_timeout_while_the_installation_continues(site: Site) -> None:
     site.index.open.clear()
 
     assert site.ask("i.wait(data, root, 0.2)") is None
@@ -331,7 +331,7 @@ def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> 
     assert not os.path.exists(elsewhere)
 
 
-def test_the_environment_can_add_nothing_to_what_is_installed(site: Site, tmp_path: Path) -> None:
+def test_variables_of_pip_cannot_add_to_the_installation(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     more = write(str(tmp_path / "more.txt"), "unheard-of==1.0 --hash=sha256:" + "0" * 64 + "\n")
     log, elsewhere = str(tmp_path / "log"), str(tmp_path / "elsewhere")
@@ -344,7 +344,7 @@ def test_the_environment_can_add_nothing_to_what_is_installed(site: Site, tmp_pa
     assert not os.path.exists(log) and not os.path.exists(elsewhere)
 
 
-def test_an_index_that_the_projects_settings_name_is_not_asked(site: Site, tmp_path: Path) -> None:
+def test_a_package_index_from_the_project_settings_is_not_used(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     project, theirs = tmp_path / "project", Index(str(tmp_path / "theirs"))
     settings = {"env": {"PIP_EXTRA_INDEX_URL": theirs.url}}
@@ -361,7 +361,7 @@ def test_an_index_that_the_projects_settings_name_is_not_asked(site: Site, tmp_p
 
 
 @pytest.mark.parametrize("content", ["{no json", " " * (2 << 20) + "{}"])
-def test_where_the_projects_settings_cannot_be_read_no_index_of_the_session_counts(
+def test_unreadable_project_settings_disable_the_package_index_of_the_session(
     tmp_path: Path, content: str
 ) -> None:
     write(str(tmp_path / ".claude/settings.json"), content)
@@ -371,7 +371,7 @@ def test_where_the_projects_settings_cannot_be_read_no_index_of_the_session_coun
     assert "PIP_INDEX_URL" in installer.tool_environment({**session, "CLAUDE_PROJECT_DIR": "/usr"})
 
 
-def test_a_python_without_venv_is_told_what_helps(site: Site, tmp_path: Path) -> None:
+def test_a_python_without_venv_is_reported_with_a_remedy(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     site.python = other_interpreter(str(tmp_path / "other"), without="ensurepip")
 
@@ -397,7 +397,7 @@ def test_a_read_only_plugin_gets_its_compiled_files_in_the_runtime_folder(site: 
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 
-def test_the_hook_path_imports_next_to_nothing(site: Site) -> None:
+def test_the_hook_path_imports_almost_no_modules(site: Site) -> None:
     loaded = set(site.ask("[i.environment_python(data, root), list(sys.modules)][1]"))
 
     heavy = {"subprocess", "venv", "shutil", "typing", "pathlib", "hashlib", "fcntl", "tempfile"}
@@ -446,7 +446,7 @@ def disk_usage(folder: str) -> int:
     return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
-def test_without_a_plugin_root_no_file_of_the_current_folder_says_what_to_install(
+def test_without_a_plugin_root_no_requirements_of_the_current_folder_are_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plugin").mkdir()

@@ -17,7 +17,7 @@ from launchers.support import (
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
-def test_what_only_comes_as_source_is_not_built_and_the_reason_told(
+def test_a_package_only_available_as_source_is_not_built_and_is_reported(
     site: Site, tmp_path: Path, tool: str
 ) -> None:
     mark = str(tmp_path / "mark")
@@ -48,7 +48,7 @@ def test_uv_is_used_if_it_is_on_the_path(site: Site) -> None:
     assert "--only-binary :all:" in commands[1] and "--require-hashes" in commands[1]
 
 
-def test_a_uv_that_the_project_could_have_brought_is_not_run(
+def test_a_uv_that_may_come_from_the_project_is_not_run(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark, project = tmp_path / "mark", tmp_path / "project"
@@ -64,7 +64,7 @@ def test_a_uv_that_the_project_could_have_brought_is_not_run(
     assert not mark.exists()
 
 
-def test_a_broken_uv_gives_way_to_pip(site: Site) -> None:
+def test_pip_is_used_when_uv_is_broken(site: Site) -> None:
     tools = os.path.join(site.home, "tools")
     executable(os.path.join(tools, "uv"), "#!/bin/sh\necho broken >&2\nexit 3\n")
 

@@ -32,7 +32,7 @@ SHELLS = [
 ]
 
 
-def test_the_first_event_resolves_a_shim_and_remembers_the_real_interpreter(
+def test_the_first_event_resolves_a_shim_and_caches_the_real_interpreter(
     plugin: InstalledPlugin,
 ) -> None:
     shim = plugin.python_on_path()
@@ -45,7 +45,7 @@ def test_the_first_event_resolves_a_shim_and_remembers_the_real_interpreter(
     assert os.stat(plugin.remembered()).st_mode & 0o077 == 0
 
 
-def test_a_remembered_interpreter_is_started_isolated_and_without_any_subprocess(
+def test_a_cached_interpreter_starts_isolated_and_without_any_subprocess(
     plugin: InstalledPlugin,
 ) -> None:
     write(plugin.remembered(), f"{PYTHON}\n")
@@ -58,7 +58,7 @@ def test_a_remembered_interpreter_is_started_isolated_and_without_any_subprocess
     assert report["argv"] == [os.path.join(plugin.root, "hooks", "dispatch.py")]
 
 
-def test_a_pipe_in_place_of_the_remembered_interpreter_is_not_read(
+def test_a_pipe_in_place_of_the_interpreter_file_is_not_read(
     plugin: InstalledPlugin,
 ) -> None:
     os.makedirs(os.path.dirname(plugin.remembered()), exist_ok=True)
@@ -71,7 +71,7 @@ def test_a_pipe_in_place_of_the_remembered_interpreter_is_not_read(
     assert read(plugin.remembered()) == f"{PYTHON}\n"
 
 
-def test_looking_for_python_does_start_processes(plugin: InstalledPlugin) -> None:
+def test_searching_for_python_starts_processes(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook()
@@ -79,7 +79,7 @@ def test_looking_for_python_does_start_processes(plugin: InstalledPlugin) -> Non
     assert plugin.report()["child_faults"] > 0  # so the zero above means something
 
 
-def test_the_launcher_searches_again_when_the_remembered_interpreter_is_gone(
+def test_the_launcher_searches_again_when_the_cached_interpreter_is_gone(
     plugin: InstalledPlugin,
 ) -> None:
     write(plugin.remembered(), os.path.join(plugin.home, "removed", "python3.11") + "\n")
@@ -92,7 +92,7 @@ def test_the_launcher_searches_again_when_the_remembered_interpreter_is_gone(
 
 
 @pytest.mark.parametrize("content", ["", "\n", "relative/python", "/\n", "/etc/passwd\n"])
-def test_the_launcher_searches_again_when_the_remembered_path_is_no_program(
+def test_the_launcher_searches_again_when_the_cached_path_is_not_a_program(
     plugin: InstalledPlugin, content: str
 ) -> None:
     write(plugin.remembered(), content)
@@ -103,7 +103,7 @@ def test_the_launcher_searches_again_when_the_remembered_path_is_no_program(
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_newer_name_is_tried_first_and_a_broken_one_is_passed_over(
+def test_newer_pythons_are_tried_first_and_broken_ones_are_skipped(
     plugin: InstalledPlugin,
 ) -> None:
     executable(os.path.join(plugin.path, "python3.14"), "#!/bin/sh\necho not found >&2\nexit 127\n")
@@ -116,7 +116,7 @@ def test_a_newer_name_is_tried_first_and_a_broken_one_is_passed_over(
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_virtual_environment_on_the_path_leads_to_the_python_under_it(
+def test_a_virtual_environment_on_the_path_resolves_to_its_base_python(
     plugin: InstalledPlugin,
 ) -> None:
     venv = os.path.join(plugin.home, "project", ".venv")
@@ -129,7 +129,7 @@ def test_a_virtual_environment_on_the_path_leads_to_the_python_under_it(
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_python_off_the_path_is_found_in_the_stated_places(plugin: InstalledPlugin) -> None:
+def test_a_python_off_the_path_is_found_in_configured_folders(plugin: InstalledPlugin) -> None:
     places = os.path.join(plugin.home, "py thons")
     os.makedirs(places)
     os.symlink(PYTHON, os.path.join(places, "python3.11"))
@@ -139,7 +139,7 @@ def test_a_python_off_the_path_is_found_in_the_stated_places(plugin: InstalledPl
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_the_places_searched_include_those_of_uv_and_pyenv(plugin: InstalledPlugin) -> None:
+def test_the_searched_folders_include_those_of_uv_and_pyenv(plugin: InstalledPlugin) -> None:
     managed = os.path.join(plugin.home, ".local/share/uv/python/cpython-3.12.1-linux/bin/python3")
     versions = os.path.join(plugin.home, ".pyenv/versions/3.13.0/bin/python3")
     for path in (managed, versions):
@@ -156,7 +156,7 @@ def test_the_places_searched_include_those_of_uv_and_pyenv(plugin: InstalledPlug
     assert {managed, versions, "/usr/bin/python3.11", "/opt/homebrew/bin/python3"} <= set(tried)
 
 
-def test_a_stated_python_goes_before_the_path(plugin: InstalledPlugin) -> None:
+def test_a_configured_python_takes_precedence_over_the_path(plugin: InstalledPlugin) -> None:
     stated = os.path.join(plugin.home, "my python")
     os.symlink(PYTHON, stated)
 
@@ -193,7 +193,7 @@ def test_stdin_of_eight_megabytes_reaches_python_untouched(plugin: InstalledPlug
         assert (report["length"], report["checksum"]) == (len(data), zlib.crc32(data))
 
 
-def test_many_first_events_at_once_all_arrive(plugin: InstalledPlugin) -> None:
+def test_many_concurrent_first_events_all_arrive(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
     paths = [f"{plugin.report_path}.{number}" for number in range(6)]
 
@@ -205,7 +205,7 @@ def test_many_first_events_at_once_all_arrive(plugin: InstalledPlugin) -> None:
     assert os.listdir(plugin.data) == ["interpreter"]
 
 
-def test_without_the_clients_variables_the_runtime_lies_in_the_fabrics_home(
+def test_the_runtime_is_in_our_home_folder_without_variables_of_the_client(
     plugin: InstalledPlugin,
 ) -> None:
     plugin.python_on_path()
@@ -218,7 +218,7 @@ def test_without_the_clients_variables_the_runtime_lies_in_the_fabrics_home(
     assert read(os.path.join(runtime, "interpreter")) == f"{PYTHON}\n"
 
 
-def test_a_stated_home_holds_the_runtime(plugin: InstalledPlugin) -> None:
+def test_a_configured_home_contains_the_runtime(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook(without=("CLAUDE_PLUGIN_DATA",), MEMORY_FABRIC_HOME="~/fabric")
@@ -274,7 +274,7 @@ def test_a_missing_dispatcher_script_does_not_block_the_prompt(plugin: Installed
 
 
 @pytest.mark.parametrize("event", [START, PROMPT, START.replace(b":", b": ")])
-def test_without_python_one_notice_says_what_helps_and_only_once(
+def test_a_missing_python_is_reported_once_with_a_remedy(
     plugin: InstalledPlugin, event: bytes
 ) -> None:
     results = [plugin.run_hook(event) for _ in range(3)]
@@ -296,28 +296,28 @@ def test_without_python_one_notice_says_what_helps_and_only_once(
         b'{"hook_event_name":"Stop","last_assistant_message":"\\"hook_event_name\\":\\"SessionStart\\""}',
     ],
 )
-def test_other_events_stay_silent_without_python(plugin: InstalledPlugin, event: bytes) -> None:
+def test_other_events_print_nothing_without_python(plugin: InstalledPlugin, event: bytes) -> None:
     result = plugin.run_hook(event)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     assert plugin.run_hook(START).stdout  # and did not use the notice up
 
 
-def test_of_several_hooks_at_once_one_gives_the_notice(plugin: InstalledPlugin) -> None:
+def test_only_one_of_several_concurrent_hooks_prints_the_notice(plugin: InstalledPlugin) -> None:
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda _: plugin.run_hook(START), range(6)))
 
     assert sum(bool(result.stdout) for result in results) == 1
 
 
-def test_a_large_event_without_python_is_read_to_its_end(plugin: InstalledPlugin) -> None:
+def test_a_large_event_is_read_completely_without_python(plugin: InstalledPlugin) -> None:
     result = plugin.run_hook(PROMPT[:-1] + b',"rest":"' + b"x" * (8 << 20) + b'"}')
 
     assert result.returncode == 0
     assert json.loads(result.stdout)["systemMessage"]
 
 
-def test_without_a_runtime_folder_the_notice_comes_at_session_start_only(
+def test_the_notice_is_shown_only_at_session_start_without_a_runtime_folder(
     plugin: InstalledPlugin,
 ) -> None:
     blocked = write(os.path.join(plugin.home, "file"), "")
@@ -329,7 +329,7 @@ def test_without_a_runtime_folder_the_notice_comes_at_session_start_only(
     assert json.loads(start.stdout)["systemMessage"]
 
 
-def test_only_a_too_old_python_is_said_to_be_too_old(plugin: InstalledPlugin) -> None:
+def test_only_a_python_that_is_too_old_is_reported_as_too_old(plugin: InstalledPlugin) -> None:
     old_python(os.path.join(plugin.path, "python3"))
 
     message = json.loads(plugin.run_hook().stdout)["systemMessage"]
@@ -337,7 +337,7 @@ def test_only_a_too_old_python_is_said_to_be_too_old(plugin: InstalledPlugin) ->
     assert "only an older one was found" in message
 
 
-def test_sqlite_without_full_text_search_is_named(plugin: InstalledPlugin) -> None:
+def test_sqlite_without_full_text_search_is_reported(plugin: InstalledPlugin) -> None:
     python_without_fts5(os.path.join(plugin.path, "python3.12"))
     old_python(os.path.join(plugin.path, "python3"))
 
@@ -355,7 +355,7 @@ def test_sqlite_without_full_text_search_is_named(plugin: InstalledPlugin) -> No
         ("dnf", "sudo dnf install python3"),
     ],
 )
-def test_the_notice_names_the_command_of_this_machine(
+def test_the_notice_shows_the_install_command_of_this_machine(
     plugin: InstalledPlugin, tool: str, command: str
 ) -> None:
     executable(os.path.join(plugin.path, tool), "#!/bin/sh\nexit 1\n")
@@ -365,7 +365,7 @@ def test_the_notice_names_the_command_of_this_machine(
     assert command in message
 
 
-def test_python_found_later_is_used_and_its_later_loss_is_told_again(
+def test_a_python_installed_later_is_used_and_its_loss_is_reported_again(
     plugin: InstalledPlugin,
 ) -> None:
     assert plugin.run_hook().stdout

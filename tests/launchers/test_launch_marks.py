@@ -51,7 +51,7 @@ def launched(plugin: InstalledPlugin) -> Launched:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_launcher_starts_python_only_if_project_or_user_has_such_records(
+def test_python_is_started_only_if_the_project_or_user_has_matching_records(
     launched: Launched, shell: str
 ) -> None:
     assert not launched.starts(shell=shell)
@@ -63,7 +63,7 @@ def test_the_launcher_starts_python_only_if_project_or_user_has_such_records(
     assert launched.starts(shell=shell)
 
 
-def test_another_project_is_not_asked(launched: Launched) -> None:
+def test_records_of_another_project_do_not_start_python(launched: Launched) -> None:
     launched.mark("rules", "projects", PROJECT)
     launch_marks.note_place(launched.home, "/srv/other", launch_marks.NO_PROJECT)
 
@@ -74,17 +74,17 @@ def test_another_project_is_not_asked(launched: Launched) -> None:
 @pytest.mark.parametrize(
     "folder", ["/srv", "/srv/the app/sub", "", "relative", "/srv/../srv/the app", "/"]
 )
-def test_python_is_started_in_a_folder_without_a_noted_project(
+def test_python_is_started_in_a_folder_whose_project_is_unknown(
     launched: Launched, folder: str
 ) -> None:
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)
 
 
-def test_a_slash_at_the_end_names_the_same_folder(launched: Launched) -> None:
+def test_a_trailing_slash_refers_to_the_same_folder(launched: Launched) -> None:
     assert not launched.starts(CLAUDE_PROJECT_DIR=FOLDER + "/")
 
 
-def test_a_damaged_note_of_the_place_starts_python(launched: Launched) -> None:
+def test_a_damaged_entry_for_the_folder_starts_python(launched: Launched) -> None:
     write(launch_marks.place_path(launched.home, FOLDER), "\n")
     assert launched.starts()
 
@@ -99,16 +99,16 @@ def test_the_launcher_finds_the_same_home_as_python(launched: Launched) -> None:
     assert not launched.starts(MEMORY_FABRIC_HOME=os.path.join(plugin.home, "nothing yet"))
 
 
-def test_the_launcher_starts_no_python_where_memory_is_off_or_missing(launched: Launched) -> None:
+def test_the_launcher_does_not_start_python_if_memory_is_off_or_missing(launched: Launched) -> None:
     launched.mark("rules")
 
     assert not launched.starts(MEMORY_FABRIC="off")
     assert not launched.starts(CLAUDE_CONFIG_DIR=os.path.join(launched.plugin.home, "new"))
 
 
-def test_other_hooks_are_not_asked_for_marks(launched: Launched) -> None:
+def test_other_hooks_always_start_python(launched: Launched) -> None:
     assert launched.starts("")
 
 
-def test_leaving_starts_no_process(launched: Launched) -> None:
+def test_the_launcher_exits_early_without_starting_a_process(launched: Launched) -> None:
     assert not launched.starts(PATH="/nonexistent")

@@ -42,12 +42,12 @@ def test_all_manifests_have_the_same_version_and_name() -> None:
     assert "version" not in marketplace["plugins"][0]  # a second one would drift
 
 
-def test_the_manifest_names_the_top_level_hooks_file() -> None:
+def test_the_manifest_points_to_the_top_level_hooks_file() -> None:
     assert _json(".claude-plugin", "plugin.json")["hooks"] == "./hooks.json"
     assert not os.path.exists(os.path.join(ROOT, "hooks", "hooks.json"))  # would load as well
 
 
-def test_every_event_with_a_handler_is_registered_and_no_other() -> None:
+def test_exactly_the_events_with_a_handler_are_registered() -> None:
     assert set(_entries()) == set(HANDLERS)
 
 
@@ -61,7 +61,7 @@ def test_every_hook_is_one_direct_call_of_the_launcher_with_a_short_timeout() ->
         assert set(hook) == {"type", "command", "args", "timeout"}
 
 
-def test_the_launcher_may_leave_early_only_for_tools_that_are_used_all_the_time() -> None:
+def test_the_launcher_may_exit_early_only_for_frequently_used_tools() -> None:
     named = [
         (event, group["matcher"], group["hooks"][0]["args"])
         for event, group in _groups()
@@ -76,14 +76,14 @@ def test_the_launcher_may_leave_early_only_for_tools_that_are_used_all_the_time(
     assert all(len(groups) == 1 for event, groups in _entries().items() if event not in TOOL_EVENTS)
 
 
-def test_no_tool_starts_two_hooks_of_an_event() -> None:
+def test_no_tool_starts_two_hooks_for_one_event() -> None:
     for event in TOOL_EVENTS:
         matchers = [re.compile(group["matcher"]) for group in _entries()[event]]
         for tool in ("Bash", "Edit", "Task", "AskUserQuestion", "mcp__mine__create_entities"):
             assert sum(bool(matcher.search(tool)) for matcher in matchers) <= 1
 
 
-def test_only_events_of_tools_and_skills_are_narrowed_and_to_those_meant() -> None:
+def test_only_events_of_tools_and_skills_have_matchers_and_these_match_as_intended() -> None:
     matchers = {event: groups[0].get("matcher") for event, groups in _entries().items()}
 
     assert {event for event, matcher in matchers.items() if matcher} == {
@@ -112,14 +112,14 @@ def test_the_server_is_named_memory_and_loads_late() -> None:
     assert (server["args"], server["alwaysLoad"]) == (["mcp"], False)
 
 
-def test_the_files_named_are_programs() -> None:
+def test_the_launch_files_are_executable_shell_scripts() -> None:
     for name in ("hooks/launch", "bin/memory-fabric"):
         path = os.path.join(ROOT, name)
         assert os.access(path, os.X_OK)
         assert read(path).startswith("#!/bin/sh\n")
 
 
-def test_the_command_of_the_manual_setup_prints_the_hooks_with_an_absolute_path() -> None:
+def test_the_manual_setup_command_prints_hooks_with_an_absolute_path() -> None:
     guide = read(os.path.join(ROOT, "hooks", "README.md"))
     (command,) = re.findall(r"^    (sed .*)$", guide, re.MULTILINE)
 
@@ -134,7 +134,7 @@ def test_the_command_of_the_manual_setup_prints_the_hooks_with_an_absolute_path(
     assert set(commands) == {os.path.join(os.path.abspath(ROOT), "hooks", "launch")}
 
 
-def test_the_locks_pin_every_dependency_with_hashes_once_and_name_no_host() -> None:
+def test_the_lock_files_pin_each_dependency_once_with_hashes_and_without_a_host() -> None:
     first, serve = (_pins(name) for name in ("requirements.lock", "serve.lock"))
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]

@@ -63,7 +63,7 @@ def bar(tmp_path: Path) -> Bar:
     return Bar(tmp_path)
 
 
-def test_the_status_line_counts_known_told_and_waiting_memories(bar: Bar) -> None:
+def test_the_status_line_counts_known_shown_and_waiting_memories(bar: Bar) -> None:
     assert bar.line() == "memory project: 1 known"
     assert "Redis" in bar.hooks.say("How do the workers use Redis for pagination?").context
     bar.hooks.say(HEARD)
@@ -75,7 +75,7 @@ def test_the_status_line_counts_known_told_and_waiting_memories(bar: Bar) -> Non
     assert bar.line(bar.given(session_id="another")) == "memory project: 2 known, 1 to review"
 
 
-def test_what_a_running_session_has_just_written_is_counted(bar: Bar) -> None:
+def test_recent_records_of_a_running_session_are_counted(bar: Bar) -> None:
     memory = Memory.open(read_settings(bar.hooks.environ, {}))
     memory.remember(Record("decision", "The cache is Valkey", confidence=0.9), Provenance("cli"))
 
@@ -87,7 +87,7 @@ def test_what_a_running_session_has_just_written_is_counted(bar: Bar) -> None:
     "given",
     [b"", b"nope", b"[]", b"{}", b'{"cwd": 7}', b'{"cwd": "a\\u0000b"}', b'{"workspace": []}'],
 )
-def test_for_bad_input_the_line_is_empty(bar: Bar, given: bytes) -> None:
+def test_the_status_line_is_empty_for_invalid_input(bar: Bar, given: bytes) -> None:
     assert bar.line(given) == ""
 
 
@@ -115,7 +115,7 @@ def test_a_damaged_or_locked_database_is_not_waited_for(bar: Bar) -> None:
     assert bar.line() == "memory project: cannot be read"
 
 
-def test_a_name_cannot_bring_control_characters_to_the_screen(bar: Bar, tmp_path: Path) -> None:
+def test_a_name_cannot_print_control_characters(bar: Bar, tmp_path: Path) -> None:
     odd = tmp_path / "a\x1b[31m\nb"
     odd.mkdir()
     place = {"project_dir": str(odd)}
@@ -123,7 +123,7 @@ def test_a_name_cannot_bring_control_characters_to_the_screen(bar: Bar, tmp_path
     assert bar.line(bar.given(workspace=place)) == "memory a[31mb: nothing yet"
 
 
-def test_the_status_line_without_a_remembered_python_is_empty(bar: Bar) -> None:
+def test_the_status_line_is_empty_without_a_cached_python(bar: Bar) -> None:
     (bar.hooks.data / "interpreter").unlink()
 
     assert bar.line() == ""
@@ -160,7 +160,7 @@ def test_the_status_line_loads_no_slow_module(bar: Bar) -> None:
     assert "memory_fabric.store.database" not in loaded
 
 
-def test_the_package_without_the_plugin_has_the_command_too(bar: Bar) -> None:
+def test_the_statusline_command_works_in_the_package_without_the_plugin(bar: Bar) -> None:
     program = "import sys; from memory_fabric.cli.main import main; sys.exit(main())"
     environ = {**bar.hooks.environ, "PYTHONPATH": os.path.join(ROOT, "plugin")}
 

@@ -88,7 +88,7 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
     return Installed(environment / "bin/memory-fabric", home, project)
 
 
-def test_setup_from_the_wheel_enters_hooks_that_answer(installed: Installed) -> None:
+def test_setup_from_the_wheel_registers_hooks_that_answer(installed: Installed) -> None:
     hooks = installed.home / ".codex/hooks.json"
 
     written = installed.run("setup", "--client", "codex", "--yes")
@@ -101,14 +101,14 @@ def test_setup_from_the_wheel_enters_hooks_that_answer(installed: Installed) -> 
     assert not hooks.exists()
 
 
-def test_the_demo_of_the_wheel_tells_its_story(installed: Installed) -> None:
+def test_the_demo_of_the_wheel_runs_and_cleans_up(installed: Installed) -> None:
     told = installed.run("demo")
 
     assert told.returncode == 0, told.stdout + told.stderr
     assert "Nothing is left behind" in told.stdout
 
 
-def test_the_doctor_of_the_wheel_proves_its_hooks(installed: Installed) -> None:
+def test_the_doctor_of_the_wheel_checks_its_hooks(installed: Installed) -> None:
     done = installed.run("doctor", "--prove", "--json")
 
     checks = {check["name"]: check for check in json.loads(done.stdout)}

@@ -35,7 +35,7 @@ def script() -> ModuleType:
     return module
 
 
-def test_a_hook_answers_as_with_the_shell(bar: Bar) -> None:
+def test_a_hook_without_a_shell_answers_like_one_with_a_shell(bar: Bar) -> None:
     asked = {**json.loads(PROMPT), "prompt": "How do the workers use Redis for pagination?"}
     own = ("CLAUDE_PLUGIN_ROOT",)
     environ = {k: v for k, v in bar.hooks.environ.items() if k not in own}
@@ -46,7 +46,7 @@ def test_a_hook_answers_as_with_the_shell(bar: Bar) -> None:
     assert b"The workers use Redis" in done.stdout
 
 
-def test_a_hook_without_a_shell_passes_the_client_and_its_folder(bar: Bar) -> None:
+def test_a_hook_without_a_shell_knows_its_client_and_folder(bar: Bar) -> None:
     place = str(bar.hooks.project)
     event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     event["cwd"] = place
@@ -60,7 +60,7 @@ def test_a_hook_without_a_shell_passes_the_client_and_its_folder(bar: Bar) -> No
     assert b"Redis" in done.stdout and b"Claude ends a message" not in done.stdout
 
 
-def test_a_hook_without_a_shell_ends_early_if_the_project_has_no_such_records(
+def test_a_hook_without_a_shell_exits_early_without_matching_records(
     launched: Launched,
 ) -> None:
     shell = f"{PYTHON} -I -S"
@@ -93,7 +93,7 @@ def test_commands_and_the_server_run_without_a_shell(bar: Bar) -> None:
     assert json.loads(server.stdout.splitlines()[0])["id"] == 1
 
 
-def test_a_session_goes_through_with_what_windows_has(bar: Bar) -> None:
+def test_a_session_works_with_only_the_system_calls_of_windows(bar: Bar) -> None:
     """Every call that only POSIX has is taken away from Python, and `os.name` says Windows."""
     without_posix = os.path.join(os.path.dirname(__file__), "without_posix.py")
     [environment] = bar.hooks.data.glob("env-*")  # of packages that need not be installed
@@ -147,7 +147,7 @@ def test_a_broken_hook_never_stops_the_session(tmp_path: Path) -> None:
         ("", ntpath, None),
     ],
 )
-def test_both_sides_agree_where_a_folders_project_is_noted(
+def test_launcher_and_python_agree_where_the_project_of_a_folder_is_recorded(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: str, paths: Any, below: str | None
 ) -> None:
     assert script.place_below(folder, paths) == below
@@ -159,7 +159,7 @@ def test_both_sides_agree_where_a_folders_project_is_noted(
         assert launch_marks.place_path("/m", folder).endswith(f"places{below}/@project")
 
 
-def test_setup_on_windows_starts_a_program_and_finds_its_own_hooks_again(tmp_path: Path) -> None:
+def test_setup_on_windows_registers_a_program_and_recognises_its_own_hooks(tmp_path: Path) -> None:
     root = str(tmp_path / "memory-fabric")
     os.symlink(ROOT, root)
 
@@ -176,7 +176,7 @@ def test_setup_on_windows_starts_a_program_and_finds_its_own_hooks_again(tmp_pat
         assert hooks_json.without_hooks(Edited(found), ours, "s").text == '{"model": "opus"}'
 
 
-def test_commands_for_windows_need_no_shell_of_unix() -> None:
+def test_commands_for_windows_need_no_unix_shell() -> None:
     line = set_up.status_command(str(ROOT), "nt")
     hook = hook_files.command("codex", str(ROOT), ["rules"], "nt")
 
@@ -184,7 +184,7 @@ def test_commands_for_windows_need_no_shell_of_unix() -> None:
     assert hook == f"{os.path.realpath(PYTHON)} -I -S {FILE} --client codex rules"
 
 
-def test_the_command_for_windows_ends_its_lines_as_windows_does() -> None:
+def test_the_command_file_for_windows_has_windows_line_endings() -> None:
     text = Path(ROOT, "bin", "memory-fabric.cmd").read_bytes()
 
     assert text.count(b"\n") == text.count(b"\r\n") > 3

@@ -104,7 +104,7 @@ OVER = "dialog[open], #filters:not([hidden]), #projects:not([hidden])"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_opens_over_a_view_has_no_fault_and_escape_gives_the_focus_back(
+def test_axe_finds_no_fault_in_overlays_and_escape_restores_the_focus(
     browser: Browser, server: Serving, theme: str
 ) -> None:
     page = opened(browser, server, color_scheme=theme, **WIDE)
@@ -151,7 +151,7 @@ FOCUSED = """() => {
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
-def test_tab_leads_to_every_control_of_every_view_and_shows_where_it_is(
+def test_tab_reaches_every_control_of_every_view_with_a_visible_focus(
     browser: Browser, server: Serving, size: dict[str, Any]
 ) -> None:
     page = opened(browser, server, **size)

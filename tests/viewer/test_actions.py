@@ -100,7 +100,7 @@ def until_said(page: Page, words: str) -> None:
     page.locator("#said").evaluate("said => said.replaceChildren()")
 
 
-def test_a_memory_is_edited_by_keyboard_and_a_wrong_field_is_named(
+def test_a_memory_is_edited_by_keyboard_and_an_invalid_field_is_reported(
     page: Page, shell: Shell
 ) -> None:
     page.keyboard.press("t")
@@ -140,7 +140,7 @@ def test_a_memory_is_edited_by_keyboard_and_a_wrong_field_is_named(
     assert (record["why"], record["source"]) == ("it's faster", "page")
 
 
-def test_what_somebody_else_changed_meanwhile_is_shown_and_nothing_is_lost(
+def test_a_concurrent_change_by_somebody_else_is_shown_and_no_edit_is_lost(
     page: Page, shell: Shell
 ) -> None:
     page.keyboard.press("t")
@@ -193,7 +193,7 @@ def test_a_memory_is_pinned_forgotten_and_restored_by_keyboard(page: Page, shell
     assert UTC not in whats(shell)
 
 
-def test_an_entity_is_merged_and_forgotten_and_its_change_undone_by_keyboard(
+def test_an_entity_is_merged_and_forgotten_and_the_change_is_undone_by_keyboard(
     page: Page, shell: Shell, server: Serving
 ) -> None:
     page.goto(f"http://127.0.0.1:{server.port}/#/entity/orders-api")
@@ -224,7 +224,7 @@ def test_an_entity_is_merged_and_forgotten_and_its_change_undone_by_keyboard(
     assert "orders-api" not in names and "order-service" in names
 
 
-def test_a_server_that_is_gone_loses_no_words(page: Page, server: Serving) -> None:
+def test_typed_text_is_kept_when_the_server_has_stopped(page: Page, server: Serving) -> None:
     page.keyboard.press("t")
     press(page, f"Edit: {CURSORS}")
     page.get_by_label("What", exact=True).fill("Use keyset pagination")
@@ -245,7 +245,7 @@ def words_of(command: str) -> list[str]:
     return done.stdout.split("\0")[:-1]
 
 
-def test_the_commands_of_a_page_in_a_file_do_what_they_say(
+def test_commands_copied_from_a_saved_page_work_with_special_characters(
     shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     odd = "Don't use `$HOME` or \"x\"; it's --unsafe: a\\'; touch x # \\\\d"

@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_an_entitys_page_shows_its_facts_and_observations(open_page: Opener) -> None:
+def test_the_entity_page_shows_facts_and_observations(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/PostgreSQL")
 
     expect(page.locator("h1")).to_have_text("PostgreSQL")
@@ -21,7 +21,7 @@ def test_an_entitys_page_shows_its_facts_and_observations(open_page: Opener) -> 
     )
 
 
-def test_its_relations_lead_both_ways(open_page: Opener) -> None:
+def test_relations_link_to_the_other_entity_in_both_directions(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/PostgreSQL")
 
     page.locator("#relations li", has_text="orders-api depends on it").locator("a").click()
@@ -31,7 +31,7 @@ def test_its_relations_lead_both_ways(open_page: Opener) -> None:
     expect(page.locator("h1")).to_have_text("PostgreSQL")
 
 
-def test_its_records_and_its_history_stand_there(open_page: Opener) -> None:
+def test_the_entity_page_shows_records_and_history(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/npm")
 
     expect(page.locator(".card .what")).to_have_text("Use pnpm here, not npm")
@@ -40,7 +40,7 @@ def test_its_records_and_its_history_stand_there(open_page: Opener) -> None:
     expect(page.locator("#history li")).to_contain_text("undone")
 
 
-def test_an_alias_leads_to_the_entitys_page_and_an_unknown_name_to_the_search(
+def test_an_alias_opens_the_entity_page_and_an_unknown_name_opens_the_search(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/entity/psql")
@@ -52,7 +52,7 @@ def test_an_alias_leads_to_the_entitys_page_and_an_unknown_name_to_the_search(
     expect(page.locator("h1")).to_have_text("Search: nobody")
 
 
-def test_an_entitys_page_leads_into_the_graph(open_page: Opener) -> None:
+def test_the_entity_page_links_to_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/pgvector")
 
     page.click("#show-in-graph")
@@ -60,7 +60,7 @@ def test_an_entitys_page_leads_into_the_graph(open_page: Opener) -> None:
     expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
 
 
-def test_what_an_entity_has_to_do_with_itself_is_told_once(open_page: Opener) -> None:
+def test_relations_of_an_entity_to_itself_are_listed_once(open_page: Opener) -> None:
     made = Pictured()
     itself = made.entity("recursion", "pattern")
     for number in range(1000):
@@ -73,7 +73,7 @@ def test_what_an_entity_has_to_do_with_itself_is_told_once(open_page: Opener) ->
     expect(page.locator(".entity-page")).to_contain_text("and 500 more")
 
 
-def test_a_day_that_is_still_to_come_is_not_within_the_hour(open_page: Opener) -> None:
+def test_a_future_date_is_not_shown_as_within_the_hour(open_page: Opener) -> None:
     made = Pictured()
     made.entity("far", "tool", at="9999-12-31T23:59:59.999Z")
 
@@ -82,7 +82,7 @@ def test_a_day_that_is_still_to_come_is_not_within_the_hour(open_page: Opener) -
     expect(page.locator(".facts")).to_contain_text("31 Dec 9999, dated in the future")
 
 
-def test_a_relation_whose_record_was_replaced_says_so(open_page: Opener) -> None:
+def test_a_relation_whose_record_was_replaced_is_labelled_as_replaced(open_page: Opener) -> None:
     picture = Pictured()
     shop_, mongo, postgres = (picture.entity(n) for n in ("shop", "MongoDB", "PostgreSQL"))
     new = picture.record("We moved to PostgreSQL")
@@ -96,7 +96,7 @@ def test_a_relation_whose_record_was_replaced_says_so(open_page: Opener) -> None
     expect(page.locator("#relations li", has_text="PostgreSQL")).not_to_contain_text("replaced")
 
 
-def test_a_lesson_stands_as_what_to_do_instead(open_page: Opener) -> None:
+def test_an_antipattern_shows_what_to_do_instead(open_page: Opener) -> None:
     picture = Pictured()
     picture.record("Offsets time out", "antipattern", why="instead: use cursors")
 

@@ -25,7 +25,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("question", KEPT)
-def test_a_filter_holds_in_the_graph_and_in_the_timeline(open_page: Opener, question: str) -> None:
+def test_a_filter_applies_in_graph_and_timeline(open_page: Opener, question: str) -> None:
     entities, records = KEPT[question]
 
     page = open_page(shop().made(), f"#/graph?{question}")
@@ -39,7 +39,7 @@ def test_a_filter_holds_in_the_graph_and_in_the_timeline(open_page: Opener, ques
     expect(page).to_have_url(re.compile(re.escape(question)))
 
 
-def test_a_filter_is_chosen_in_the_panel_and_taken_away_by_its_chip(open_page: Opener) -> None:
+def test_a_filter_is_chosen_in_the_panel_and_removed_by_its_chip(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#filter")
@@ -87,7 +87,7 @@ def test_filters_survive_a_reload(open_page: Opener) -> None:
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
 
 
-def test_a_filter_named_like_what_objects_inherit_is_a_word_like_any_other(
+def test_a_filter_named_like_an_inherited_object_property_works_normally(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph?trust=constructor&trust=toString")
@@ -95,7 +95,7 @@ def test_a_filter_named_like_what_objects_inherit_is_a_word_like_any_other(
     expect(page.locator(".chip")).to_have_text(["said by constructor×", "said by toString×"])
 
 
-def test_a_day_that_no_calendar_has_is_no_filter(open_page: Opener) -> None:
+def test_a_date_that_does_not_exist_is_ignored_as_a_filter(open_page: Opener) -> None:
     place = "#/timeline?since=2026-02-30&until=9999-99-99&asof=2026-13-01"
 
     page = open_page(shop().made(), place)

@@ -9,7 +9,7 @@ from memory_fabric.viewer.page import number_of
 from viewer.graphs import picture_of
 
 
-def test_the_exact_name_counts_before_another_name_and_another_spelling() -> None:
+def test_an_exact_name_takes_precedence_over_aliases_and_other_spellings() -> None:
     picture = picture_of(["Order API", "order-api", "shop"])
     picture["entities"][2]["aliases"] = ["orders", "Order API"]
 
@@ -30,7 +30,7 @@ def test_an_unknown_name_is_refused_with_similar_names() -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_where_nothing_is_near_nothing_is_offered() -> None:
+def test_no_name_is_suggested_when_none_is_similar() -> None:
     with pytest.raises(NotFound) as caught:
         number_of(picture_of(["Redis"]), "zzz")
 

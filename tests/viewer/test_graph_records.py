@@ -71,7 +71,7 @@ def test_groups_of_entities_are_drawn_apart_and_unconnected_entities_are_hidden(
     expect(page.locator("#drawn")).to_contain_text("57 of 57 entities")
 
 
-def test_a_memory_without_any_connection_shows_what_there_is(open_page: Opener) -> None:
+def test_a_memory_without_any_relation_still_shows_its_entities(open_page: Opener) -> None:
     made = Pictured()
     for n in range(3):
         made.entity(f"stray-{n}")
@@ -89,7 +89,7 @@ def test_an_unconnected_entity_is_shown_if_a_link_selects_it(open_page: Opener) 
     expect(page.locator("#drawn")).to_contain_text("18 of 18 entities")
 
 
-def test_records_are_nodes_that_lead_to_their_entities_and_to_the_timeline(
+def test_records_are_nodes_that_link_to_their_entities_and_to_the_timeline(
     open_page: Opener,
 ) -> None:
     made = shop().made()
@@ -108,7 +108,7 @@ def test_records_are_nodes_that_lead_to_their_entities_and_to_the_timeline(
     expect(page.locator(".card.wanted .what")).to_have_text(record["what"])
 
 
-def test_kinds_of_records_filter_and_records_can_be_left_out(open_page: Opener) -> None:
+def test_records_can_be_filtered_by_kind_or_hidden(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     page.click("#legend [data-record=blocker]")
@@ -127,7 +127,7 @@ def test_kinds_of_records_filter_and_records_can_be_left_out(open_page: Opener) 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
 
 
-def test_the_list_has_what_the_drawing_has_the_largest_group_first(open_page: Opener) -> None:
+def test_the_list_matches_the_drawing_with_the_largest_group_first(open_page: Opener) -> None:
     page = open_page(islands(2).made(), "#/graph")
 
     page.keyboard.press("l")
@@ -158,7 +158,7 @@ def test_the_list_has_what_the_drawing_has_the_largest_group_first(open_page: Op
     expect(page.locator("#panel h1")).to_have_text("part-1")
 
 
-def test_the_keyboard_selects_in_the_drawing_and_says_what(open_page: Opener) -> None:
+def test_a_node_can_be_selected_by_keyboard_and_is_announced(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
     expect(page.locator("#canvas")).to_have_attribute(
         "aria-label", re.compile(r"^Drawing of the graph: 1 group\..*list")

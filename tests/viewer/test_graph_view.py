@@ -23,7 +23,7 @@ def point(page: Page, name: str) -> tuple[float, float]:
     return float(spot["x"]), float(spot["y"])
 
 
-def test_the_graph_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
+def test_the_graph_draws_and_counts_every_entity_of_a_small_memory(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
@@ -31,7 +31,7 @@ def test_the_graph_draws_every_entity_of_a_small_memory_and_says_so(open_page: O
     expect_value(page, "memoryFabric.edges", 23 + 15)
 
 
-def test_the_graphs_panel_begins_with_the_state_of_memory(open_page: Opener) -> None:
+def test_the_panel_beside_the_graph_starts_with_the_status_of_memory(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     panel = page.locator("#panel")
@@ -41,7 +41,7 @@ def test_the_graphs_panel_begins_with_the_state_of_memory(open_page: Opener) -> 
     expect(panel).to_contain_text("Left out of this picture, to keep it quick: 120 changes.")
 
 
-def test_a_click_selects_and_a_click_on_nothing_lets_go(open_page: Opener) -> None:
+def test_a_click_selects_and_a_click_on_the_background_deselects(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     page.mouse.click(*point(page, "cursor-pagination"))
@@ -52,7 +52,7 @@ def test_a_click_selects_and_a_click_on_nothing_lets_go(open_page: Opener) -> No
     expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
 
 
-def test_the_neighbours_stand_beside_the_drawing_as_links(open_page: Opener) -> None:
+def test_the_neighbours_are_listed_beside_the_drawing_as_links(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/PostgreSQL")
 
     near = page.locator("#near li")
@@ -62,7 +62,7 @@ def test_the_neighbours_stand_beside_the_drawing_as_links(open_page: Opener) -> 
     expect(page.locator("#panel h1")).to_have_text("pgvector")
 
 
-def test_focus_shows_the_neighbourhood_in_as_many_steps_as_asked(open_page: Opener) -> None:
+def test_focus_shows_the_neighbourhood_up_to_the_chosen_number_of_steps(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 
     page.click("#focus")
@@ -74,7 +74,7 @@ def test_focus_shows_the_neighbourhood_in_as_many_steps_as_asked(open_page: Open
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
+def test_expanding_adds_neighbours_to_a_focus_and_escape_removes_them(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph/pgvector?steps=1")
@@ -121,7 +121,7 @@ def test_a_dragged_entity_stays_where_it_was_dropped(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
 
 
-def test_dragging_the_background_moves_the_drawing_and_fit_brings_it_back(
+def test_dragging_the_background_moves_the_drawing_and_fit_recentres_it(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph")
@@ -140,7 +140,7 @@ def test_dragging_the_background_moves_the_drawing_and_fit_brings_it_back(
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
+def test_a_touch_on_a_phone_selects_an_entity(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph", **PHONE)
     x, y = point(page, "PostgreSQL")
 
@@ -149,7 +149,7 @@ def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
 
 
-def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Opener) -> None:
+def test_the_best_known_of_ten_thousand_entities_are_drawn_first(open_page: Opener) -> None:
     page = open_page(large().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text(
@@ -165,7 +165,7 @@ def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Open
     assert 1 < drawn(page) <= 300
 
 
-def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None:
+def test_expanding_draws_neighbours_at_every_zoom_level(open_page: Opener) -> None:
     made = large(3000, 4500).made()
     hub = max(range(3000), key=lambda n: sum(r["to"] == n for r in made["relations"]))
     page = open_page(made, f"#/graph/{made['entities'][hub]['name']}")
@@ -181,7 +181,7 @@ def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
 
-def test_zooming_in_draws_what_was_left_out(open_page: Opener) -> None:
+def test_zooming_in_draws_entities_that_were_left_out(open_page: Opener) -> None:
     page = open_page(large(3000, 4500).made(), "#/graph")
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
@@ -199,7 +199,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener)
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_picture_can_name_what_the_page_opens_on(open_page: Opener) -> None:
+def test_the_page_opens_on_the_entity_that_the_picture_focuses(open_page: Opener) -> None:
     made = shop()
     made.focus = "pgvector"
 

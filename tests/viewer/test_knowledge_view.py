@@ -38,7 +38,7 @@ def chapters(page: Page) -> dict[str, list[str]]:
     return found
 
 
-def test_what_holds_stands_by_kind_newest_first_and_nothing_else(open_page: Opener) -> None:
+def test_only_current_records_are_listed_by_kind_with_the_newest_first(open_page: Opener) -> None:
     page = open_page(handbook().made(), "#/knowledge")
 
     expect(page.locator("#main h1")).to_have_text("What shop knows")
@@ -57,7 +57,7 @@ def test_what_holds_stands_by_kind_newest_first_and_nothing_else(open_page: Open
     expect(page.locator("#chapter-fixes + ul .foot")).to_have_text("14 Nov 2026the assistant")
 
 
-def test_the_bar_leads_there_and_a_date_to_the_record(open_page: Opener) -> None:
+def test_the_bar_links_to_the_knowledge_view_and_each_date_to_its_record(open_page: Opener) -> None:
     page = open_page(handbook().made())
 
     page.click("#tab-knowledge")
@@ -67,14 +67,14 @@ def test_the_bar_leads_there_and_a_date_to_the_record(open_page: Opener) -> None
     expect(page.locator(".card.wanted .what")).to_have_text("Never push to main")
 
 
-def test_a_chapter_is_an_address_and_filters_hold_here_too(open_page: Opener) -> None:
+def test_each_chapter_has_an_address_and_filters_apply_to_the_view(open_page: Opener) -> None:
     page = open_page(handbook().made(), "#/knowledge/open?record=question")
 
     expect(page.locator("#chapter-open")).to_be_in_viewport()
     assert list(chapters(page)) == ["Open points"]
 
 
-def test_paper_has_black_words_on_white_and_nothing_of_the_page_around_them(
+def test_the_print_version_is_black_on_white_without_the_controls_of_the_page(
     open_page: Opener,
 ) -> None:
     page = open_page(handbook().made(), "#/knowledge", color_scheme="dark")
@@ -90,7 +90,7 @@ def test_paper_has_black_words_on_white_and_nothing_of_the_page_around_them(
     assert page.locator(".known .words").first.evaluate(colours)[0] == "rgb(0, 0, 0)"
 
 
-def test_no_item_is_cut_by_the_end_of_a_sheet_and_all_are_printed(open_page: Opener) -> None:
+def test_all_items_are_printed_and_none_is_split_across_sheets(open_page: Opener) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}: " + "words " * 30, days=number / 10)
@@ -111,7 +111,7 @@ def test_no_item_is_cut_by_the_end_of_a_sheet_and_all_are_printed(open_page: Ope
     assert len(page.pdf(format="A4")) > 20_000
 
 
-def test_of_many_the_first_can_be_read_at_once_and_paper_has_all(open_page: Opener) -> None:
+def test_a_long_list_renders_its_start_at_once_and_prints_in_full(open_page: Opener) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)
@@ -133,7 +133,7 @@ def test_of_many_the_first_can_be_read_at_once_and_paper_has_all(open_page: Open
     assert counts == [[40, 40], [300, 300]]
 
 
-def test_the_rest_follows_by_itself_in_the_order_of_time(open_page: Opener) -> None:
+def test_the_rest_of_a_long_list_is_added_automatically_in_time_order(open_page: Opener) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)
@@ -145,14 +145,14 @@ def test_the_rest_follows_by_itself_in_the_order_of_time(open_page: Opener) -> N
     assert page.locator(".known").evaluate("list => list.style.minHeight") == ""
 
 
-def test_without_records_it_says_what_to_do(open_page: Opener) -> None:
+def test_an_empty_knowledge_view_explains_what_to_do(open_page: Opener) -> None:
     page = open_page(Pictured().made(), "#/knowledge")
 
     expect(page.locator(".nothing h1")).to_have_text("Nothing is remembered of shop yet")
     expect(page.locator("#print")).to_have_count(0)
 
 
-def test_it_fits_on_a_phone(open_page: Opener) -> None:
+def test_the_knowledge_view_fits_on_a_phone(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/knowledge", **PHONE)
 
     wait_for_frames(page)

@@ -232,7 +232,7 @@ def test_a_search_is_answered_by_recall_with_its_explanation(
     expect(page.locator(".card.wanted .what")).to_contain_text("Use cursor-based pagination")
 
 
-def test_a_past_turn_is_not_named_by_its_table(open_page: Opener, server: Canned) -> None:
+def test_a_past_turn_does_not_show_its_table_name(open_page: Opener, server: Canned) -> None:
     turn = {**RECALLED["results"][1], "source": "episodes", "text": "We **spoke** of pages"}
     turn["metadata"] = {"type": "episode", "trust": "user"}
     server.recalled = {**RECALLED, "results": [turn]}
@@ -243,7 +243,7 @@ def test_a_past_turn_is_not_named_by_its_table(open_page: Opener, server: Canned
     expect(page.locator(".hit .foot:visible")).to_have_text("said in a session")
 
 
-def test_a_live_search_without_a_hit_leads_to_what_is_known(
+def test_a_live_search_without_a_hit_links_to_existing_entities(
     open_page: Opener, server: Canned
 ) -> None:
     server.recalled = {**RECALLED, "results": [], "notes": [], "total_results": 0}
@@ -255,7 +255,7 @@ def test_a_live_search_without_a_hit_leads_to_what_is_known(
     expect(page.locator("#main h1")).to_have_text("What shop knows")
 
 
-def test_an_entity_asks_for_its_history(open_page: Opener, server: Canned) -> None:
+def test_an_entity_page_requests_its_history(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/entity/cursor-pagination")
 
     expect(page.locator("#history li")).to_have_text(
@@ -266,7 +266,7 @@ def test_an_entity_asks_for_its_history(open_page: Opener, server: Canned) -> No
     ]
 
 
-def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
+def test_a_button_reloads_the_memory(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/graph")
     grown = shop()
     grown.entity("Kafka", "technology", days=0)
@@ -277,7 +277,7 @@ def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
-def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
+def test_the_newer_of_two_reloads_is_shown_whichever_is_answered_first(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/graph")
@@ -300,7 +300,7 @@ def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
-def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
+def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/status")
@@ -319,7 +319,7 @@ def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
 
 
 @pytest.mark.parametrize("answer", ["null", "[]", "{}", "5", '{"entities":null}'])
-def test_another_program_that_answers_takes_nothing_from_the_page(
+def test_an_answer_of_another_program_is_reported_and_the_page_keeps_its_data(
     open_page: Opener, server: Canned, answer: str
 ) -> None:
     page = open_page.visit(server.address + "#/graph")
@@ -331,7 +331,7 @@ def test_another_program_that_answers_takes_nothing_from_the_page(
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_live_page_shows_the_present_status(open_page: Opener, server: Canned) -> None:
+def test_the_live_page_shows_the_current_status(open_page: Opener, server: Canned) -> None:
     server.tiers = [tier("graph", "unavailable", ("It cannot be opened.", "Run repair."))]
 
     page = open_page.visit(server.address + "#/status")
@@ -341,7 +341,7 @@ def test_the_live_page_shows_the_present_status(open_page: Opener, server: Canne
     expect(page.locator(".remedy")).to_have_text("→ Run repair.")
 
 
-def test_a_failure_of_the_server_is_told_with_its_remedy(open_page: Opener, server: Canned) -> None:
+def test_a_server_failure_is_shown_with_its_remedy(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/status")
     server.failing = True
 
@@ -372,7 +372,7 @@ def projects(server: Canned) -> Canned:
     return server
 
 
-def test_the_key_for_projects_waits_for_a_list_that_is_on_its_way(
+def test_the_key_for_projects_opens_the_list_once_it_has_loaded(
     open_page: Opener, projects: Canned
 ) -> None:
     projects.may_list.clear()
@@ -386,7 +386,7 @@ def test_the_key_for_projects_waits_for_a_list_that_is_on_its_way(
     expect(page.locator("#projects a").nth(0)).to_be_focused()
 
 
-def test_a_project_chosen_by_keyboard_is_kept_in_the_address(
+def test_a_project_chosen_by_keyboard_is_saved_in_the_address(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address)
@@ -467,7 +467,7 @@ def test_a_few_letters_find_a_project_among_many(open_page: Opener, projects: Ca
     expect(page.locator("#main h1")).to_have_text("What is remembered of billing")
 
 
-def test_a_project_that_is_not_there_is_said_with_a_way_back(
+def test_an_unknown_project_is_reported_with_a_link_back(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address)
@@ -479,7 +479,7 @@ def test_a_project_that_is_not_there_is_said_with_a_way_back(
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
-def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> None:
+def test_a_single_project_is_shown_without_a_switcher(open_page: Opener, server: Canned) -> None:
     server.listed = [listed("shop-1", "shop", 11)]
 
     page = open_page.visit(server.address)
@@ -490,7 +490,7 @@ def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> 
     expect(page.locator("#project")).to_be_hidden()
 
 
-def test_a_server_that_takes_no_changes_is_offered_none(open_page: Opener, server: Canned) -> None:
+def test_a_read_only_server_gets_no_buttons_for_changes(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(f"{server.address}#/timeline")
 
     expect(page.locator(".card").first).to_be_visible()

@@ -37,7 +37,7 @@ def shown(open_page: Opener, text: str, **more: str) -> Page:
     return open_page(made.made(), "#/timeline")
 
 
-def test_bold_code_emphasis_and_lists_are_shown_as_such(open_page: Opener) -> None:
+def test_bold_code_emphasis_and_lists_are_rendered(open_page: Opener) -> None:
     text = "# Timeouts\n**Raised** `statement_timeout` *twice*:\n\n- on staging\n  and locally\n"
     text += "- live"
 
@@ -67,7 +67,7 @@ def test_a_list_keeps_the_number_that_it_begins_with(open_page: Opener) -> None:
     assert numbers == [1, 2, 7]
 
 
-def test_a_heading_keeps_the_signs_at_its_end(open_page: Opener) -> None:
+def test_a_heading_keeps_the_characters_at_its_end(open_page: Opener) -> None:
     page = shown(open_page, "# Port it to C#\nby June")
 
     expect(words_of(page).locator("strong")).to_have_text("Port it to C#")
@@ -87,14 +87,14 @@ def test_a_heading_keeps_the_signs_at_its_end(open_page: Opener) -> None:
         "* ",
     ],
 )
-def test_what_only_looks_like_markdown_stays_as_it_was_said(open_page: Opener, text: str) -> None:
+def test_text_that_resembles_markdown_is_shown_unchanged(open_page: Opener, text: str) -> None:
     page = shown(open_page, text)
 
     expect(words_of(page)).to_have_text(text.strip())
     expect(words_of(page).locator("strong, em, code, ul, ol")).to_have_count(0)
 
 
-def test_a_link_is_words_with_its_address_behind_them(open_page: Opener) -> None:
+def test_a_link_is_rendered_as_its_text_followed_by_its_address(open_page: Opener) -> None:
     page = shown(open_page, "See [the runbook](https://wiki.example/runbook) first")
 
     expect(words_of(page)).to_have_text("See the runbook (https://wiki.example/runbook) first")
@@ -119,7 +119,7 @@ def test_hostile_markdown_adds_nothing_but_text(open_page: Opener, text: str, pl
     assert page.evaluate(leads)
 
 
-def test_a_long_text_of_marks_costs_no_time(open_page: Opener) -> None:
+def test_a_long_text_of_markdown_characters_is_rendered_quickly(open_page: Opener) -> None:
     begun = time.monotonic()
 
     page = shown(open_page, "**`[*" * 25_000)

@@ -51,7 +51,7 @@ def visit(browser: Browser, address: str) -> Any:
         page.context.close()
 
 
-def test_it_goes_by_itself_after_six_seconds(visit: Visit) -> None:
+def test_a_notice_disappears_after_six_seconds(visit: Visit) -> None:
     page = visit()
     expect(page.get_by_role("status").filter(has_text="cursor-pagination").last).to_be_visible()
 
@@ -63,7 +63,7 @@ def test_it_goes_by_itself_after_six_seconds(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("how", ["pointer", "focus"])
-def test_it_stays_while_the_pointer_or_the_focus_is_on_it(visit: Visit, how: str) -> None:
+def test_a_notice_stays_while_the_pointer_or_the_focus_is_on_it(visit: Visit, how: str) -> None:
     page = visit()
     if how == "pointer":
         page.locator("#outcome").hover()
@@ -80,7 +80,7 @@ def test_it_stays_while_the_pointer_or_the_focus_is_on_it(visit: Visit, how: str
 
 
 @pytest.mark.parametrize("way", ["link", "key", "back"])
-def test_it_goes_with_the_view_that_it_speaks_of(visit: Visit, way: str) -> None:
+def test_a_notice_disappears_when_the_user_leaves_its_view(visit: Visit, way: str) -> None:
     page = visit()
 
     if way == "link":
@@ -93,7 +93,7 @@ def test_it_goes_with_the_view_that_it_speaks_of(visit: Visit, way: str) -> None
     expect(page.locator("#outcome")).to_have_count(0)
 
 
-def test_on_a_phone_it_covers_nothing_but_the_tabs_and_at_most_their_height(visit: Visit) -> None:
+def test_a_notice_on_a_phone_covers_only_the_tabs_and_is_no_taller_than_them(visit: Visit) -> None:
     page = visit(**PHONE)
 
     wait_for_frames(page)
@@ -107,7 +107,7 @@ def test_on_a_phone_it_covers_nothing_but_the_tabs_and_at_most_their_height(visi
         assert box and min(box["width"], box["height"]) >= 44
 
 
-def test_a_problem_stays_until_it_is_closed(visit: Visit) -> None:
+def test_a_notice_about_a_problem_stays_until_it_is_closed(visit: Visit) -> None:
     page = visit()
     page.route("**/api/changes", lambda route: route.abort())
     page.get_by_role("button", name=f"in: {SECOND}").first.click()

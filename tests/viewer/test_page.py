@@ -41,7 +41,7 @@ class Elements(HTMLParser):
             self.found[-1] = (tag, attributes, text + data)
 
 
-def test_the_embedded_memory_is_read_back_as_it_was_given() -> None:
+def test_the_embedded_memory_is_parsed_back_unchanged() -> None:
     picture = {"name": "</script><!-- & \u2028\u2029 \ud800 \x00 ü 🧑‍🚒", "n": [1, None, True]}
 
     text = page.embedded(picture)
@@ -51,7 +51,7 @@ def test_the_embedded_memory_is_read_back_as_it_was_given() -> None:
     assert "ü" in text
 
 
-def test_every_script_and_style_of_the_page_is_allowed_by_its_hash_and_no_other() -> None:
+def test_only_the_scripts_and_styles_of_the_page_are_allowed_by_hash() -> None:
     policy = page.content_security_policy(False)
 
     elements = Elements(page.page(shop().made())).found
@@ -64,7 +64,7 @@ def test_every_script_and_style_of_the_page_is_allowed_by_its_hash_and_no_other(
     assert "unsafe" not in policy
 
 
-def test_a_snapshot_may_connect_nowhere_and_a_live_page_only_to_its_server() -> None:
+def test_a_snapshot_may_not_connect_and_a_live_page_only_to_its_server() -> None:
     snapshot = page.content_security_policy(False)
     live = page.content_security_policy(True)
 
@@ -74,18 +74,18 @@ def test_a_snapshot_may_connect_nowhere_and_a_live_page_only_to_its_server() -> 
     assert snapshot.endswith("base-uri 'none'; form-action 'none'")
 
 
-def test_the_policy_stands_in_the_page_itself() -> None:
+def test_the_content_security_policy_is_in_the_page_itself() -> None:
     assert f'content="{page.content_security_policy(True)}"' in page.page({}, live=True)
 
 
-def test_a_live_page_holds_no_memory() -> None:
+def test_a_live_page_embeds_no_memory() -> None:
     text = page.page(shop().made(), live=True)
 
     assert '<script type="application/json" id="memory">{"live":true}</script>' in text
     assert "cursor-pagination" not in text
 
 
-def test_a_text_that_looks_like_a_slot_of_the_page_stays_a_text() -> None:
+def test_a_text_that_looks_like_a_template_placeholder_is_not_replaced() -> None:
     picture = shop()
     picture.entity("{{script}}")
 
@@ -93,7 +93,7 @@ def test_a_text_that_looks_like_a_slot_of_the_page_stays_a_text() -> None:
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.name))
-def test_no_asset_makes_markup_or_code_from_a_text(path: Path) -> None:
+def test_no_asset_turns_a_text_into_markup_or_code(path: Path) -> None:
     text = path.read_text("utf-8")
 
     makers = r"innerHTML|outerHTML|insertAdjacentHTML|\beval\b|new Function|document\.write|srcdoc"
@@ -102,19 +102,19 @@ def test_no_asset_makes_markup_or_code_from_a_text(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.name))
-def test_no_asset_names_another_place_to_fetch_from(path: Path) -> None:
+def test_no_asset_contains_an_external_address(path: Path) -> None:
     addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+\S*", path.read_text("utf-8"))
 
     assert [a for a in addresses if not a.startswith("http://www.w3.org/2000/svg")] == []
 
 
-def test_every_script_and_style_among_the_assets_stands_in_the_page_once() -> None:
+def test_every_script_and_style_asset_is_in_the_page_once() -> None:
     scripts = [str(path.relative_to(ASSETS)) for path in OURS if path.suffix == ".js"]
     assert sorted(page.SCRIPTS) == sorted(scripts)
     assert sorted(page.STYLES) == [path.name for path in OURS if path.suffix == ".css"]
 
 
-def test_the_library_is_the_one_that_its_readme_names() -> None:
+def test_the_library_matches_the_version_in_its_readme() -> None:
     readme = (ASSETS / "vendor/README.md").read_text("utf-8")
     stated = re.search(r"sha256 of force-graph.min.js: `(\w{64})`", readme)
 

@@ -31,14 +31,14 @@ SMALL = """() => [...document.querySelectorAll(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_every_control_is_large_enough_for_a_thumb(open_page: Opener, place: str) -> None:
+def test_every_control_is_large_enough_to_touch(open_page: Opener, place: str) -> None:
     page = open_page(shop().made(), place, **PHONE)
 
     wait_for_frames(page)
     assert page.evaluate(SMALL) == []
 
 
-def test_the_filters_and_their_chips_are_large_enough(open_page: Opener) -> None:
+def test_the_filters_and_their_chips_are_large_enough_to_touch(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline?record=decision&trust=user", **PHONE)
     page.tap("#filter")
     expect(page.locator("#filters [data-filter=record]").first).to_be_visible()
@@ -57,7 +57,7 @@ def test_the_search_box_takes_the_width_of_its_row(open_page: Opener, name: str)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_on_a_tablet_too_the_search_box_has_a_row(open_page: Opener) -> None:
+def test_the_search_box_has_its_own_row_on_a_tablet_too(open_page: Opener) -> None:
     page = open_page(shop().made(), viewport={"width": 768, "height": 1024})
 
     box = page.locator("#find").bounding_box()
@@ -65,7 +65,7 @@ def test_on_a_tablet_too_the_search_box_has_a_row(open_page: Opener) -> None:
     assert box and box["width"] > 700
 
 
-def test_a_long_word_or_a_wide_block_of_code_makes_nothing_wider(open_page: Opener) -> None:
+def test_a_long_word_or_a_wide_code_block_does_not_widen_the_page(open_page: Opener) -> None:
     made = Pictured()
     x = made.entity("x" * 300, "tool", "y" * 600, days=1)
     made.record(f"```\n{'z' * 400}\n```\n- **{'w' * 400}**\n- `{'v' * 300}`", "note", entities=[x])
@@ -76,7 +76,7 @@ def test_a_long_word_or_a_wide_block_of_code_makes_nothing_wider(open_page: Open
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_buttons_of_a_card_stand_there_without_a_pointer_and_else_with_it(
+def test_card_buttons_show_always_on_touch_screens_and_otherwise_on_hover_or_focus(
     open_page: Opener,
 ) -> None:
     made = {**shop().made(), "live": True, "takes_changes": True}

@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_a_hit_leads_with_its_words_and_why_stands_behind_one_disclosure(
+def test_a_hit_shows_its_text_first_and_the_explanation_in_one_disclosure(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/search?q=what about cursor pagination")
@@ -30,7 +30,7 @@ def test_a_hit_leads_with_its_words_and_why_stands_behind_one_disclosure(
     expect(page.locator("#why")).to_contain_text("also know stems")
 
 
-def test_a_hit_that_was_imported_names_its_program(open_page: Opener) -> None:
+def test_an_imported_hit_shows_the_program_it_came_from(open_page: Opener) -> None:
     made = Pictured()
     foreign = {"trust": "tool", "source": "import", "imported": "claude-mem", "author": ""}
     made.record("**Timeouts** were raised", "note", days=1, confidence=0.6, **foreign)
@@ -42,7 +42,7 @@ def test_a_hit_that_was_imported_names_its_program(open_page: Opener) -> None:
     expect(page.locator(".hit .foot:visible")).to_have_text("fact · from claude-mem · 20 Nov 2026")
 
 
-def test_what_was_replaced_counts_half_and_the_hit_says_so(open_page: Opener) -> None:
+def test_a_replaced_record_counts_half_and_its_hit_shows_that(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=orders stored MongoDB")
 
     replaced = page.locator(".hit", has_text="Orders are stored in MongoDB")
@@ -51,7 +51,7 @@ def test_what_was_replaced_counts_half_and_the_hit_says_so(open_page: Opener) ->
     expect(replaced.locator(".reasons")).to_contain_text("score 0.35")
 
 
-def test_an_exact_name_stands_above_what_only_holds_its_words(open_page: Opener) -> None:
+def test_an_exact_name_ranks_above_hits_that_only_contain_its_words(open_page: Opener) -> None:
     made = Pictured()
     made.entity("old-redis-notes", "note", "redis redis redis", days=1)
     made.entity("Redis", "technology", "a cache", days=1)
@@ -61,27 +61,27 @@ def test_an_exact_name_stands_above_what_only_holds_its_words(open_page: Opener)
     expect(page.locator(".hit .what").first).to_have_text("Redis")
 
 
-def test_a_question_without_a_hit_says_what_to_try(open_page: Opener) -> None:
+def test_a_question_without_a_hit_suggests_what_to_try(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=zebra%20crossing")
 
     expect(page.locator("#no-hits")).to_contain_text("Nothing here holds zebra or crossing.")
     expect(page.locator("#no-hits code")).to_have_text("memory-fabric recall 'zebra crossing'")
 
 
-def test_a_question_without_words_is_named_as_it_was_asked(open_page: Opener) -> None:
+def test_a_question_without_words_is_quoted_unchanged(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=%3F%3F")
 
     expect(page.locator("#no-hits")).to_contain_text("Nothing here holds ??.")
 
 
-def test_without_a_question_the_best_known_stand_there(open_page: Opener) -> None:
+def test_without_a_question_the_best_known_entities_are_listed(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search")
 
     expect(page.locator(".rows li")).to_have_count(20)
     expect(page.locator(".rows li").first).to_contain_text("shop")
 
 
-def test_typing_offers_names_and_enter_searches_for_all(open_page: Opener) -> None:
+def test_typing_suggests_names_and_enter_searches_everything(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/status")
 
     page.keyboard.press("/")

@@ -44,7 +44,7 @@ def page(browser: Browser, server: Serving) -> Iterator[Page]:
     assert complaints == []
 
 
-def test_the_printed_address_opens_the_page_and_its_key_leaves_the_bar(
+def test_the_printed_address_opens_the_page_and_its_key_is_removed_from_the_url(
     page: Page, server: Serving
 ) -> None:
     expect(page).to_have_url(f"http://127.0.0.1:{server.port}/")
@@ -56,7 +56,7 @@ def test_the_printed_address_opens_the_page_and_its_key_leaves_the_bar(
     expect(page.locator("#records .card")).to_have_count(2)
 
 
-def test_its_search_knows_what_recall_knows(page: Page) -> None:
+def test_the_search_of_the_page_finds_the_same_as_recall(page: Page) -> None:
     page.fill("#find", "paginating orders")
     page.press("#find", "Enter")
 
@@ -104,7 +104,7 @@ def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
     expect(page.locator("#panel")).to_contain_text("Stripe")
 
 
-def test_the_file_of_viz_opens_on_the_entity_that_was_named(
+def test_the_file_written_by_viz_opens_on_the_given_entity(
     shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     target = tmp_path / "memory.html"

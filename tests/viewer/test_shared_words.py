@@ -48,11 +48,11 @@ def rows(file: str, name: str) -> dict[str, str]:
         ("SUPERSEDED", rank.SUPERSEDED_FACTOR),
     ],
 )
-def test_a_page_without_a_server_ranks_with_the_numbers_of_recall(name: str, value: float) -> None:
+def test_a_page_without_a_server_ranks_by_the_weights_of_recall(name: str, value: float) -> None:
     assert number(name) == value
 
 
-def test_a_page_without_a_server_believes_as_much_as_recall() -> None:
+def test_a_page_without_a_server_uses_the_trust_factors_of_recall() -> None:
     (inside,) = re.findall(r"TRUST_FACTORS = table\(\{ (.*?) \}\)", script("local_search.js"))
 
     found = {name: float(factor) for name, factor in re.findall(r"(\w+): ([\d.]+)", inside)}
@@ -60,7 +60,7 @@ def test_a_page_without_a_server_believes_as_much_as_recall() -> None:
     assert found == rank.TRUST_FACTORS
 
 
-def test_words_that_the_page_passes_over_are_passed_over_by_recall() -> None:
+def test_the_page_ignores_the_same_stop_words_as_recall() -> None:
     (inside,) = re.findall(r"COMMON = new Set\((.*?)\.split", script("local_search.js"), re.DOTALL)
 
     words = set(" ".join(re.findall(r'"(.*?)"', inside)).split())
@@ -69,7 +69,7 @@ def test_words_that_the_page_passes_over_are_passed_over_by_recall() -> None:
     assert words <= text.STOPWORDS
 
 
-def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
+def test_every_entity_type_has_a_style_in_light_and_dark() -> None:
     known = models.RECORD_TYPES | models.ENTITY_TYPES
     colours = re.findall(r"--t-([a-z]+):", script("styles/base.css"))
 
@@ -88,13 +88,13 @@ def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
         ("entity.js", "SCOPES", {*picture.PAGE_SCOPES.values(), picture.BOTH}),
     ],
 )
-def test_every_word_that_a_picture_may_hold_is_told_in_words(
+def test_every_value_that_a_picture_may_contain_has_a_label(
     file: str, name: str, known: set[str]
 ) -> None:
     assert set(rows(file, name)) == known
 
 
-def test_the_page_knows_a_result_that_a_prompt_would_be_given() -> None:
+def test_the_page_and_recall_use_the_same_text_for_a_result_given_to_a_prompt() -> None:
     assert f'GIVEN = "{explain.GIVEN}"' in script("server_search.js")
 
 
@@ -111,6 +111,6 @@ def test_the_page_finds_an_entity_by_every_spelling_of_its_name(
     expect(shown.locator("h1")).to_contain_text("PostgreSQL")
 
 
-def test_reasons_begin_as_in_python() -> None:
+def test_the_page_recognises_the_same_beginnings_of_reasons_as_python() -> None:
     beginnings = "|".join(models._LED_IN)
     assert f"const LED_IN = /^({beginnings})/i;" in script("model.js")

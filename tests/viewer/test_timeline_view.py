@@ -18,7 +18,7 @@ def expect_told(page: Page, texts: list[str]) -> None:
     expect(told(page)).to_have_text(texts, use_inner_text=True)
 
 
-def test_records_stand_newest_first_under_their_month_and_day(open_page: Opener) -> None:
+def test_records_are_listed_newest_first_under_their_month_and_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     expect(told(page).nth(0)).to_have_text("Payment webhooks arrive twice and charge twice")
@@ -28,7 +28,7 @@ def test_records_stand_newest_first_under_their_month_and_day(open_page: Opener)
     expect(page.locator(".day").first).to_have_text("19 Nov 2026 2 days ago")
 
 
-def test_a_card_leads_with_its_words_and_tells_all_once_it_is_open(open_page: Opener) -> None:
+def test_a_card_shows_its_text_first_and_all_details_when_opened(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     card = page.locator(".card", has_text="Use cursor-based pagination for all")
@@ -50,7 +50,7 @@ def test_a_card_leads_with_its_words_and_tells_all_once_it_is_open(open_page: Op
     expect(page.locator(".foot.more")).to_have_count(1)
 
 
-def test_a_reason_that_the_words_hold_stands_once(open_page: Opener) -> None:
+def test_a_reason_already_contained_in_the_text_is_shown_once(open_page: Opener) -> None:
     made = Pictured()
     made.record("Split the table because Old rows are seldom read.", why="old rows are seldom read")
 
@@ -60,7 +60,7 @@ def test_a_reason_that_the_words_hold_stands_once(open_page: Opener) -> None:
     expect(page.locator(".card .why")).to_have_count(0)
 
 
-def test_words_and_light_lines_differ_in_weight_and_size(open_page: Opener) -> None:
+def test_the_text_of_a_card_is_larger_and_bolder_than_its_footer(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     style = "node => [getComputedStyle(node).fontSize, getComputedStyle(node).fontWeight]"
@@ -72,7 +72,7 @@ def test_words_and_light_lines_differ_in_weight_and_size(open_page: Opener) -> N
     assert what[0] > 1.2 * foot[0] and what[1] > foot[1]
 
 
-def test_nothing_stands_on_every_card_of_many(open_page: Opener) -> None:
+def test_details_common_to_all_cards_are_not_repeated_on_each_card(open_page: Opener) -> None:
     page = open_page(large(50, 60, 60).made(), "#/timeline")
 
     expect(page.locator("#records .card").nth(30)).to_be_attached()
@@ -85,7 +85,7 @@ def test_nothing_stands_on_every_card_of_many(open_page: Opener) -> None:
     expect(page.locator("#records .act")).to_have_text(["Commands"])
 
 
-def test_what_was_imported_names_the_program_that_it_comes_from(open_page: Opener) -> None:
+def test_an_imported_record_shows_the_program_it_came_from(open_page: Opener) -> None:
     made = Pictured()
     foreign = {"trust": "tool", "source": "import", "imported": "claude-mem", "author": ""}
     made.record("Timeouts were raised", "note", days=1, confidence=0.6, **foreign)
@@ -102,7 +102,7 @@ def test_what_was_imported_names_the_program_that_it_comes_from(open_page: Opene
     )
 
 
-def test_what_was_replaced_is_struck_and_both_name_each_other(open_page: Opener) -> None:
+def test_a_replaced_record_is_struck_through_and_linked_both_ways(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     old = page.locator("article", has=page.locator(".what s"))
     expect(old.locator(".what s")).to_have_text("Orders are stored in MongoDB")
@@ -115,7 +115,7 @@ def test_what_was_replaced_is_struck_and_both_name_each_other(open_page: Opener)
     expect(page.locator(".card.wanted .what")).to_have_text("Orders are stored in MongoDB")
 
 
-def test_as_of_a_day_shows_what_held_then(open_page: Opener) -> None:
+def test_as_of_a_day_shows_the_records_valid_on_that_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#asof summary")
@@ -145,7 +145,7 @@ def test_the_slider_moves_by_days(open_page: Opener) -> None:
     expect(page.locator("#asof-text")).to_have_text("What held on 18 Nov 2026: 7 records")
 
 
-def test_of_thousands_of_records_only_those_near_the_window_stand_in_the_page(
+def test_only_records_near_the_visible_part_are_rendered_among_thousands(
     open_page: Opener,
 ) -> None:
     page = open_page(large(50, 60, 4000).made(), "#/timeline")
@@ -170,13 +170,13 @@ def test_a_link_scrolls_to_one_record_among_thousands(open_page: Opener) -> None
     expect(page.locator(".card.wanted")).to_contain_text("Record number 3000 ")
 
 
-def test_a_link_to_a_record_that_is_not_there_says_so(open_page: Opener) -> None:
+def test_a_link_to_a_missing_record_shows_that_it_is_missing(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline/ffffffff")
 
     expect(page.locator(".notice")).to_contain_text("There is no record ffffffff here.")
 
 
-def test_records_of_one_day_need_no_as_of(open_page: Opener) -> None:
+def test_records_of_a_single_day_show_no_as_of_slider(open_page: Opener) -> None:
     made = Pictured()
     made.record("We use Typer", days=0)
 
@@ -186,7 +186,7 @@ def test_records_of_one_day_need_no_as_of(open_page: Opener) -> None:
     expect(page.locator("#asof-slider")).to_have_count(0)
 
 
-def test_a_record_names_its_files_that_have_changed(open_page: Opener) -> None:
+def test_a_record_lists_those_of_its_files_that_have_changed(open_page: Opener) -> None:
     picture = Pictured()
     picture.record("Cursors page through api.py", changed_files={"api.py": "changed"})
     picture.record("Deploys run deploy.sh", changed_files={"deploy.sh": "gone"})
@@ -199,7 +199,7 @@ def test_a_record_names_its_files_that_have_changed(open_page: Opener) -> None:
     )
 
 
-def test_a_card_leads_to_the_records_of_its_session_and_back(open_page: Opener) -> None:
+def test_a_card_links_to_the_records_of_its_session_and_back(open_page: Opener) -> None:
     made = Pictured()
     made.record("We use Typer", days=0, session="aaaa1111-2", client="Codex")
     made.record("Never push to main", "constraint", days=1, session="aaaa1111-2", client="Codex")
@@ -234,7 +234,7 @@ def test_kinds_are_filtered_by_keyboard_and_keep_the_focus(open_page: Opener) ->
     expect(told(page)).to_have_count(9)
 
 
-def test_a_project_without_records_of_its_own_says_so(open_page: Opener) -> None:
+def test_the_timeline_says_that_a_project_has_no_records_of_its_own(open_page: Opener) -> None:
     made = Pictured()
     made.record("Write the failing test first", "preference", scope="user")
 

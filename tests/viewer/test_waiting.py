@@ -66,7 +66,7 @@ def focus(page: Page, name: str) -> None:
     page.get_by_role("article", name=name, exact=True).focus()
 
 
-def test_everything_that_waits_is_in_one_list_with_its_reason_and_one_number(page: Page) -> None:
+def test_all_items_waiting_for_review_are_in_one_list_with_reasons_and_a_count(page: Page) -> None:
     headings = page.locator("#main h2").all_inner_texts()
     reasons = page.locator(".due .due-why").all_inner_texts()
 
@@ -96,7 +96,7 @@ def test_everything_that_waits_is_in_one_list_with_its_reason_and_one_number(pag
     expect(page.get_by_text("for your decision")).to_have_count(0)  # said once, in the bar
 
 
-def test_the_list_is_worked_off_by_single_keys_and_each_step_is_heard(
+def test_the_list_is_reviewed_with_single_keys_and_each_step_is_announced(
     page: Page, shell: Shell
 ) -> None:
     page.keyboard.press("a")
@@ -131,7 +131,7 @@ def test_the_list_is_worked_off_by_single_keys_and_each_step_is_heard(
     assert count(page) == 6
 
 
-def test_e_changes_what_has_the_focus_and_keys_typed_into_a_field_do_nothing(
+def test_e_edits_the_focused_item_and_keys_typed_into_a_field_trigger_nothing(
     page: Page, shell: Shell
 ) -> None:
     focus(page, waits.STALE)
@@ -159,7 +159,7 @@ def test_e_changes_what_has_the_focus_and_keys_typed_into_a_field_do_nothing(
     expect(page.locator("#said")).to_have_text("Only its author can change it.")
 
 
-def test_a_key_that_is_held_down_decides_once(page: Page, shell: Shell) -> None:
+def test_holding_a_key_down_decides_only_one_item(page: Page, shell: Shell) -> None:
     focus(page, CANDIDATES[0])
 
     page.keyboard.down("d")
@@ -172,7 +172,7 @@ def test_a_key_that_is_held_down_decides_once(page: Page, shell: Shell) -> None:
     assert kinds(shell).count("candidate") == 1
 
 
-def test_all_of_a_program_is_decided_after_one_question_that_says_the_number(
+def test_all_items_of_a_program_are_decided_after_one_question_with_their_count(
     page: Page, shell: Shell
 ) -> None:
     database = ClaudeMem(shell.project / "more.db")
@@ -204,7 +204,7 @@ def test_all_of_a_program_is_decided_after_one_question_that_says_the_number(
     assert count(page) == 9
 
 
-def test_a_colleagues_memories_are_accepted_and_stay_theirs(page: Page, shell: Shell) -> None:
+def test_memories_accepted_from_a_colleague_keep_foreign_trust(page: Page, shell: Shell) -> None:
     expect(page.locator(".due .foot", has_text="from bob")).to_have_count(2)
     press(page, "Accept all 2 from bob")
     press(page, "Accept all 2")
@@ -215,7 +215,7 @@ def test_a_colleagues_memories_are_accepted_and_stay_theirs(page: Page, shell: S
     assert {told[said] for said in waits.OF_BOB} == {"foreign"}
 
 
-def test_a_candidate_of_another_project_is_decided_there_and_taken_back(
+def test_a_candidate_of_another_project_is_decided_there_and_can_be_undone(
     page: Page, shell: Shell
 ) -> None:
     folder = shell.project.parent / "billing"
@@ -240,7 +240,7 @@ def test_a_candidate_of_another_project_is_decided_there_and_taken_back(
     assert not remembered()
 
 
-def test_what_was_decided_elsewhere_meanwhile_is_shown_as_it_is_now(
+def test_an_item_decided_elsewhere_meanwhile_is_shown_in_its_current_state(
     page: Page, shell: Shell
 ) -> None:
     focus(page, waits.STALE)
@@ -255,7 +255,7 @@ def test_what_was_decided_elsewhere_meanwhile_is_shown_as_it_is_now(
     expect(page.get_by_role("article", name=waits.STALE)).to_have_count(0)
 
 
-def test_the_keys_are_named_and_a_page_in_a_file_shows_commands_for_them(
+def test_the_keys_are_listed_and_a_saved_page_shows_commands_for_them(
     page: Page, shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     page.keyboard.press("?")
@@ -276,7 +276,7 @@ def test_the_keys_are_named_and_a_page_in_a_file_shows_commands_for_them(
     expect(dialog).to_contain_text("memory-fabric review --drop=claude-mem")
 
 
-def test_when_nothing_is_left_the_heading_has_the_focus(browser: Browser, tmp_path: Path) -> None:
+def test_the_heading_has_focus_when_the_list_is_empty(browser: Browser, tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.hear(shell, waits.HEARD[0])
     with serving(shell) as server:
@@ -295,7 +295,7 @@ def test_when_nothing_is_left_the_heading_has_the_focus(browser: Browser, tmp_pa
         page.context.close()
 
 
-def test_a_rule_of_the_teams_owner_says_what_it_asks_about(page: Page, shell: Shell) -> None:
+def test_a_rule_of_the_space_owner_shows_what_it_asks_about(page: Page, shell: Shell) -> None:
     waits.ask(shell, waits.OF_BOB[0], "git push")
 
     page.reload()

@@ -48,7 +48,7 @@ def test_every_view_is_a_link_that_survives_a_reload(open_page: Opener) -> None:
         expect_place(page, place)
 
 
-def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
+def test_every_view_can_be_reached_by_keyboard(open_page: Opener) -> None:
     page = open_page(shop().made())
     heading = page.locator("#main h1").first
 
@@ -66,7 +66,7 @@ def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
     expect(page.locator(".card.wanted")).to_have_count(0)
 
 
-def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
+def test_a_key_acts_on_the_view_that_the_previous_key_opened(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     # In one task: the browser tells nothing between two keys.
@@ -81,7 +81,7 @@ def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
+def test_the_graph_can_be_operated_by_keyboard(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 
     page.keyboard.press("f")
@@ -107,7 +107,7 @@ def zoom(page: Page) -> float:
     return float(page.evaluate("memoryFabric.zoom"))
 
 
-def test_the_help_names_the_keys_and_closes_by_escape(open_page: Opener) -> None:
+def test_the_help_lists_the_keys_and_escape_closes_it(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.keyboard.press("?")
@@ -126,7 +126,7 @@ def test_the_page_follows_the_theme_of_the_system(open_page: Opener, scheme: str
     expect(page.locator("html")).to_have_attribute("data-theme", scheme)
 
 
-def test_another_theme_is_remembered(open_page: Opener) -> None:
+def test_a_chosen_theme_is_remembered(open_page: Opener) -> None:
     page = open_page(shop().made(), color_scheme="light")
 
     page.click("#theme")
@@ -143,7 +143,7 @@ def test_a_phone_never_scrolls_sideways(open_page: Opener, place: str) -> None:
     assert fits(page)
 
 
-def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
+def test_the_view_tabs_are_at_the_bottom_of_the_screen_on_a_phone(open_page: Opener) -> None:
     page = open_page(shop().made(), **PHONE)
 
     page.tap("#tab-timeline")
@@ -197,7 +197,7 @@ def hostile() -> Pictured:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_a_text_in_every_view(open_page: Opener, name: str) -> None:
+def test_a_name_with_markup_is_shown_as_text_in_every_view(open_page: Opener, name: str) -> None:
     page = open_page(hostile().made(), "#/search")
 
     page.locator("[data-row]", has_text=re.compile(f"^{re.escape(name)}$")).click()
@@ -214,13 +214,13 @@ def test_a_hostile_name_is_a_text_in_every_view(open_page: Opener, name: str) ->
 
 
 @pytest.mark.parametrize("place", ["#/graph", "#/timeline", "#/search?q=alert", "#/status"])
-def test_hostile_texts_add_no_element(open_page: Opener, place: str) -> None:
+def test_texts_that_contain_markup_add_no_element(open_page: Opener, place: str) -> None:
     page = open_page(hostile().made(), place)
 
     assert only_ours(page)
 
 
-def test_what_cannot_be_seen_is_shown_by_a_mark(open_page: Opener) -> None:
+def test_invisible_characters_are_shown_by_a_marker(open_page: Opener) -> None:
     page = open_page(hostile().made(), "#/search?q=bell")
 
     expect(page.locator(".hit .what")).to_have_text(
@@ -228,7 +228,7 @@ def test_what_cannot_be_seen_is_shown_by_a_mark(open_page: Opener) -> None:
     )
 
 
-def test_a_name_of_ten_thousand_letters_has_a_page_that_fits(open_page: Opener) -> None:
+def test_a_name_of_ten_thousand_letters_fits_on_its_page(open_page: Opener) -> None:
     page = open_page(hostile().made(), "#/search?q=" + "x" * 300)
     page.goto(page.url.split("#")[0] + f"#/entity/~{len(HOSTILE)}")
 
@@ -236,7 +236,7 @@ def test_a_name_of_ten_thousand_letters_has_a_page_that_fits(open_page: Opener) 
     assert fits(page)
 
 
-def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
+def test_the_page_of_an_empty_memory_explains_what_will_appear(open_page: Opener) -> None:
     empty = Pictured("").made()
 
     page = open_page(empty)
@@ -252,7 +252,7 @@ def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
     expect(page.locator(".nothing")).to_contain_text("Nothing to search in yet.")
 
 
-def test_a_project_whose_records_are_all_over_is_not_called_empty(open_page: Opener) -> None:
+def test_a_project_with_only_ended_records_is_not_called_empty(open_page: Opener) -> None:
     made = Pictured()
     for number in range(25):
         made.record(f"Fact {number}", "note", valid_to="2026-01-01T00:00:00.000Z", days=300)
@@ -265,7 +265,7 @@ def test_a_project_whose_records_are_all_over_is_not_called_empty(open_page: Ope
     expect(page.locator("#records .card")).to_have_count(25)
 
 
-def test_a_single_entity_without_anything_is_no_trouble(open_page: Opener) -> None:
+def test_a_single_entity_without_observations_or_relations_is_shown(open_page: Opener) -> None:
     made = Pictured()
     made.entity("", "", days=1)
 
@@ -277,7 +277,7 @@ def test_a_single_entity_without_anything_is_no_trouble(open_page: Opener) -> No
     expect(page.locator("#drawn")).to_have_text("1 of 1 entity drawn")
 
 
-def test_the_status_says_state_reason_and_remedy_in_words(open_page: Opener) -> None:
+def test_the_status_shows_state_reason_and_remedy_as_text(open_page: Opener) -> None:
     made = shop()
     made.tiers[1] = tier("local", "degraded", ("2 lines unreadable, line 7.", "Look at line 7."))
 
@@ -293,7 +293,7 @@ def test_the_status_says_state_reason_and_remedy_in_words(open_page: Opener) -> 
     expect(page.locator("#panel")).to_contain_text("local degraded")
 
 
-def test_the_page_without_scripts_says_where_else_to_look(open_page: Opener) -> None:
+def test_the_page_without_javascript_explains_where_else_to_look(open_page: Opener) -> None:
     path = open_page.folder / "memory.html"
     open_page(shop().made())
 
@@ -368,7 +368,7 @@ def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener)
         expect(page.locator("#records .card").first).to_be_visible()
 
 
-def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> None:
+def test_escape_immediately_after_a_step_goes_back_one_step(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     # In one task, so that the browser could not tell of the step before the key came.

@@ -16,7 +16,7 @@ from viewer.conftest import Opener
 from viewer.pictures import shop
 
 
-def test_the_weeks_of_the_sessions_are_a_table_with_its_limits(
+def test_a_table_shows_the_weeks_of_sessions_and_explains_its_limits(
     open_page: Opener, tmp_path: Path
 ) -> None:
     target = tmp_path / "written.html"
