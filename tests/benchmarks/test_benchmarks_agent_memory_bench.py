@@ -165,7 +165,7 @@ class Session:
 
 
 @pytest.mark.parametrize("task", [TASK, OTHER_TASK])
-def test_a_decision_that_nobody_answered_is_told_once_in_a_folder_that_memory_never_saw(
+def test_an_unanswered_decision_is_shown_once_in_a_folder_new_to_memory(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path, task: str
 ) -> None:
     place = sandbox(tmp_path / "work/task/s0/memory_fabric")
@@ -178,7 +178,7 @@ def test_a_decision_that_nobody_answered_is_told_once_in_a_folder_that_memory_ne
 
 
 @pytest.mark.e2e
-def test_the_real_client_runs_the_arm_and_its_model_is_told(
+def test_the_real_client_runs_the_arm_and_its_model_gets_the_memory(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -197,7 +197,7 @@ def test_the_real_client_runs_the_arm_and_its_model_is_told(
     assert (result.complaints, home.log) == ([], "")
 
 
-def test_the_report_counts_sessions_and_what_is_kept(ingested: IngestReport) -> None:
+def test_the_report_counts_sessions_and_stored_records(ingested: IngestReport) -> None:
     assert (ingested.arm, ingested.namespace) == ("memory_fabric", NAMESPACE)
     assert (ingested.sessions_offered, ingested.items_stored) == (2, 1)
     assert (ingested.llm_input_tokens, ingested.llm_output_tokens) == (0, 0)
@@ -205,7 +205,7 @@ def test_the_report_counts_sessions_and_what_is_kept(ingested: IngestReport) -> 
     assert "hooks that ran out of time: 0" in ingested.notes
 
 
-def test_the_ledger_of_a_start_that_told_something_admits_the_session(
+def test_the_ledger_of_a_start_that_injected_text_admits_the_session(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -222,7 +222,7 @@ def test_the_ledger_of_a_start_that_told_something_admits_the_session(
     assert adapter.read_hook_ledger("another", arm.config_dir) == ()
 
 
-def test_a_start_that_tells_nothing_admits_no_session(
+def test_a_start_that_injects_nothing_does_not_admit_the_session(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, tmp_path: Path
 ) -> None:
     adapter.ingest(of(corpus, MUNDANE), "mundane")
@@ -236,7 +236,7 @@ def test_a_start_that_tells_nothing_admits_no_session(
     assert not is_admitted(adapter.admission_signal(), [logged])
 
 
-def test_sessions_share_nothing_and_begin_from_one_digest(
+def test_sessions_are_isolated_and_start_from_the_same_digest(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     first = adapter.build(tmp_path / "one", NAMESPACE)
@@ -253,7 +253,7 @@ def test_sessions_share_nothing_and_begin_from_one_digest(
     assert "guest list" not in other and CENTS in other
 
 
-def test_an_arm_is_the_static_bundle_and_hooks_for_every_event_of_the_plugin(
+def test_an_arm_consists_of_the_static_bundle_and_the_hooks_of_the_plugin(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -267,7 +267,7 @@ def test_an_arm_is_the_static_bundle_and_hooks_for_every_event_of_the_plugin(
     assert str(tmp_path) not in json.dumps(settings)
 
 
-def test_a_restored_snapshot_has_what_was_ingested(
+def test_a_restored_snapshot_contains_the_ingested_sessions(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, ingested: IngestReport, tmp_path: Path
 ) -> None:
     before = adapter.build(tmp_path / "one", NAMESPACE).config_dir_digest
@@ -281,7 +281,7 @@ def test_a_restored_snapshot_has_what_was_ingested(
     assert before == after != other
 
 
-def test_a_corpus_that_is_not_its_manifest_is_refused(
+def test_a_corpus_that_differs_from_its_manifest_is_refused(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest
 ) -> None:
     changed = dict.fromkeys(corpus.sessions, "0" * 64)
@@ -294,14 +294,14 @@ def test_a_corpus_that_is_not_its_manifest_is_refused(
     "text",
     ["not JSON\n", "", '{"role": "user", "content": "Hello", "ts": "yesterday"}\n', "[]\n"],
 )
-def test_what_is_no_session_is_named(tmp_path: Path, text: str) -> None:
+def test_a_file_without_a_valid_session_is_reported_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "p01.jsonl").write_text(text, encoding="utf-8")
 
     with pytest.raises(ValueError, match=r"p01\.jsonl"):
         feed.read_session(str(tmp_path), "p01.jsonl")
 
 
-def test_a_session_that_cannot_be_fed_fails_the_ingestion_by_name(
+def test_a_session_that_cannot_be_replayed_fails_the_ingestion_by_name(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     (tmp_path / "p01.jsonl").write_text("not JSON\n", encoding="utf-8")
@@ -311,13 +311,13 @@ def test_a_session_that_cannot_be_fed_fails_the_ingestion_by_name(
         adapter.ingest(CorpusManifest(tmp_path, {"p01.jsonl": digest}), "broken")
 
 
-def test_nothing_is_built_before_something_was_ingested(
+def test_building_an_arm_before_ingestion_fails(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     with pytest.raises(FileNotFoundError, match="ingest into 'unknown' first"):
         adapter.build(tmp_path, "unknown")
 
 
-def test_a_folder_that_is_no_checkout_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_checkout_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="MEMORY_FABRIC_CHECKOUT"):
         MemoryFabricAdapter(tmp_path, tmp_path / "prompt.md", checkout=tmp_path)

@@ -22,11 +22,11 @@ def test_there_are_enough_pairs_of_each_kind() -> None:
     assert len(set(ADDITIVE)) >= 100
 
 
-def test_no_additive_pair_counts_as_a_change() -> None:
+def test_no_pair_that_only_adds_a_fact_counts_as_a_change() -> None:
     assert [pair for pair in ADDITIVE if is_changed(*map(sentences, pair))] == []
 
 
-def test_each_changed_pair_is_seen() -> None:
+def test_each_changed_pair_is_detected() -> None:
     assert [one for one in CHANGED if not is_changed(sentences(one.old), sentences(one.new))] == []
 
 
@@ -42,7 +42,7 @@ def test_each_changed_pair_is_seen() -> None:
         ([OLD], True),
     ],
 )
-def test_the_older_one_is_wrong_alone_first_or_without_a_mark(
+def test_the_older_fact_is_wrong_if_shown_alone_first_or_unmarked(
     lines: list[str], wrong: bool
 ) -> None:
     assert changed_facts.is_wrong(FACT, lines) is wrong
@@ -52,7 +52,7 @@ def test_the_older_one_is_wrong_alone_first_or_without_a_mark(
 @pytest.mark.parametrize(
     ("name", "wrongly_recalled"), [(changed_facts.BY_ASSISTANT, 0), (changed_facts.BY_USER, 1)]
 )
-def test_outdated_values_are_told_no_more_than_published(
+def test_outdated_values_are_shown_no_more_often_than_published(
     name: str, wrongly_recalled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changed_facts, "CHANGED", CHANGED[::6])

@@ -79,7 +79,7 @@ def run(script: str, *arguments: str) -> str:
     [("turn", ["a1", "a2"]), ("observation", ["oa1", "oa2"]), ("session", ["1", "2"])],
 )
 @pytest.mark.parametrize("path", ["hot", "warm"])
-def test_predictions_name_the_documents_of_a_file(
+def test_predictions_rank_the_documents_of_a_file(
     file: Path, tmp_path: Path, unit: str, documents: list[str], path: str
 ) -> None:
     out = tmp_path / "predictions.jsonl"
@@ -96,7 +96,7 @@ def test_predictions_name_the_documents_of_a_file(
     assert ("FTS5, whole sessions: R@5 100.0" in shown) == (unit == "session")
 
 
-def test_the_hot_path_needs_the_standard_library_alone(file: Path) -> None:
+def test_the_hot_path_needs_only_the_standard_library(file: Path) -> None:
     without_packages = [sys.executable, "-S", str(FOLDER / "locomo.py")]
 
     done = subprocess.run(
@@ -107,7 +107,7 @@ def test_the_hot_path_needs_the_standard_library_alone(file: Path) -> None:
     assert "hot path" in done.stdout
 
 
-def test_a_question_finds_only_the_sessions_before_the_one_in_which_it_was_asked(
+def test_a_question_finds_only_sessions_before_the_one_that_asks_it(
     tmp_path: Path,
 ) -> None:
     whole = conversation("a")
@@ -132,7 +132,7 @@ def test_a_question_finds_only_the_sessions_before_the_one_in_which_it_was_asked
     assert "without evidence (1): nothing is injected for 100.0 %" in shown
 
 
-def test_noise_is_asked_of_another_memory_and_push_of_the_own(file: Path) -> None:
+def test_noise_is_measured_on_another_memory_and_push_on_the_own_memory(file: Path) -> None:
     # Prompts are given no turns that they do not ask for.
     shown = run("locomo.py", "--data", str(file), "--noise", "--unit", "observation").splitlines()
 

@@ -14,7 +14,7 @@ CASE = CASES[0]
 NEW, OLD = CASE.statement(CASE.new), CASE.statement(CASE.old)
 
 
-def test_each_set_has_forty_cases_of_different_things() -> None:
+def test_each_set_has_forty_cases_on_different_subjects() -> None:
     named = [thing for case in CASES for thing in (case.thing, case.adjacent, case.absent)]
 
     assert len(CASES) == 40
@@ -35,7 +35,7 @@ def test_each_set_has_forty_cases_of_different_things() -> None:
         ("contradictory", "", f"- [decision] {NEW}", (False, False)),
     ],
 )
-def test_what_was_told_is_judged(
+def test_injected_text_is_judged_as_expected(
     name: str, known: str, told: str, judged: tuple[bool, bool]
 ) -> None:
     assert harm._judged(name, CASE, known, told) == judged
@@ -52,7 +52,7 @@ def test_what_was_told_is_judged(
         ("contradictory", 1.0, 0.0),
     ],
 )
-def test_what_is_told_does_no_more_harm_than_published(
+def test_injected_text_does_no_more_harm_than_published(
     name: str, right: float | None, wrong: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(harm, "CASES", CASES[::4])

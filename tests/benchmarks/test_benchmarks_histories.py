@@ -115,7 +115,7 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
     assert events == [*first, "SessionEnd", *second, "SessionEnd"]
 
 
-def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: Path) -> None:
+def test_items_show_stored_and_injected_records_with_their_origin(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
 
     record = next(i for i in items if i["text"].startswith("note: The berths are stored in Post"))
@@ -132,7 +132,7 @@ def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: P
     assert "Session 2 of the project, prompt 1" in start["context"]
 
 
-def test_a_prompt_with_nothing_told_is_an_item_with_the_records_that_nobody_told(
+def test_a_prompt_without_injected_text_is_an_item_with_the_records_left_out(
     data: Path, tmp_path: Path
 ) -> None:
     colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
@@ -153,7 +153,7 @@ def test_a_prompt_with_nothing_told_is_an_item_with_the_records_that_nobody_told
     assert all((f"Boat {c} belongs" in start) != (f"Boat {c} belongs" in untold) for c in colours)
 
 
-def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
+def test_a_long_answer_is_shortened_around_the_judged_statement() -> None:
     text = "first\n" + "berth\n" * 900 + "the crane needs a permit\n" + "buoy\n" * 900 + "last"
 
     cut = cut_around(text, "The crane needs a permit", 3000)
@@ -164,7 +164,7 @@ def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
     assert len(cut) < 3100
 
 
-def test_items_do_not_tell_what_kind_of_run_they_come_from(replayed: Path) -> None:
+def test_items_do_not_reveal_the_kind_of_run_they_come_from(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
     keys = lines_of(replayed / "out" / "keys.jsonl")
     record = next(k for k in keys if k["kind"] == "record")["record"]
@@ -192,7 +192,7 @@ def test_stretches_draw_sessions_that_fit(data: Path, noted: Path, tmp_path: Pat
     assert "Counting" not in (tmp_path / "out" / "ines+boats.conversation.md").read_text("utf-8")
 
 
-def test_a_sample_is_drawn_from_each_kind_and_stated(
+def test_a_sample_is_drawn_from_each_kind_and_reported(
     data: Path, noted: Path, tmp_path: Path
 ) -> None:
     ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3, "--notes", noted)
@@ -205,7 +205,7 @@ def test_a_sample_is_drawn_from_each_kind_and_stated(
     assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
 
 
-def test_a_placeholder_becomes_the_id_that_was_told_with_its_words(
+def test_a_placeholder_becomes_the_id_that_was_shown_with_its_text(
     data: Path, tmp_path: Path
 ) -> None:
     dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
@@ -218,9 +218,7 @@ def test_a_placeholder_becomes_the_id_that_was_told_with_its_words(
     assert told == [f"Dropped: {decided['id'][-8:]}"]
 
 
-def test_a_placeholder_that_was_never_told_fails_and_names_the_line(
-    data: Path, tmp_path: Path
-) -> None:
+def test_a_placeholder_that_was_never_shown_fails_with_its_line(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
 
     lenient = run("--data", data, "--out", tmp_path / "out", "--notes", notes, "--lenient")
@@ -231,7 +229,7 @@ def test_a_placeholder_that_was_never_told_fails_and_names_the_line(
     assert f"left out: {where}" in lenient.stdout
 
 
-def test_notes_of_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) -> None:
+def test_notes_for_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(MONDAY, 9, "Noted rule: Berths are numbered."))
 
     ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
@@ -286,7 +284,7 @@ def figures(shown: str) -> dict[str, str]:
     return {line[:44].strip(): line[44:] for line in shown.splitlines()[3:]}
 
 
-def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
+def test_figures_are_shares_of_the_judged_items(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
 
     shown = run("--out", tmp_path, "--verdicts", verdicts).stdout
@@ -352,7 +350,7 @@ def test_the_language_of_a_session_is_that_of_its_prompts(prompt: str, language:
     assert language_of({"turns": [{"prompt": prompt, "blocks": []}]}) == language
 
 
-def test_figures_count_points_and_corrections_on_record(tmp_path: Path) -> None:
+def test_figures_count_stored_points_and_stored_corrections(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
     grades = [("Y", False), ("P", False), ("N", True), ("Y", True)]
     said = (
@@ -370,7 +368,7 @@ def test_figures_count_points_and_corrections_on_record(tmp_path: Path) -> None:
     assert found["users' corrections on record"].startswith("0.50 (1 of 2")
 
 
-def test_figures_name_useful_notes_that_are_not_on_record(tmp_path: Path) -> None:
+def test_figures_list_useful_notes_that_were_not_stored(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
     lines = [
         "Noted rule: Berths are numbered from the north. From: “north first”",
@@ -389,7 +387,7 @@ def test_figures_name_useful_notes_that_are_not_on_record(tmp_path: Path) -> Non
     assert "Berths are numbered" not in shown
 
 
-def test_figures_count_what_protocol_cues_and_notes_cost(tmp_path: Path) -> None:
+def test_figures_count_the_characters_of_protocol_cues_and_notes(tmp_path: Path) -> None:
     found = figures(run("--out", tmp_path, "--verdicts", judged(tmp_path)).stdout)
 
     protocol = "Memory notes. End your message with lines.\nNoted <rule>: <sentence>."
@@ -400,7 +398,7 @@ def test_figures_count_what_protocol_cues_and_notes_cost(tmp_path: Path) -> None
     assert found["turns with a note"].startswith("0.50 (1 of 2")
 
 
-def test_a_verdict_that_the_kind_cannot_have_is_refused(tmp_path: Path) -> None:
+def test_a_verdict_invalid_for_its_kind_is_refused(tmp_path: Path) -> None:
     judged(tmp_path)
     verdicts = write(tmp_path / "wrong.jsonl", {"id": "i0", "verdict": "useful"})
 

@@ -33,7 +33,7 @@ def told(*texts: str) -> Ids:
     return ids
 
 
-def test_a_block_is_split_into_memories_debt_and_protocol() -> None:
+def test_an_injected_block_is_split_into_memories_debt_and_protocol() -> None:
     parts = block_parts(BLOCK)
 
     assert parts.memories.endswith("yarn is not noted anywhere.\n</memory-fabric>")
@@ -43,7 +43,7 @@ def test_a_block_is_split_into_memories_debt_and_protocol() -> None:
     assert parts.protocol.endswith("Dropped: <id>")
 
 
-def test_a_cue_is_no_memory() -> None:
+def test_a_cue_is_not_counted_as_a_memory() -> None:
     recalled = "Remembered from earlier work:\n- [rule · 1630ad9a] Use npm, note the lock file."
 
     assert cues_of(f"<memory-fabric>\n{recalled}\n{CUE}\n</memory-fabric>") == CUE
@@ -55,25 +55,25 @@ def test_a_cue_is_no_memory() -> None:
     ("words", "id_"),
     [("use npm", "1630ad9a"), ("  YARN is\nfaster", "277bd2e0"), ("If this changes", "1630ad9a")],
 )
-def test_words_name_the_id_before_them_on_their_line(words: str, id_: str) -> None:
+def test_text_resolves_to_the_id_before_it_on_the_same_line(words: str, id_: str) -> None:
     ids = told(BLOCK, CUE)
 
     assert ids.resolved(f"Dropped: {{id:{words}}}") == f"Dropped: {id_}"
 
 
-def test_the_line_told_last_decides() -> None:
+def test_the_most_recently_shown_line_decides_the_id() -> None:
     ids = told("- [1630ad9a] Use a package manager.", "- [277bd2e0] Use a package manager.")
 
     assert ids.resolved("{id:Use a package manager}") == "277bd2e0"
 
 
 @pytest.mark.parametrize("words", ["paint the hull", "", "Recent Project Decisions"])
-def test_words_on_no_line_with_an_id_are_not_resolved(words: str) -> None:
+def test_text_on_no_line_with_an_id_is_not_resolved(words: str) -> None:
     with pytest.raises(Unresolved):
         told(BLOCK).resolved(f"{{id:{words}}}")
 
 
-def test_ids_of_a_note_become_the_words_they_were_told_with() -> None:
+def test_ids_in_a_note_are_replaced_by_the_text_shown_with_them() -> None:
     ids = told(BLOCK, CUE)
     note = "Noted rule: Use yarn, as in deadbeef. Instead of: 1630ad9a. From: [277bd2e0]"
 
@@ -85,7 +85,7 @@ def test_ids_of_a_note_become_the_words_they_were_told_with() -> None:
     assert ids.resolved(shown) == note
 
 
-def test_what_became_of_notes_is_neither_cue_nor_memory() -> None:
+def test_the_outcome_of_notes_counts_neither_as_cue_nor_as_memory() -> None:
     fed = "Kept: 1630ad9a rule (user's words). Not the user's words: “note the lock file”."
 
     assert cues_of(fed) == ""

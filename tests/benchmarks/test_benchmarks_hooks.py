@@ -12,7 +12,7 @@ sys.path.insert(0, str(FOLDER))
 from ways import handed  # noqa: E402
 
 
-def test_hooks_are_counted_between_two_readings() -> None:
+def test_hooks_are_counted_between_two_measurements() -> None:
     assert handed("NNB", "NNBWWWDB") == (
         "a server answered 3 of 4 hooks (1 are never handed to one); "
         "the others by their notes: B: 1"
@@ -20,11 +20,11 @@ def test_hooks_are_counted_between_two_readings() -> None:
     assert handed("NNBWWWDB", "WW") == "a server answered 2 of 2 hooks"  # the file began anew
 
 
-def test_it_says_plainly_that_no_server_answered() -> None:
+def test_the_report_warns_when_no_server_answered() -> None:
     assert handed("WW", "WWND").startswith("NO SERVER ANSWERED")
 
 
-def test_sessions_side_by_side_are_clients_of_their_own() -> None:
+def test_concurrent_sessions_are_measured_as_separate_clients() -> None:
     words = "--sizes 0 --user 10 --runs 0 --prompts 2 --sessions 2".split()
     done = subprocess.run(
         [sys.executable, str(FOLDER / "hooks.py"), *words],

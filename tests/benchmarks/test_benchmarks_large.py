@@ -29,7 +29,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_every_command_has_a_row_or_a_reason_why_not(large: Any, tmp_path: Path) -> None:
+def test_every_command_has_a_row_or_a_reason_for_its_absence(large: Any, tmp_path: Path) -> None:
     commands = large.large_commands
     samples = commands.Samples(("r",) * 5, ("e",) * 5, "operation", "session")
 
@@ -41,7 +41,7 @@ def test_every_command_has_a_row_or_a_reason_why_not(large: Any, tmp_path: Path)
 @pytest.mark.parametrize(
     ("small", "large_s", "more"), [(0.3, 0.3, None), (0.3, 20.2, 200), (0.2, 2.2, 100)]
 )
-def test_growth_is_that_of_the_work_beyond_the_start(
+def test_growth_is_computed_without_the_start_time(
     large: Any, small: float, large_s: float, more: float | None
 ) -> None:
     found = large.growth(small, large_s, 0.2)
@@ -49,7 +49,7 @@ def test_growth_is_that_of_the_work_beyond_the_start(
     assert found == (more if more is None else pytest.approx(more))
 
 
-def test_a_store_that_is_measured_is_put_back_as_it_was(large: Any, tmp_path: Path) -> None:
+def test_a_measured_store_is_restored_unchanged(large: Any, tmp_path: Path) -> None:
     store, kept = tmp_path / "store", tmp_path / "store.kept"
     store.mkdir()
     (store / "file").write_text("before")

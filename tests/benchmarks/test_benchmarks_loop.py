@@ -91,7 +91,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Played, lis
     played.replay.kill()
 
 
-def test_a_packet_shows_what_was_told_given_the_notes_of_earlier_turns(
+def test_a_packet_shows_the_injected_text_based_on_notes_of_earlier_turns(
     told: tuple[Played, list[str]],
 ) -> None:
     _, (first, second, third, fourth, _) = told
@@ -103,7 +103,7 @@ def test_a_packet_shows_what_was_told_given_the_notes_of_earlier_turns(
     assert "crane of" not in first + second
 
 
-def test_a_turn_without_an_answer_comes_with_the_next(told: tuple[Played, list[str]]) -> None:
+def test_a_turn_without_an_answer_is_merged_with_the_next(told: tuple[Played, list[str]]) -> None:
     _, (first, second, *_) = told
 
     assert "Show me the crane." not in first
@@ -126,7 +126,7 @@ def test_the_replay_ends_with_items_of_what_the_notes_left(told: tuple[Played, l
     assert quotation == NOTED
 
 
-def test_the_conversation_for_a_list_of_points_has_nothing_that_was_told_or_noted(
+def test_the_conversation_for_listing_points_omits_injected_text_and_notes(
     told: tuple[Played, list[str]],
 ) -> None:
     played, _ = told
@@ -138,7 +138,7 @@ def test_the_conversation_for_a_list_of_points_has_nothing_that_was_told_or_note
     assert "Sounds like" not in text
 
 
-def test_notes_of_a_loop_are_kept_for_a_later_replay(told: tuple[Played, list[str]]) -> None:
+def test_notes_of_a_loop_are_saved_for_a_later_replay(told: tuple[Played, list[str]]) -> None:
     played, _ = told
     notes = played.loop / FOLDER / "notes.jsonl"
 
@@ -155,7 +155,7 @@ def test_notes_of_a_loop_are_kept_for_a_later_replay(told: tuple[Played, list[st
     assert closed == [LETTER]
 
 
-def test_notes_that_no_packet_can_have_are_refused_and_nothing_is_handed_in(
+def test_invalid_notes_are_refused_and_nothing_is_submitted(
     tmp_path: Path,
 ) -> None:
     played = Played(tmp_path / "run")
@@ -173,7 +173,7 @@ def test_notes_that_no_packet_can_have_are_refused_and_nothing_is_handed_in(
     assert len(played.items("record")) == 1
 
 
-def test_a_packet_of_several_turns_takes_notes_by_the_number_of_their_turn(
+def test_a_packet_of_several_turns_accepts_notes_by_turn_number(
     tmp_path: Path,
 ) -> None:
     played = Played(tmp_path / "run", "--turns", 3)

@@ -21,7 +21,7 @@ def benchmark() -> Iterator[Any]:
         yield importlib.import_module("old_tasks")
 
 
-def test_the_shares_are_of_new_prompts_of_lines_and_of_others(benchmark: Any) -> None:
+def test_shares_are_computed_over_new_prompts_lines_and_other_prompts(benchmark: Any) -> None:
     found = [
         benchmark.Told("a", "s1", "- line", "s1"),
         benchmark.Told("b", "s2", "- line", "s1"),
@@ -37,7 +37,7 @@ def test_the_shares_are_of_new_prompts_of_lines_and_of_others(benchmark: Any) ->
     assert figures["chars"] == len("- line")
 
 
-def test_a_project_is_asked_for_its_tasks_for_other_work_and_without_each_task(
+def test_each_project_gets_prompts_for_old_tasks_other_work_and_removed_tasks(
     benchmark: Any,
 ) -> None:
     rows = [json.loads(line) for line in Path(benchmark.PATH).read_text("utf-8").splitlines()]

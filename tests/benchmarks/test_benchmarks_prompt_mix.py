@@ -12,7 +12,7 @@ from processes import quantile  # noqa: E402
 from workloads.prompt_forms import FORMS, MAX_CHARS, mix  # noqa: E402
 
 
-def test_every_form_has_its_share_and_the_seed_decides_the_rest() -> None:
+def test_every_form_has_its_share_and_the_seed_determines_the_prompts() -> None:
     prompts = mix(300, entities=100)
 
     forms = [prompt.form for prompt in prompts]

@@ -42,7 +42,7 @@ def by_id(known: Any) -> dict[str, Any]:
     return {memory.id: memory for memory in known.memories}
 
 
-def test_there_are_as_many_questions_of_each_kind_as_were_asked_for(known: Any) -> None:
+def test_each_kind_has_the_requested_count_of_questions(known: Any) -> None:
     kinds = Counter(question.kind for question in known.questions)
 
     assert set(kinds) == set(importlib.import_module("workloads.recall_set").KINDS)
@@ -55,14 +55,14 @@ def test_there_are_as_many_questions_of_each_kind_as_were_asked_for(known: Any) 
     assert kinds["past"] >= 5
 
 
-def test_every_project_remembers_enough_that_choosing_matters(known: Any) -> None:
+def test_every_project_has_enough_memories_to_make_ranking_matter(known: Any) -> None:
     assert len(known.projects) >= 8
     for project in known.projects:
         assert 20 <= len(known.of(project)) <= 30, project
         assert len(known.asked("all", [project])) >= 15, project
 
 
-def test_names_are_unique_and_every_answer_and_trap_is_in_the_projects_own_memory(
+def test_names_are_unique_and_answers_and_traps_are_in_their_own_project(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     assert len(by_id) == len(known.memories)
@@ -73,7 +73,7 @@ def test_names_are_unique_and_every_answer_and_trap_is_in_the_projects_own_memor
             assert by_id[name].project == question.project, question.id
 
 
-def test_a_question_has_an_answer_exactly_where_its_kind_says_so(
+def test_a_question_has_an_answer_exactly_if_its_kind_requires_one(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     for question in known.questions:
@@ -89,7 +89,7 @@ def test_a_question_has_an_answer_exactly_where_its_kind_says_so(
             assert by_id[name].project != question.project, question.id
 
 
-def test_of_two_facts_about_one_thing_the_newer_answers_and_the_older_is_the_past(
+def test_the_newer_of_two_facts_is_the_answer_and_the_older_the_past_value(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     for memory in known.memories:
@@ -103,7 +103,7 @@ def test_of_two_facts_about_one_thing_the_newer_answers_and_the_older_is_the_pas
             assert [by_id[name].replaces for name in newer] == list(older), question.id
 
 
-def test_traps_lie_on_both_sides_of_their_answers_in_time(
+def test_traps_are_both_older_and_newer_than_their_answers(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     older = [
@@ -116,7 +116,7 @@ def test_traps_lie_on_both_sides_of_their_answers_in_time(
     assert 0.3 < sum(older) / len(older) < 0.7
 
 
-def test_half_of_each_kind_is_held_back_and_a_hash_says_which(known: Any) -> None:
+def test_half_of_each_kind_is_held_out_by_a_hash(known: Any) -> None:
     for kind in {question.kind for question in known.questions}:
         asked = [question for question in known.questions if question.kind == kind]
         asked.sort(key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
@@ -124,7 +124,7 @@ def test_half_of_each_kind_is_held_back_and_a_hash_says_which(known: Any) -> Non
         assert splits == [("tune", "held")[number % 2] for number in range(len(asked))], kind
 
 
-def test_memories_are_of_types_and_scopes_that_the_product_knows(known: Any) -> None:
+def test_memories_have_valid_types_and_scopes(known: Any) -> None:
     for memory in known.memories:
         assert memory.entity or memory.type in RECORD_TYPES, memory.id
         assert memory.scope in ("team", "user"), memory.id
@@ -142,7 +142,7 @@ def found(benchmark: Any, kind: str, pulled: str, pushed: str, **fields: Any) ->
     return benchmark.Found(question, tuple(pulled.split()), push)
 
 
-def test_figures_of_pull_are_over_answerable_questions(benchmark: Any) -> None:
+def test_figures_of_pull_are_computed_over_answerable_questions(benchmark: Any) -> None:
     asked = [
         found(benchmark, "exact", "g x y", "", gold=("g",)),
         found(benchmark, "exact", "x g y", "", gold=("g",)),
@@ -168,7 +168,7 @@ def test_figures_of_pull_are_over_answerable_questions(benchmark: Any) -> None:
         ("x t", False, True),
     ],
 )
-def test_a_trap_counts_when_it_comes_before_the_answer_or_without_it(
+def test_a_trap_counts_if_ranked_before_the_answer_or_without_it(
     benchmark: Any, pushed: str, is_given: bool, is_trapped: bool
 ) -> None:
     one = found(benchmark, "near_miss", "", pushed, gold=("g",), trap=("t",))
@@ -192,7 +192,7 @@ def test_noise_is_counted_among_unanswerable_questions_only(benchmark: Any) -> N
 
 
 @pytest.mark.parametrize("ranker", ["substring", "keyword", "fts5", "porter"])
-def test_a_plain_ranker_finds_a_word_and_says_nothing_of_unknown_ones(
+def test_a_keyword_ranker_finds_a_known_word_and_returns_nothing_for_others(
     benchmark: Any, known: Any, ranker: str
 ) -> None:
     plain = benchmark.Plain(known.of("firmware"), ranker)
@@ -220,7 +220,7 @@ def test_the_product_answers_from_its_own_store(tmp_path: Path) -> None:
     assert names.count("") < 0.05 * len(names)
 
 
-def test_what_was_found_for_the_held_half_is_told_nowhere(tmp_path: Path) -> None:
+def test_results_for_the_held_out_half_are_not_in_the_report(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     command = [sys.executable, str(FOLDER / "recall_code.py"), "--baseline", "keyword"]
 
@@ -232,7 +232,7 @@ def test_what_was_found_for_the_held_half_is_told_nowhere(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("wrong", [["--projects", "nobody"], ["--split", "none"]])
-def test_wrong_use_fails_with_a_word(wrong: list[str]) -> None:
+def test_invalid_arguments_fail_with_a_message(wrong: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / "recall_code.py"), *wrong], capture_output=True, text=True
     )

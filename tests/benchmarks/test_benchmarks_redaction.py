@@ -35,7 +35,7 @@ def test_every_kind_has_sixty_samples_and_there_are_more_harmless_texts(half: st
     assert len(plain) >= min(len(planted), 400)
 
 
-def test_the_halves_share_no_form() -> None:
+def test_the_two_halves_share_no_form() -> None:
     tune, held = HALVES[TUNE], HALVES[HELD]
 
     assert redaction.kinds(TUNE).keys() == redaction.kinds(HELD).keys()
@@ -44,14 +44,14 @@ def test_the_halves_share_no_form() -> None:
     assert not tune.keyed.keys() & held.keyed.keys()
 
 
-def test_what_is_planted_is_in_the_text_and_every_place_of_a_form_is_filled() -> None:
+def test_planted_credentials_are_in_the_text_and_no_placeholder_is_left() -> None:
     planted = redaction.samples(HELD)
 
     assert all(s.parts and all(part in s.text for part in s.parts) for s in planted)
     assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
 
 
-def test_the_set_of_daily_work_has_many_forms_of_its_own() -> None:
+def test_the_set_of_daily_work_has_many_distinct_forms() -> None:
     planted, plain = redaction.samples(EVERYDAY, 2), redaction.harmless(EVERYDAY, 2)
     ours, others = _forms(SETS[EVERYDAY]), _forms(HALVES[TUNE]) | _forms(HALVES[HELD])
 
@@ -67,12 +67,12 @@ def _forms(half: Half) -> set[str]:
     return around.union(*(forms for table in tables for forms in table.values()))
 
 
-def test_the_samples_are_the_same_every_time() -> None:
+def test_the_samples_are_deterministic() -> None:
     assert redaction.samples(TUNE, 1) == redaction.samples(TUNE, 1)
     assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
 
 
-def test_no_change_finds_nothing_and_an_empty_text_finds_all_and_loses_all() -> None:
+def test_no_redaction_finds_nothing_and_deleting_all_text_over_redacts() -> None:
     nothing = redaction.measured(list, HELD, 1)
     everything = redaction.measured(lambda texts: ["" for _ in texts], HELD, 1)
 
@@ -93,7 +93,7 @@ def test_no_change_finds_nothing_and_an_empty_text_finds_all_and_loses_all() -> 
         (SHORT, "rest k3y7", False),
     ],
 )
-def test_eight_characters_of_a_credential_are_too_many(
+def test_eight_leaked_characters_of_a_credential_count_as_a_miss(
     part: str, cleaned: str, found: bool
 ) -> None:
     assert redaction.is_found(redaction.Sample("a", (part,), ""), cleaned) is found
@@ -106,21 +106,21 @@ def test_words_that_are_lost_with_the_credential_are_counted() -> None:
     assert redaction.is_over(sample, "The word is [redacted]")
 
 
-def test_the_held_half_is_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_of_the_held_out_half_are_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for half in (HELD, "documented", "all"):
         with pytest.raises(SystemExit):
             redaction.main(["--half", half, "--show", "1"])
     assert capsys.readouterr().out == ""
 
 
-def test_the_tables_name_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_list_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert redaction.main(["--half", TUNE, "--each", "1"]) == 0
 
     printed = capsys.readouterr().out
     assert all(kind in printed for kind in redaction.kinds(TUNE))
 
 
-def test_ordinary_texts_are_the_same_every_time_and_counted(
+def test_ordinary_texts_are_deterministic_and_counted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordinary, "FOLDERS", OWN_FOLDERS)
@@ -130,7 +130,7 @@ def test_ordinary_texts_are_the_same_every_time_and_counted(
     assert "of   30" in capsys.readouterr().out
 
 
-def test_an_interval_is_wilsons() -> None:
+def test_confidence_intervals_are_wilson_intervals() -> None:
     low, high = redaction.wilson(9, 10)
 
     assert (round(low, 3), round(high, 3)) == (0.596, 0.982)

@@ -38,7 +38,7 @@ def compared(data: Path, checkout: Path, *arguments: str) -> subprocess.Complete
 
 
 @pytest.mark.parametrize("way", ["process", "launcher"])
-def test_a_checkout_says_the_same_as_itself(data: Path, way: str) -> None:
+def test_a_checkout_gives_the_same_replies_as_itself(data: Path, way: str) -> None:
     done = compared(data, ROOT, "--way", way)
 
     assert (done.returncode, done.stderr) == (0, "")

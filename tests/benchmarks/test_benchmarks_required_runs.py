@@ -46,7 +46,7 @@ def test_the_hook_decides_on_the_transcript_of_each_sequence(tmp_path: Path) -> 
     assert len(decisions) > 10 and all(is_held == label for is_held, label in decisions)
 
 
-def test_the_figures_name_what_was_not_held(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures_list_the_calls_that_were_not_held(capsys: pytest.CaptureFixture[str]) -> None:
     required_runs.main(["limits"])
 
     out = capsys.readouterr().out

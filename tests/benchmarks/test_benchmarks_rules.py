@@ -55,11 +55,11 @@ DATA = {
         ("- Always start pier names with 's_'.", False),
     ],
 )
-def test_a_replaced_rule_counts_only_where_it_is_told_as_current(line: str, current: bool) -> None:
+def test_a_replaced_rule_counts_only_if_it_is_shown_as_current(line: str, current: bool) -> None:
     assert is_told_as_current(f"Rules\n{line}", OLD, [NEW, OTHER]) is current
 
 
-def test_the_line_of_a_rule_that_holds_is_not_that_of_the_one_it_resembles() -> None:
+def test_the_line_of_a_current_rule_does_not_count_for_a_similar_rule() -> None:
     told = "- Always use CamelCase for ship names."
 
     assert is_told(told, CASE)
@@ -74,7 +74,7 @@ def test_the_line_of_a_rule_that_holds_is_not_that_of_the_one_it_resembles() -> 
         ("Use docstrings in functions", "always use annotations for functions"),
     ],
 )
-def test_a_rule_about_something_else_does_not_tell_a_rule(line: str, rule: str) -> None:
+def test_a_line_about_something_else_does_not_count_as_the_rule(line: str, rule: str) -> None:
     assert is_told(rule, rule)
     assert not is_told(line, rule)
 
@@ -89,7 +89,7 @@ def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
     assert line == f'{rule} Instead of: 1630ad9a. From: "{said}"'
 
 
-def test_both_runs_tell_what_a_new_session_was_told(tmp_path: Path) -> None:
+def test_runs_with_and_without_notes_report_what_a_new_session_was_given(tmp_path: Path) -> None:
     data = tmp_path / "rules.json"
     data.write_text(json.dumps(DATA), "utf-8")
 

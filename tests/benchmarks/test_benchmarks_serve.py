@@ -23,19 +23,19 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_texts_are_distinct_also_beyond_the_known_sentences(module: Any) -> None:
+def test_texts_are_distinct_even_beyond_the_known_sentences(module: Any) -> None:
     prose = module("workloads.prose")
     number = len(prose.sentences()) + 100
     assert len(set(prose.texts(number))) == number
 
 
-def test_entities_hold_all_texts_ten_each(module: Any) -> None:
+def test_entities_contain_all_texts_with_ten_each(module: Any) -> None:
     found = list(module("workloads.prose").entities(95))
     assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
     assert len({one["name"] for one in found}) == len(found)
 
 
-def test_questions_are_sentences_that_differ_by_seed_and_stay_the_same(module: Any) -> None:
+def test_questions_are_sentences_determined_by_the_seed(module: Any) -> None:
     prose = module("workloads.prose")
     asked = prose.questions(200, 1)
     assert all(prose.MIN_WORDS <= len(one.split()) <= prose.MAX_ASKED_WORDS for one in asked)
@@ -44,7 +44,7 @@ def test_questions_are_sentences_that_differ_by_seed_and_stay_the_same(module: A
     assert not set(prose.questions(200, 2)) & set(asked)
 
 
-def test_even_questions_have_a_time_each_and_bursts_one_for_all_clients(module: Any) -> None:
+def test_even_load_has_one_time_per_question_and_bursts_one_for_all_clients(module: Any) -> None:
     serve = module("serve")
     evenly = [serve.EVENLY.at_s(number) for number in range(3)]
     together = [serve.BURSTS.at_s(number) for number in range(2 * serve.BURSTS.clients)]

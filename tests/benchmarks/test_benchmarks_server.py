@@ -52,7 +52,7 @@ def row(server: Any, name: str, entities: int, ours: float, theirs: float) -> An
         ("served file, start to first answer", 1_000, 1501, 1, False),
     ],
 )
-def test_a_budget_is_broken_where_ours_is_too_slow_or_too_large(
+def test_a_budget_is_exceeded_if_our_server_is_too_slow_or_too_large(
     server: Any, name: str, entities: int, ours: float, theirs: float, is_broken: bool
 ) -> None:
     assert bool(list(server.broken_budgets([row(server, name, entities, ours, theirs)]))) == (
@@ -61,7 +61,7 @@ def test_a_budget_is_broken_where_ours_is_too_slow_or_too_large(
 
 
 @pytest.mark.parametrize(("large", "is_broken"), [(99, False), (101, True)])
-def test_a_search_may_grow_ten_times_from_10k_to_100k(
+def test_a_search_may_take_ten_times_longer_at_100k_than_at_10k(
     server: Any, large: float, is_broken: bool
 ) -> None:
     rows = [
@@ -72,7 +72,7 @@ def test_a_search_may_grow_ten_times_from_10k_to_100k(
     assert bool(list(server.broken_budgets(rows))) == is_broken
 
 
-def test_the_graph_is_the_same_every_time_and_holds_what_is_searched(server: Any) -> None:
+def test_the_graph_is_deterministic_and_contains_the_search_terms(server: Any) -> None:
     graph, again = server.Graph(500), server.Graph(500)
 
     assert graph.entities == again.entities
@@ -87,7 +87,7 @@ def test_the_graph_is_the_same_every_time_and_holds_what_is_searched(server: Any
     assert min(holding) >= 1
 
 
-def test_what_a_measured_call_created_is_deleted_again(server: Any) -> None:
+def test_entities_created_by_a_measured_call_are_deleted_again(server: Any) -> None:
     writes = server.Graph(20).writes()
 
     created = writes["create_entities, 50"]()

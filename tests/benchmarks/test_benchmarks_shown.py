@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/shown.md").read_text("utf-8")
 
 
-def test_the_page_equals_what_the_command_prints_now() -> None:
+def test_the_page_equals_the_current_output_of_the_command() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/shown.py"], capture_output=True, text=True, timeout=120
     )
@@ -20,7 +20,7 @@ def test_the_page_equals_what_the_command_prints_now() -> None:
     assert done.stdout == PAGE, "run python3 benchmarks/shown.py --write"
 
 
-def test_each_text_is_shown_and_its_tokens_make_up_the_table() -> None:
+def test_each_text_is_shown_and_the_table_sums_its_tokens() -> None:
     sections = PAGE.split("\n## ")[1:]
     table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
 
@@ -33,7 +33,7 @@ def test_each_text_is_shown_and_its_tokens_make_up_the_table() -> None:
     assert abs(whole - sum(empty[1:]) - sum(session)) <= 4
 
 
-def test_notes_instructions_and_names_of_tools_cost_at_most_300_tokens_a_session() -> None:
+def test_notes_instructions_and_tool_names_cost_at_most_300_tokens_per_session() -> None:
     table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
     counted = ("the request for notes, at", "instructions of the MCP server", "names of its")
 

@@ -37,7 +37,7 @@ def played(seed: int) -> Year:
     return year
 
 
-def test_a_small_soak_tells_what_holds_and_writes_a_row_for_each_month(tmp_path: Path) -> None:
+def test_a_small_soak_reports_its_checks_and_writes_a_row_for_each_month(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
     words = ["--sessions", "20", "--probes", "0", "--out", str(out), "--keep", str(tmp_path / "m")]
 
@@ -74,13 +74,13 @@ def test_a_small_soak_tells_what_holds_and_writes_a_row_for_each_month(tmp_path:
         (statement(ended="replaced"), f"- [note · said before 5e6f7a8b] {TEXT}", "marked"),
     ],
 )
-def test_a_line_is_false_if_its_statement_ended_and_it_does_not_say_so(
+def test_a_line_is_false_if_its_statement_ended_without_a_mention(
     said: Statement | None, line: str, expected: str
 ) -> None:
     assert soak.verdict(said, line) == expected
 
 
-def test_a_line_says_the_longest_statement_whose_sentence_or_quotation_is_in_it() -> None:
+def test_a_line_matches_the_longest_statement_or_quotation_it_contains() -> None:
     short, long = statement("The limit is 3"), statement("The limit is 30")
     quoted = Statement("ines/boats", "rule", "Ask first", USER, 1.0, quotation="Ask me before that")
 
@@ -89,13 +89,13 @@ def test_a_line_says_the_longest_statement_whose_sentence_or_quotation_is_in_it(
     assert soak.statement_in("- [rule] Something else", [short, quoted]) is None
 
 
-def test_a_year_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+def test_a_simulated_year_is_determined_by_its_seed() -> None:
     texts = [[s.text for s in played(seed).statements] for seed in (1, 1, 2)]
 
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_what_replaced_a_statement_is_a_later_statement_of_the_same_thing() -> None:
+def test_a_replacement_is_a_later_statement_about_the_same_subject() -> None:
     statements = played(1).statements
     replaced = [s for s in statements if s.after]
 

@@ -15,7 +15,7 @@ def test_the_picture_in_the_docs_shows_the_published_figures() -> None:
     assert Path(soak_curves.PICTURE).read_text("utf-8") == soak_curves.drawn(MONTHS)
 
 
-def test_each_curve_has_a_point_for_each_month_within_the_picture() -> None:
+def test_each_curve_has_a_point_inside_the_picture_for_each_month() -> None:
     shares = soak_curves.curves(MONTHS).values()
 
     assert {len(points) for points in shares} == {12}

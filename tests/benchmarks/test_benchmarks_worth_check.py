@@ -32,7 +32,7 @@ def said(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def test_one_call_is_followed_and_a_second_is_not_and_only_later_sessions_name_a_decision(
+def test_a_repeated_call_is_not_followed_and_only_later_sessions_name_a_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = "Noted decision: Invoices are rounded half-even per line item."

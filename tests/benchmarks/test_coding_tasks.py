@@ -84,7 +84,7 @@ def test_hidden_tests_accept_the_solution(task: str, solved: Path) -> None:
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "naive.patch") for task in IDS])
-def test_hidden_tests_accept_the_naive_solution_only_where_nothing_is_on_record(
+def test_hidden_tests_accept_the_naive_solution_only_without_a_recorded_fact(
     task: str, solved: Path
 ) -> None:
     assert hidden_tests_pass(task, solved) == (read(task)["stratum"] == "absent")
@@ -115,7 +115,7 @@ def test_each_stratum_has_five_tasks_and_each_repository_ten() -> None:
 
 
 @pytest.mark.parametrize("task", IDS)
-def test_a_prompt_is_short_and_does_not_speak_of_what_is_on_record(task: str) -> None:
+def test_a_prompt_is_short_and_does_not_mention_the_recorded_facts(task: str) -> None:
     prompt = read(task)["prompt"]
 
     assert 0 < len(prompt) <= MAX_CHARS["prompt"]
@@ -124,7 +124,7 @@ def test_a_prompt_is_short_and_does_not_speak_of_what_is_on_record(task: str) ->
 
 
 @pytest.mark.parametrize("task", IDS)
-def test_facts_old_facts_and_conversation_are_those_of_the_stratum(task: str) -> None:
+def test_facts_old_facts_and_conversation_match_the_stratum(task: str) -> None:
     data = read(task)
     facts, old = data.get("facts", []), data.get("old", [])
     matters = data["stratum"] in ("present", "changed")
@@ -138,7 +138,7 @@ def test_facts_old_facts_and_conversation_are_those_of_the_stratum(task: str) ->
 
 
 @pytest.mark.parametrize("task", WITH_OLD)
-def test_a_conversation_ends_with_the_user_who_says_the_fact_in_other_words(task: str) -> None:
+def test_a_conversation_ends_with_the_user_rephrasing_the_fact(task: str) -> None:
     data = read(task)
     turns = data["conversation"]
 
@@ -160,7 +160,7 @@ def test_patches_stay_within_the_allowed_paths(task: str) -> None:
         assert all(path.startswith(allowed) for path in touched)
 
 
-def test_each_repository_has_thirty_other_notes_that_fit() -> None:
+def test_each_repository_has_thirty_other_plausible_notes() -> None:
     notes = tomllib.loads((TASKS.parent / "notes.toml").read_text("utf-8"))
 
     names = [*repositories(), "memory-demo"]
@@ -171,7 +171,7 @@ def test_each_repository_has_thirty_other_notes_that_fit() -> None:
 
 
 @pytest.mark.usefixtures("no_index")
-def test_an_unreachable_index_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_an_unreachable_index_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotFetched, match=r"could not download humanize .* check the network"):
         fetch("humanize", tmp_path)
 

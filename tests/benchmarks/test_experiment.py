@@ -24,7 +24,7 @@ def test_each_stratum_has_tasks_in_both_halves() -> None:
 
 
 @pytest.mark.parametrize("plan", [experiment.PILOT, experiment.HELD])
-def test_each_task_is_solved_once_in_each_column_and_nobody_sees_it_twice(
+def test_each_task_is_solved_once_per_column_and_no_solver_sees_it_twice(
     plan: dict[str, int],
 ) -> None:
     tasks = own()
@@ -46,7 +46,7 @@ def test_a_solver_who_sees_every_fact_gets_no_other_arm() -> None:
     assert all(seen == {experiment.CLAUDE_MD} or experiment.CLAUDE_MD not in seen for seen in mixed)
 
 
-def test_a_changed_fact_is_shown_and_the_one_that_it_replaced_is_not(tmp_path: Path) -> None:
+def test_a_changed_fact_is_shown_without_the_fact_it_replaced(tmp_path: Path) -> None:
     task = next(task for task in LEARN if task.stratum == "changed")
     others = [Note("fact", "The office printer is on the second floor.")]
 
@@ -58,11 +58,11 @@ def test_a_changed_fact_is_shown_and_the_one_that_it_replaced_is_not(tmp_path: P
     assert others[0].text.rstrip(".") in text
 
 
-def test_the_placebo_has_as_many_words_as_it_is_asked_for() -> None:
+def test_the_placebo_has_the_requested_count_of_words() -> None:
     assert [len(arms.placebo(count).split()) for count in (1, 70, 500)] == [1, 70, 500]
 
 
-def test_an_arm_that_always_passes_where_the_other_fails_is_better_in_every_task() -> None:
+def test_an_arm_that_passes_whenever_the_other_fails_is_better_in_every_task() -> None:
     solves = [
         Solve(f"task {number}", "present", arm, 0, arm == "memory")
         for number in range(6)
@@ -74,7 +74,7 @@ def test_an_arm_that_always_passes_where_the_other_fails_is_better_in_every_task
     assert row == scoring.Contrast(1.0, 1.0, 1.0, 6, 0, 6, 2 / 2**6)
 
 
-def test_equal_arms_differ_by_nothing() -> None:
+def test_equal_arms_show_no_difference() -> None:
     solves = [
         Solve(f"task {number}", "absent", arm, 0, number % 2 == 0)
         for number in range(6)
@@ -93,7 +93,7 @@ def test_arms_without_a_common_task_are_not_compared() -> None:
         scoring.contrast(solves, "memory", "placebo")
 
 
-def test_results_have_the_patch_and_the_verdict_of_the_hidden_tests(
+def test_results_contain_the_patch_and_the_verdict_of_the_hidden_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = next(task for task in LEARN if task.stratum == "absent")

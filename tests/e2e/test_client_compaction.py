@@ -54,7 +54,7 @@ def compacted(shared_home: Callable[[], Home]) -> list[str]:
     return texts
 
 
-def test_the_task_comes_back_and_not_the_nod_after_it(importer: Result) -> None:
+def test_compaction_restores_the_task_and_not_the_later_assent(importer: Result) -> None:
     [restored] = injected(importer.main_texts[-1], "SessionStart")
 
     assert f"Task the user had asked for: {TASK}" in restored
@@ -62,13 +62,13 @@ def test_the_task_comes_back_and_not_the_nod_after_it(importer: Result) -> None:
     assert len(restored) <= 3000
 
 
-def test_files_in_work_come_back(importer: Result) -> None:
+def test_compaction_restores_the_files_in_work(importer: Result) -> None:
     [restored] = injected(importer.main_texts[-1], "SessionStart")
 
     assert "importer.py" in restored
 
 
-def test_a_long_task_leaves_the_decision_its_room(compacted: list[str]) -> None:
+def test_a_long_task_leaves_room_for_the_decision(compacted: list[str]) -> None:
     [restored] = injected(compacted[2], "SessionStart")
 
     assert "Mind all of these points" in restored
@@ -77,7 +77,7 @@ def test_a_long_task_leaves_the_decision_its_room(compacted: list[str]) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_two_compactions_in_a_row_each_give_back_task_and_decision_once(
+def test_two_successive_compactions_each_restore_task_and_decision_once(
     compacted: list[str], number: int
 ) -> None:
     told = [block for block in blocks(compacted[number]) if "PostgreSQL" in block]

@@ -75,7 +75,7 @@ def told_and_answered(sent: list[Request]) -> tuple[str, str]:
     return "\n".join(injected(first.text, "SubagentStart")), last.text.removeprefix(first.text)
 
 
-def test_two_isolated_agents_are_given_different_memories_for_the_same_words(
+def test_two_isolated_agents_get_different_memories_for_the_same_prompt(
     asked: dict[str, list[Request]],
 ) -> None:
     told, answer = told_and_answered(asked["legal-advisor"])
@@ -88,7 +88,7 @@ def test_two_isolated_agents_are_given_different_memories_for_the_same_words(
 
 
 @pytest.mark.usefixtures("asked")
-def test_what_an_isolated_agent_remembers_by_a_tool_lies_in_its_domain(isolated: Home) -> None:
+def test_a_memory_that_an_isolated_agent_stores_by_a_tool_is_in_its_domain(isolated: Home) -> None:
     kept_in = rows(isolated, "SELECT domain FROM records WHERE what LIKE '%blue ink%'")
 
     assert kept_in == [("legal",)]

@@ -69,26 +69,26 @@ def told(requests: list[Request]) -> list[str]:
     return [line for block in at_failures for line in block.splitlines() if FIX[:40] in line]
 
 
-def test_a_failing_command_brings_its_fix_with_its_result(story: Story) -> None:
+def test_a_failing_command_is_given_its_known_fix_with_the_result(story: Story) -> None:
     [line] = told(story.failing)
 
     assert FIX in line and line.startswith("- [fix · ")
 
 
-def test_another_failure_and_a_project_without_fixes_bring_none(story: Story) -> None:
+def test_another_failure_or_a_project_without_fixes_gets_no_fix(story: Story) -> None:
     assert told(story.other) == []
     assert not any("force_https" in block for block in blocks(story.before.all_text))
 
 
-def test_it_is_told_once_a_session(story: Story) -> None:
+def test_a_fix_is_shown_once_per_session(story: Story) -> None:
     assert len(told(story.again)) == 1
 
 
-def test_a_pipe_does_not_hide_the_failure(story: Story) -> None:
+def test_a_pipe_does_not_hide_a_failure(story: Story) -> None:
     assert len(told(story.hidden)) == 1
 
 
-def test_the_file_that_it_names_has_changed(story: Story) -> None:
+def test_a_fix_is_flagged_when_its_file_has_changed(story: Story) -> None:
     [line] = told(story.changed)
 
     assert line.endswith(MARK)

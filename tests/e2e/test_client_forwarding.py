@@ -73,17 +73,17 @@ def receiver(shared_home: Callable[[], Home]) -> Home:
     return receiver
 
 
-def test_what_a_turn_ended_with_is_told_in_the_other_home(receiver: Home) -> None:
+def test_the_end_of_a_turn_is_recalled_in_the_receiving_home(receiver: Home) -> None:
     assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
     later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
     assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
 
 
-def test_the_summary_of_a_compaction_arrives_there(receiver: Home) -> None:
+def test_a_compaction_summary_arrives_in_the_receiving_home(receiver: Home) -> None:
     assert "tax office" in receiver.fabric("recall", "how long are invoices kept?")
 
 
-def test_a_receiver_that_is_down_costs_nothing_and_gets_it_later(
+def test_an_unreachable_receiver_does_not_fail_the_session_and_is_sent_the_event_later(
     shared_home: Callable[[], Home],
 ) -> None:
     sender, receiver = shared_home(), shared_home()

@@ -104,7 +104,7 @@ def visit(home: Home) -> Result:
     )
 
 
-def test_a_repositorys_own_memory_files_are_neither_believed_nor_shown(home: Home) -> None:
+def test_memory_files_shipped_in_a_repository_are_neither_trusted_nor_shown(home: Home) -> None:
     home.attend()
     plant(home.project)
     before = snapshot(home.project)
@@ -122,7 +122,7 @@ def test_a_repositorys_own_memory_files_are_neither_believed_nor_shown(home: Hom
     assert {n: b for n, b in after.items() if n in untouched} == untouched
 
 
-def test_a_repository_that_names_another_project_is_told_nothing_of_it(home: Home) -> None:
+def test_a_repository_that_claims_to_be_another_project_gets_none_of_its_memory(home: Home) -> None:
     home.attend()
     home.session(Script(prompts=(OWN,)))
     [theirs] = (path.parent.name for path in home.memory.glob("projects/*/graph.db"))
@@ -161,7 +161,7 @@ def files_led_away(project: Path, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("lead_away", [folder_led_away, client_folder_led_away, files_led_away])
-def test_nothing_is_written_where_a_repositorys_links_lead(
+def test_nothing_is_written_through_symlinks_of_a_repository(
     home: Home, lead_away: Callable[[Path, Path], None]
 ) -> None:
     home.attend()
@@ -182,7 +182,7 @@ def test_nothing_is_written_where_a_repositorys_links_lead(
         assert [OWN.partition(" because")[0] in path.read_text("utf-8") for path in kept] == [True]
 
 
-def test_a_repositorys_settings_do_not_lead_memory_md_elsewhere(home: Home) -> None:
+def test_settings_of_a_repository_do_not_redirect_memory_md(home: Home) -> None:
     home.attend()
     stolen = home.project / "stolen"
     settings = {"autoMemoryDirectory": str(stolen)}

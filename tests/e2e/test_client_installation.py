@@ -63,7 +63,7 @@ def recalled(home: Home) -> bool:
     return any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_the_client_finds_the_plugin_fit_for_its_directory(
+def test_the_client_validates_the_plugin_for_its_directory(
     empty_home: Home, marketplace: Path
 ) -> None:
     said = empty_home.claude(
@@ -73,7 +73,7 @@ def test_the_client_finds_the_plugin_fit_for_its_directory(
     assert "Validation passed" in said and "nothing to report" in said
 
 
-def test_a_clone_offers_its_visitors_no_server_of_its_own(home: Home, marketplace: Path) -> None:
+def test_a_clone_does_not_register_a_server_for_its_visitors(home: Home, marketplace: Path) -> None:
     home.project = marketplace
 
     listed = home.claude("mcp", "list").splitlines()
@@ -84,9 +84,7 @@ def test_a_clone_offers_its_visitors_no_server_of_its_own(home: Home, marketplac
     assert checks["servers"]["state"] == "ok"
 
 
-def test_with_the_network_cut_the_hooks_still_recall(
-    new_home: Callable[[], Home], closed_port: str
-) -> None:
+def test_hooks_recall_without_a_network(new_home: Callable[[], Home], closed_port: str) -> None:
     home = new_home()
     home.extra.update(
         HTTP_PROXY=closed_port,
@@ -108,7 +106,7 @@ def test_with_the_network_cut_the_hooks_still_recall(
     assert not home.installed
 
 
-def test_a_first_session_is_served_while_the_packages_take_two_minutes(
+def test_a_first_session_is_served_while_packages_are_still_being_installed(
     new_home: Callable[[], Home], slow_index: str
 ) -> None:
     home = new_home()
@@ -177,7 +175,7 @@ def by_name(printed: str) -> dict[str, dict[str, str]]:
     return {check["name"]: check for check in json.loads(printed)}
 
 
-def test_a_clone_that_was_moved_away_is_found_where_the_client_says_nothing(moved: Moved) -> None:
+def test_the_doctor_detects_a_moved_clone_although_the_client_reports_nothing(moved: Moved) -> None:
     checks = moved.proven
 
     assert moved.silent.hooks == [] and moved.silent.complaints == []
@@ -186,7 +184,7 @@ def test_a_clone_that_was_moved_away_is_found_where_the_client_says_nothing(move
     assert "1 of 1 session" in checks["hooks ran"]["told"]
 
 
-def test_the_doctor_of_a_clone_that_was_moved_says_what_helps(moved: Moved) -> None:
+def test_the_doctor_explains_how_to_repair_a_moved_clone(moved: Moved) -> None:
     found = moved.found["plugin folder"]
 
     moved.home.claude(*shlex.split(found["remedy"].partition(": claude ")[2]))
@@ -195,7 +193,7 @@ def test_the_doctor_of_a_clone_that_was_moved_says_what_helps(moved: Moved) -> N
     assert moved.home.session(Script(prompts=("Hello.",))).hooks
 
 
-def test_uninstalling_gives_back_the_settings_and_keeps_the_memory(
+def test_uninstalling_restores_the_settings_and_keeps_the_memory(
     empty_home: Home, marketplace: Path
 ) -> None:
     home = empty_home

@@ -50,7 +50,7 @@ def test_most_events_of_a_session_are_answered_by_its_server(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hung"])
-def test_a_session_goes_on_when_its_server_does_not(home: Home, number: signal.Signals) -> None:
+def test_a_session_continues_after_its_server_stops(home: Home, number: signal.Signals) -> None:
     place = home.memory / "live"
     with home.open(Script(main=("Done.",) * 4)) as session:
         session.say("Thanks.")

@@ -45,7 +45,7 @@ def reviewed(promoted: Home) -> dict[str, list[Request]]:
     return sent
 
 
-def test_a_decision_that_memory_md_shows_is_in_the_request_once(promoted: Home) -> None:
+def test_a_decision_shown_by_memory_md_is_in_the_request_once(promoted: Home) -> None:
     later = promoted.session(Script(prompts=(QUESTION, QUESTION)))
 
     assert [text.count("PostgreSQL") for text in later.main_texts] == [1, 1]
@@ -61,7 +61,7 @@ def test_a_decision_that_memory_md_shows_is_in_the_request_once(promoted: Home) 
     ],
     ids=lambda switch: str(*switch),
 )
-def test_where_the_client_does_not_show_memory_md_the_start_tells_the_decision(
+def test_the_session_start_shows_the_decision_if_the_client_does_not_show_memory_md(
     promoted: Home, switch: dict[str, str]
 ) -> None:
     later = promoted.session(Script(prompts=(QUESTION,), env=switch))
@@ -86,7 +86,7 @@ def test_a_subagent_knows_the_decision_whether_or_not_it_gets_memory_md(
     assert last.text.count("PostgreSQL") == 1
 
 
-def test_uninstalling_leaves_the_decision_in_memory_md(
+def test_uninstalling_keeps_the_decision_in_memory_md(
     promoted: Home, new_home: Callable[[], Home]
 ) -> None:
     home = new_home()

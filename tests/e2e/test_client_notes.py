@@ -134,7 +134,7 @@ def one(kept: Tiers, what: str) -> Kept:
     return record
 
 
-def test_a_note_is_kept_and_given_to_the_next_session(story: Story) -> None:
+def test_a_note_is_stored_and_given_to_the_next_session(story: Story) -> None:
     rule = one(story.noted, RULE)
 
     assert (rule.type, rule.trust) == ("constraint", "user")
@@ -143,7 +143,7 @@ def test_a_note_is_kept_and_given_to_the_next_session(story: Story) -> None:
     assert story.correcting.main_texts[0].count(RULE) == 1
 
 
-def test_a_session_is_told_the_protocol_and_a_compacted_one_again(story: Story) -> None:
+def test_a_session_gets_the_protocol_and_gets_it_again_after_compaction(story: Story) -> None:
     first, *_, last = story.noting.main_texts
 
     assert blocks(first) == []  # it is a request, and none of the facts on record
@@ -151,12 +151,12 @@ def test_a_session_is_told_the_protocol_and_a_compacted_one_again(story: Story) 
     assert story.noting.complaints == story.correcting.complaints == []
 
 
-def test_a_quotation_of_words_that_nobody_typed_earns_nothing(story: Story) -> None:
+def test_a_quotation_that_nobody_typed_earns_no_trust(story: Story) -> None:
     assert one(story.noted, INVENTED).trust == "assistant"
     assert INVENTED not in story.left.notes.decode()
 
 
-def test_a_correction_names_what_it_replaces_by_the_id_that_the_cue_told(story: Story) -> None:
+def test_a_correction_refers_to_the_replaced_record_by_the_id_in_the_cue(story: Story) -> None:
     old, new = one(story.corrected, NPM), one(story.corrected, PNPM)
 
     cue = f"On record: [{story.npm}] noted as: {NPM}. If this changes it, note Instead of: "
@@ -166,12 +166,12 @@ def test_a_correction_names_what_it_replaces_by_the_id_that_the_cue_told(story: 
     assert any(f"replaces {story.npm}" in notice for notice in story.correcting.own_notices)
 
 
-def test_a_line_in_a_file_binds_nobody_even_if_the_answer_repeats_it(story: Story) -> None:
+def test_a_line_of_a_file_becomes_no_rule_even_if_the_answer_repeats_it(story: Story) -> None:
     assert {one(story.left, what).trust for what in (LURE, BARE_LURE)} == {"assistant"}
     assert "evil.example" not in story.left.notes.decode()
 
 
-def test_the_summary_of_a_compaction_brings_notes(story: Story) -> None:
+def test_notes_in_a_compaction_summary_are_stored(story: Story) -> None:
     [request] = story.noting.requests("compact")
 
     assert SUMMARY_REQUEST in request.text
@@ -182,21 +182,21 @@ def test_the_summary_of_a_compaction_brings_notes(story: Story) -> None:
     assert any(PAGING in notice for notice in story.noting.own_notices)
 
 
-def test_undo_with_an_id_ends_without_the_model_and_brings_the_old_back(story: Story) -> None:
+def test_undo_with_an_id_restores_the_old_record_without_calling_the_model(story: Story) -> None:
     assert story.undone == []
     assert any("undone" in notice and "pnpm" in notice for notice in blocked(story.correcting))
     assert PNPM not in story.left.told
     assert one(story.left, NPM).superseded_by == ""
 
 
-def test_notes_off_ends_without_the_model_and_holds_from_then_on(story: Story) -> None:
+def test_notes_off_applies_from_then_on_without_calling_the_model(story: Story) -> None:
     assert story.off == []
     assert any("notes are off in project" in notice for notice in blocked(story.correcting))
     assert PROTOCOL not in story.later.all_text
     assert LATE not in story.kept_later.told
 
 
-def test_a_session_in_print_mode_is_told_no_protocol(home: Home) -> None:
+def test_a_session_in_print_mode_gets_no_protocol(home: Home) -> None:
     script = Script(
         prompts=("I'll run the server myself, don't start it.", COMPACT),
         main=(ending(f"Noted rule: {RULE}. From: \"I'll run the server myself, don't start it\""),),

@@ -73,18 +73,18 @@ def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(da
     assert told_of(days.later.main_texts[0])
 
 
-def test_the_reason_comes_along_with_the_decision(days: Days) -> None:
+def test_a_decision_is_shown_with_its_reason(days: Days) -> None:
     assert any("handles our query load" in block for block in blocks(days.later.main_texts[0]))
 
 
-def test_one_session_is_told_a_decision_once(days: Days) -> None:
+def test_one_session_is_shown_a_decision_once(days: Days) -> None:
     third = days.later.main_texts[2]
 
     assert WHERE in third
     assert len(told_of(third)) == 1
 
 
-def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_prompt(
+def test_a_decision_left_out_of_the_session_block_is_recalled_by_a_paraphrased_prompt(
     home: Home,
 ) -> None:
     home.attend()
@@ -103,7 +103,7 @@ def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_p
     assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
 
 
-def test_a_subagent_is_told_and_its_parent_not_twice(beside: Result) -> None:
+def test_a_subagent_is_given_the_decision_and_its_parent_gets_it_only_once(beside: Result) -> None:
     [subagent] = beside.requests("subagent")
     briefed = injected(subagent.text, "SubagentStart")
     assert any("PostgreSQL" in block for block in briefed)
@@ -112,19 +112,19 @@ def test_a_subagent_is_told_and_its_parent_not_twice(beside: Result) -> None:
     assert not set(told) & set(briefed)
 
 
-def test_a_decision_of_this_session_is_back_after_compaction(days: Days) -> None:
+def test_a_decision_of_this_session_is_restored_after_compaction(days: Days) -> None:
     restored = injected(days.first.main_texts[-1], "SessionStart")
 
     assert len(days.first.requests("compact")) == 1
     assert any("PostgreSQL" in block for block in restored)
 
 
-def test_a_decision_of_an_earlier_session_is_back_after_compaction(days: Days) -> None:
+def test_a_decision_of_an_earlier_session_is_restored_after_compaction(days: Days) -> None:
     assert len(days.later.requests("compact")) == 1
     assert len(told_of(days.later.main_texts[-1])) == 1
 
 
-def test_compaction_is_asked_for_in_the_users_words_alone(days: Days) -> None:
+def test_compaction_instructions_contain_only_the_users_words(days: Days) -> None:
     [summary] = days.later.requests("compact")
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
@@ -138,7 +138,7 @@ def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(beside: R
     assert len(blocks(first)) == 1
 
 
-def test_another_project_in_the_same_home_is_told_nothing(
+def test_another_project_in_the_same_home_gets_no_memories(
     days: Days, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(days.home, "project", days.home.root / "another-project")
@@ -149,7 +149,7 @@ def test_another_project_in_the_same_home_is_told_nothing(
     assert "PostgreSQL" not in later.all_text
 
 
-def test_a_forked_session_remembers(days: Days) -> None:
+def test_a_forked_session_recalls_the_decision(days: Days) -> None:
     fork = ("--resume", days.first.session_id, "--fork-session")
 
     later = days.home.session(Script(prompts=("Go on.", COMPACT, QUESTION), arguments=fork))
@@ -158,7 +158,7 @@ def test_a_forked_session_remembers(days: Days) -> None:
     assert told_of(later.main_texts[-1])
 
 
-def test_notices_for_the_user_are_in_no_request(days: Days) -> None:
+def test_notices_for_the_user_are_not_sent_to_the_model(days: Days) -> None:
     said = days.first.own_notices + days.later.own_notices
 
     assert said
@@ -166,7 +166,7 @@ def test_notices_for_the_user_are_in_no_request(days: Days) -> None:
         assert notice not in days.first.all_text + days.later.all_text
 
 
-def test_every_hook_of_an_ordinary_day_ends_well(days: Days) -> None:
+def test_every_hook_of_an_ordinary_day_succeeds(days: Days) -> None:
     for session in (days.first, days.later):
         assert session.hooks
         assert [hook for hook in session.hooks if hook.exit_code != 0 or hook.stderr] == []
@@ -174,7 +174,7 @@ def test_every_hook_of_an_ordinary_day_ends_well(days: Days) -> None:
         assert session.exit_code == 0
 
 
-def test_two_sessions_at_once_both_remember_and_nothing_is_lost(home: Home) -> None:
+def test_two_concurrent_sessions_both_store_memories_without_loss(home: Home) -> None:
     left = ("PostgreSQL for billing", "Redis for the cache", "Celery for the queue")
     right = ("FastAPI for the API", "React for the frontend", "Docker for deployment")
 

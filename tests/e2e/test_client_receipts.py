@@ -62,7 +62,7 @@ def believe_otherwise(home: Home) -> None:
     connection.close()
 
 
-def test_a_prompt_that_was_given_a_memory_has_its_receipt(asked: tuple[Home, str]) -> None:
+def test_a_prompt_that_was_given_a_memory_has_a_receipt(asked: tuple[Home, str]) -> None:
     home, session = asked
 
     checks = prove(home)
@@ -77,7 +77,7 @@ def test_a_prompt_that_was_given_a_memory_has_its_receipt(asked: tuple[Home, str
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 
 
-def test_a_session_without_hooks_and_a_gift_that_never_arrived_are_faults(
+def test_a_session_without_hooks_and_an_undelivered_memory_are_reported_as_faults(
     asked: tuple[Home, str], new_home: Callable[[], Home]
 ) -> None:
     home = new_home()

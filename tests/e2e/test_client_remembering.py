@@ -172,7 +172,7 @@ def check_and_delegate(home: Home) -> None:
         session.end()
 
 
-def test_what_is_no_decision_of_the_users_is_remembered_in_no_tier(attended: Attended) -> None:
+def test_text_that_is_no_decision_of_the_user_is_not_stored(attended: Attended) -> None:
     kept = attended.kept_of_silent
 
     assert attended.silent.exit_code == 0
@@ -190,7 +190,7 @@ def test_what_is_no_decision_of_the_users_is_remembered_in_no_tier(attended: Att
 
 
 @pytest.mark.parametrize("words", [POETRY, "dates are stored in UTC"])
-def test_what_is_noted_in_german_or_stated_for_memory_is_remembered(
+def test_german_notes_and_statements_addressed_to_memory_are_stored(
     attended: Attended, words: str
 ) -> None:
     [record] = [record for record in attended.kept.records if words in record.what]
@@ -201,7 +201,7 @@ def test_what_is_noted_in_german_or_stated_for_memory_is_remembered(
     assert attended.asking.main_texts[0].count(words) == 1
 
 
-def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
+def test_a_command_that_fails_and_passes_after_a_change_is_stored_as_solved(
     caught_up: CaughtUp,
 ) -> None:
     [solution] = [r for r in caught_up.soon_after.records if r.source != "subagent"]
@@ -213,7 +213,7 @@ def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
     assert any("nobody had written the schema" in block for block in told)
 
 
-def test_a_session_that_was_killed_is_caught_up_at_a_later_start(caught_up: CaughtUp) -> None:
+def test_a_killed_session_is_captured_at_a_later_start(caught_up: CaughtUp) -> None:
     assert caught_up.killed.told == []
     # Sessions that were seen in the last minutes may still be alive: they are left alone.
     assert caught_up.soon_after.told and FINDING not in caught_up.soon_after.told
@@ -221,7 +221,7 @@ def test_a_session_that_was_killed_is_caught_up_at_a_later_start(caught_up: Caug
     assert len(caught_up.later.told) == len(caught_up.soon_after.told) + 1
 
 
-def test_what_a_subagent_found_out_is_remembered_in_its_domain(caught_up: CaughtUp) -> None:
+def test_findings_of_a_subagent_are_stored_in_its_domain(caught_up: CaughtUp) -> None:
     [record] = [r for r in caught_up.soon_after.records if r.source == "subagent"]
 
     assert record.what == CAUSE
@@ -231,7 +231,7 @@ def test_what_a_subagent_found_out_is_remembered_in_its_domain(caught_up: Caught
     ]
 
 
-def test_where_memory_is_switched_off_nothing_is_stored(home: Home) -> None:
+def test_nothing_is_stored_when_memory_is_switched_off(home: Home) -> None:
     home.attend()
     home.fabric("off", "--write", "--here")
 

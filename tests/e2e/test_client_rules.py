@@ -32,7 +32,7 @@ def write(path: Path, text: str = "made") -> Turn:
     return call("Write", {"file_path": str(path), "content": text})
 
 
-def test_a_rule_is_told_at_the_edit_that_it_is_about_and_the_edit_passes_when_repeated(
+def test_a_rule_holds_the_edit_that_it_concerns_and_a_repeated_edit_passes(
     home: Home,
 ) -> None:
     home.attend()
@@ -53,7 +53,7 @@ def test_a_rule_is_told_at_the_edit_that_it_is_about_and_the_edit_passes_when_re
     assert result.complaints == []
 
 
-def test_a_rule_that_the_user_denied_is_refused_however_often(home: Home) -> None:
+def test_a_call_denied_by_a_rule_of_the_user_is_refused_every_time(home: Home) -> None:
     home.attend()
     id_ = remember(home, STYLE, "`touch *`")
     home.fabric("rules", "deny", id_)
@@ -71,7 +71,7 @@ def test_a_rule_that_the_user_denied_is_refused_however_often(home: Home) -> Non
     assert (home.project / "made.txt").exists()
 
 
-def test_a_call_waits_until_what_comes_first_has_passed_in_the_session(home: Home) -> None:
+def test_a_call_is_held_until_its_required_command_has_passed_in_the_session(home: Home) -> None:
     home.attend()
     (home.project / "check.sh").write_text("[ -e repaired ]\n")
     home.fabric(
@@ -94,7 +94,7 @@ def test_a_call_waits_until_what_comes_first_has_passed_in_the_session(home: Hom
     assert result.complaints == []
 
 
-def test_print_mode_is_told_with_the_result_and_refused_nothing(home: Home) -> None:
+def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(home: Home) -> None:
     remember(home, STYLE, "src/api/**")
     api = home.project / "src/api/users.py"
 
@@ -105,7 +105,7 @@ def test_print_mode_is_told_with_the_result_and_refused_nothing(home: Home) -> N
     assert STYLE in result.main_texts[-1]
 
 
-def test_a_large_call_passes_a_launcher_that_reads_nothing(home: Home) -> None:
+def test_a_large_call_passes_when_the_launcher_exits_without_reading_it(home: Home) -> None:
     large, path = "x" * 400_000, home.project / "large.txt"
 
     result = home.session(Script(prompts=("Write it.",), main=(write(path, large), "Done.")))
@@ -114,7 +114,7 @@ def test_a_large_call_passes_a_launcher_that_reads_nothing(home: Home) -> None:
     assert (result.complaints, result.exit_code) == ([], 0)
 
 
-def test_what_the_users_words_forbid_is_asked_before_the_command(home: Home) -> None:
+def test_a_command_that_the_users_words_forbid_asks_for_permission(home: Home) -> None:
     accept(home)
     remember(home, SERVER, "npm run dev")
     start = call("Bash", {"command": "touch started && npm run dev", "description": "start"})

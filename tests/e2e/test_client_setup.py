@@ -59,7 +59,7 @@ def fabric(home: Home, *words: str) -> str:
     return done.stdout
 
 
-def test_hooks_of_the_settings_remember_and_recall_and_go_again(sessions: list[Result]) -> None:
+def test_hooks_in_the_settings_store_and_recall_and_can_be_removed(sessions: list[Result]) -> None:
     _, recalling, without = sessions
 
     assert any("PostgreSQL" in block for block in blocks(recalling.main_texts[0]))
@@ -73,7 +73,7 @@ def test_the_debug_log_lists_the_launcher(sessions: list[Result]) -> None:
     assert f"{REPOSITORY}/hooks/launch" not in without.debug
 
 
-def test_its_server_is_found_by_the_hooks(machine: Home, sessions: list[Result]) -> None:
+def test_the_hooks_find_the_server_of_the_client(machine: Home, sessions: list[Result]) -> None:
     fabric(machine, "setup", "--yes")
 
     with machine.open() as session:

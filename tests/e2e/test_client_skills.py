@@ -213,7 +213,7 @@ def unasked(shared_home: Callable[[], Home]) -> Unasked:
     return Unasked(parts, kept, {r.what: r.type for r in kept.records}, registry)
 
 
-def test_a_typed_remember_tells_the_model_how_and_stores_what_the_user_said(
+def test_typing_remember_instructs_the_model_and_stores_the_users_statement(
     remember: Typed,
 ) -> None:
     part = remember.parts["the rule"]
@@ -233,7 +233,7 @@ def test_a_typed_remember_tells_the_model_how_and_stores_what_the_user_said(
     assert RULE in tiers(remember.home).fence
 
 
-def test_a_typed_memory_answers_from_memory(memory: Typed) -> None:
+def test_typing_the_memory_skill_answers_from_memory(memory: Typed) -> None:
     part = memory.parts["recall"]
 
     assert "The request: why cursors?" in part.texts[0]
@@ -253,7 +253,7 @@ def test_a_typed_memory_answers_from_memory(memory: Typed) -> None:
         ("memory_fabric", "doctor"),
     ],
 )
-def test_what_a_typed_skill_is_for_runs_without_a_question(
+def test_the_commands_of_a_typed_skill_run_without_a_permission_prompt(
     request: pytest.FixtureRequest, session: str, case: str
 ) -> None:
     typed: Typed = request.getfixturevalue(session)
@@ -276,7 +276,7 @@ def test_what_a_typed_skill_is_for_runs_without_a_question(
         ("review", "holds"),
     ],
 )
-def test_what_the_user_decides_is_asked_for_also_in_a_skill(
+def test_commands_reserved_for_the_user_need_permission_even_in_a_skill(
     request: pytest.FixtureRequest, session: str, case: str
 ) -> None:
     typed: Typed = request.getfixturevalue(session)
@@ -287,14 +287,14 @@ def test_what_the_user_decides_is_asked_for_also_in_a_skill(
     assert RULE in typed.told[case]
 
 
-def test_without_a_skill_the_same_command_is_asked_for(remember: Typed) -> None:
+def test_the_same_command_needs_permission_without_a_skill(remember: Typed) -> None:
     [told] = remember.parts["no skill"].answers
 
     assert REFUSED in told
     assert remember.told["no skill"] == []
 
 
-def test_a_typed_skill_is_no_memory_itself(unasked: Unasked) -> None:
+def test_a_typed_skill_is_not_stored_as_a_memory(unasked: Unasked) -> None:
     kept = unasked.kept
 
     assert f"The request: {DECISION}" in unasked.parts["memory"].texts[0]
@@ -303,7 +303,7 @@ def test_a_typed_skill_is_no_memory_itself(unasked: Unasked) -> None:
     assert not any("Solr" in turn or "Ask the memory" in turn for turn in kept.turns)
 
 
-def test_the_three_skills_are_offered_with_when_to_use_them(unasked: Unasked) -> None:
+def test_the_three_skills_are_offered_with_a_description_of_their_use(unasked: Unasked) -> None:
     first = unasked.parts["memory"].texts[0]
 
     for name in ("memory", "remember", "memory-fabric"):
@@ -312,7 +312,7 @@ def test_the_three_skills_are_offered_with_when_to_use_them(unasked: Unasked) ->
         assert f"- memory-fabric:{name}: {description}" in first
 
 
-def test_the_model_can_call_a_skill_by_itself(unasked: Unasked) -> None:
+def test_the_model_can_invoke_a_skill_by_itself(unasked: Unasked) -> None:
     part = unasked.parts["remember"]
 
     assert f"The request: --success {RULE}" in part.texts[1]
@@ -322,11 +322,11 @@ def test_the_model_can_call_a_skill_by_itself(unasked: Unasked) -> None:
     assert told.startswith("Remembered: pattern ")
 
 
-def test_a_skill_that_the_model_takes_up_is_asked_for(remember: Typed) -> None:
+def test_a_skill_invoked_by_the_model_needs_permission(remember: Typed) -> None:
     assert remember.told["by the model"] == []
 
 
-def test_a_skill_that_the_model_takes_up_is_not_asked_for_if_a_rule_allows_it(home: Home) -> None:
+def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(home: Home) -> None:
     rules = {"permissions": {"allow": ["Skill(memory-fabric:remember)"]}}
     script = Script(
         prompts=("How should lists be paged?",),
@@ -340,7 +340,7 @@ def test_a_skill_that_the_model_takes_up_is_not_asked_for_if_a_rule_allows_it(ho
     assert tiers(home).told == [RULE]
 
 
-def test_only_a_person_says_whose_memory_a_folder_has(unasked: Unasked) -> None:
+def test_only_a_person_decides_which_project_a_folder_belongs_to(unasked: Unasked) -> None:
     """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
     part = unasked.parts["project"]
 
@@ -351,7 +351,7 @@ def test_only_a_person_says_whose_memory_a_folder_has(unasked: Unasked) -> None:
     assert "settled" not in unasked.registry
 
 
-def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(remember: Typed) -> None:
+def test_an_empty_or_contradictory_request_is_returned_for_clarification(remember: Typed) -> None:
     both, nothing = remember.parts["contradiction"].answers
 
     assert "contradict each other" in both
@@ -359,7 +359,7 @@ def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(remember: Typed) 
     assert remember.told["contradiction"] == remember.told["forget"]
 
 
-def test_what_failed_is_told_with_what_it_lacks_and_what_speaks_against_it(
+def test_a_stored_failure_reports_its_missing_lesson_and_a_contradicting_record(
     remember: Typed,
 ) -> None:
     _, failed, completed = remember.parts["failure"].answers

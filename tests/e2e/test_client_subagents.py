@@ -74,7 +74,7 @@ def briefing(sent: Sequence[Request], task: str) -> str:
     return "\n".join(injected(request.text, "SubagentStart"))
 
 
-def test_two_parallel_subagents_of_one_type_are_each_given_what_their_task_needs(
+def test_two_parallel_subagents_of_one_type_each_get_memories_for_their_task(
     work: dict[str, list[Request]],
 ) -> None:
     told = {task: briefing(work["one type"], task) for task in (TUNING, EXPIRY)}
@@ -85,7 +85,7 @@ def test_two_parallel_subagents_of_one_type_are_each_given_what_their_task_needs
 
 
 @pytest.mark.parametrize("way", ["two types", "in turn"])
-def test_subagents_of_two_types_or_one_after_the_other_are_given_their_own_memories(
+def test_subagents_of_two_types_or_in_sequence_get_their_own_memories(
     work: dict[str, list[Request]], way: str
 ) -> None:
     tuning, expiry = (briefing(work[way], task) for task in (TUNING, EXPIRY))
@@ -96,12 +96,12 @@ def test_subagents_of_two_types_or_one_after_the_other_are_given_their_own_memor
     assert "PostgreSQL" not in expiry
 
 
-def test_a_searching_subagent_is_given_what_is_surely_meant_and_else_nothing(
+def test_a_searching_subagent_gets_only_a_certain_match_or_nothing(
     work: dict[str, list[Request]],
 ) -> None:
     assert "Redis" in briefing(work["searching"], WHERE)
     assert briefing(work["searching"], OVERVIEW) == ""
 
 
-def test_a_subagent_with_an_unrelated_task_is_given_nothing(work: dict[str, list[Request]]) -> None:
+def test_a_subagent_with_an_unrelated_task_gets_no_memories(work: dict[str, list[Request]]) -> None:
     assert briefing(work["unrelated"], LOGO) == ""

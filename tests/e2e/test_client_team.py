@@ -70,7 +70,7 @@ def told_of(sent: list[Request], words: str) -> list[str]:
     return [block for block in blocks(last.text) if words in block]
 
 
-def test_what_one_member_decided_is_told_to_another_under_the_name_of_the_first(
+def test_a_decision_of_one_member_is_shown_to_another_with_its_authors_name(
     team: Team,
 ) -> None:
     team.ann.session(Script(prompts=("Which database do we take?",), main=(LEDGER,)))
@@ -88,7 +88,7 @@ def test_what_one_member_decided_is_told_to_another_under_the_name_of_the_first(
     assert result.complaints == []
 
 
-def test_a_running_client_is_told_what_is_decided_meanwhile(team: Team) -> None:
+def test_a_running_client_is_shown_decisions_made_meanwhile(team: Team) -> None:
     with team.bob.open() as session:
         session.say("Good morning.")
         team.ann.session(Script(prompts=("What carries the events?",), main=(QUEUE,)))
@@ -100,7 +100,7 @@ def test_a_running_client_is_told_what_is_decided_meanwhile(team: Team) -> None:
     assert "RabbitMQ" in told and ANN in told
 
 
-def test_nothing_of_one_member_is_kept_as_if_the_other_had_said_it(team: Team) -> None:
+def test_records_of_another_member_are_stored_with_foreign_trust(team: Team) -> None:
     said = rows(team.bob, "SELECT source, trust FROM records WHERE type = 'decision'")
 
     assert said

@@ -88,7 +88,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
         return Typed(list(stub.requests), tiers(home), shown, screen.getvalue())
 
 
-def test_a_session_in_a_terminal_is_told_the_protocol_and_checks_what_was_typed(
+def test_a_terminal_session_gets_the_protocol_and_verifies_typed_words(
     typed: Typed,
 ) -> None:
     [request] = [request for request in typed.requests if request.kind == "main"]
@@ -100,7 +100,7 @@ def test_a_session_in_a_terminal_is_told_the_protocol_and_checks_what_was_typed(
     assert RULE[:-1] in typed.kept.fence
 
 
-def test_a_prompt_that_is_a_command_to_memory_shows_what_was_done(typed: Typed) -> None:
+def test_a_prompt_with_a_command_for_memory_shows_the_outcome(typed: Typed) -> None:
     assert "notes are off" in " ".join(typed.shown.replace("\x1b[1C", " ").split())
 
 

@@ -87,7 +87,7 @@ def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     return home, tiers(home)
 
 
-def test_br_11_said_once_on_purpose_is_remembered_in_all_three_tiers(known: Known) -> None:
+def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(known: Known) -> None:
     kept = known.kept
 
     [record] = kept.records
@@ -100,18 +100,18 @@ def test_br_11_said_once_on_purpose_is_remembered_in_all_three_tiers(known: Know
     assert BR_11 in kept.fence
 
 
-def test_br_11_is_known_to_the_next_session_from_memory_md(known: Known) -> None:
+def test_br_11_the_next_session_gets_the_decision_from_memory_md(known: Known) -> None:
     first = known.by_the_client.main_texts[0]
 
     assert first.count(BR_11) == 1
     assert blocks(first) == []
 
 
-def test_br_11_is_known_to_a_session_without_memory_md_from_the_graph(known: Known) -> None:
+def test_br_11_a_session_without_memory_md_gets_the_decision_from_the_graph(known: Known) -> None:
     assert any(BR_11 in block for block in blocks(known.by_us.main_texts[0]))
 
 
-def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
+def test_a_secret_is_found_only_in_the_transcript_of_the_client(home: Home) -> None:
     home.attend()
     hidden = secrets()
     url = f"postgres://app:{hidden['in a URL']}@db.example.com/shop"
@@ -147,7 +147,7 @@ def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
     assert len(tiers(home).records) >= 4
 
 
-def test_notes_in_memory_md_are_byte_for_byte_the_same_after_many_records(
+def test_notes_of_the_user_in_memory_md_are_unchanged_after_many_records(
     imported: tuple[Home, Tiers],
 ) -> None:
     _, kept = imported
@@ -170,7 +170,7 @@ def told(kept: Tiers) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("command", ["repair", "sync"])
-def test_a_deleted_journal_is_written_again_from_the_graph(
+def test_a_deleted_journal_is_rebuilt_from_the_graph(
     imported: tuple[Home, Tiers], command: str
 ) -> None:
     home, kept = imported

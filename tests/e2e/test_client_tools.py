@@ -71,7 +71,7 @@ def test_the_nine_tools_of_the_reference_server_are_offered(noted: Result) -> No
     assert len(offered - REFERENCE_TOOLS) <= 4
 
 
-def test_the_page_of_what_a_model_is_shown_has_what_the_client_lists(
+def test_the_documentation_lists_the_same_texts_that_the_client_shows_the_model(
     shared_home: Callable[[], Home],
 ) -> None:
     listed = (REPOSITORY / "docs/shown.md").read_text("utf-8").split("\n## Skills\n")[1]
@@ -94,7 +94,7 @@ def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(note
     assert any("terminates TLS with rustls" in block for block in recalled)
 
 
-def test_the_server_comes_up_from_packages_installed_in_the_background(
+def test_the_server_starts_from_packages_installed_in_the_background(
     new_home: Callable[[], Home],
 ) -> None:
     home = new_home()

@@ -48,7 +48,7 @@ def test_it_remembers_and_tells_what_claude_codes_file_shows(
     assert machine.log == ""
 
 
-def test_no_hook_fails_and_none_is_cut(sessions: list[Session]) -> None:
+def test_codex_reports_no_failed_or_invalid_hook(sessions: list[Session]) -> None:
     for session in sessions[:2]:
         told = session.printed.lower()
         assert "hook: stop completed" in told
@@ -66,7 +66,7 @@ def test_its_turns_are_kept_and_why_names_the_client(
     assert "in Codex, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
 
 
-def test_a_patch_meets_the_rules_of_its_files_and_is_kept_as_a_change(machine: Machine) -> None:
+def test_a_patch_triggers_the_rules_of_its_files_and_is_stored(machine: Machine) -> None:
     machine.fabric("remember", STYLE, "--type", "rule", "--when", "src/api/**")
     patch = Call("apply_patch", PATCH)
 
@@ -82,7 +82,7 @@ def test_a_patch_meets_the_rules_of_its_files_and_is_kept_as_a_change(machine: M
     assert "users.py" in later.told
 
 
-def test_removal_gives_the_hooks_back(machine: Machine) -> None:
+def test_removal_restores_the_previous_hooks(machine: Machine) -> None:
     path = Path(machine.home / ".codex/hooks.json")
     machine.fabric("setup", "--client", "codex", "--remove", "--yes")
     removed = path.read_bytes()

@@ -50,7 +50,7 @@ def test_a_release_keeps_the_recorded_contract(seen: Observed) -> None:
     assert differences(seen, recorded_events()) == []
 
 
-def test_only_prompts_of_a_person_or_a_program_in_its_place_count_as_typed(seen: Observed) -> None:
+def test_only_prompts_of_a_person_or_its_program_count_as_typed(seen: Observed) -> None:
     turns = {text: any_turn_of(entry) for text, entry in seen.prompts.items()}
 
     origins = {text: turn.origin for text, turn in turns.items() if turn is not None}
@@ -60,7 +60,7 @@ def test_only_prompts_of_a_person_or_a_program_in_its_place_count_as_typed(seen:
     assert origins == expected
 
 
-def test_each_way_to_break_the_contract_is_named(seen: Observed, tmp_path: Path) -> None:
+def test_each_breach_of_the_contract_is_reported(seen: Observed, tmp_path: Path) -> None:
     shutil.copytree(RECORDED, tmp_path / "events")
     for path in tmp_path.rglob("UserPromptSubmit*.json"):
         event = json.loads(path.read_text("utf-8"))
@@ -85,7 +85,7 @@ def test_each_way_to_break_the_contract_is_named(seen: Observed, tmp_path: Path)
     assert len(told.splitlines()) == 7
 
 
-def test_fields_that_are_new_are_listed_apart(seen: Observed) -> None:
+def test_new_fields_are_listed_separately(seen: Observed) -> None:
     newer = [{**event, "mood": "calm"} for event in seen.events]
 
     told = additions(Observed(seen.version, newer), recorded_events())
@@ -93,7 +93,7 @@ def test_fields_that_are_new_are_listed_apart(seen: Observed) -> None:
     assert "Stop: new mood" in told
 
 
-def test_a_release_that_is_not_on_npm_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_a_release_missing_from_npm_is_reported_with_a_remedy(tmp_path: Path) -> None:
     offline = {"PATH": "/usr/bin:/bin", "npm_config_offline": "true", "HOME": str(tmp_path)}
 
     done = subprocess.run(

@@ -99,14 +99,14 @@ def evaluate(case: Case, root: Path, plugin: Path) -> Evaluated:
     return Evaluated({arm: run for arm, [run] in result["arms"].items()}, sent)
 
 
-def test_the_tried_cases_are_all_that_there_are() -> None:
+def test_every_eval_case_is_tested() -> None:
     names = {path.parent.name for path in (REPOSITORY / "evals").glob("*/case.yaml")}
 
     assert {case.name for case in CASES} == names and len(names) == 7
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_memory_reaches_the_model_only_with_the_plugin_and_graders_know_right_from_wrong(
+def test_memory_reaches_the_model_only_with_the_plugin_and_graders_judge_correctly(
     case: Case, tmp_path: Path, marketplace: Path
 ) -> None:
     graders = {path.stem for path in (REPOSITORY / "evals" / case.name / "graders").glob("*.md")}

@@ -68,7 +68,7 @@ def test_text_that_hooks_inject_is_found_under_the_event_that_brought_it(talk: R
     assert injected(first, "SubagentStart") == []
 
 
-def test_requests_are_told_apart_by_who_makes_them(talk: Result) -> None:
+def test_requests_are_distinguished_by_their_sender(talk: Result) -> None:
     [subagent] = talk.requests("subagent")
     [summary] = talk.requests("compact")
 

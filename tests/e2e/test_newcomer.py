@@ -142,11 +142,11 @@ def newcomer(empty_home: Home, tmp_path: Path) -> Newcomer:
     return Newcomer(empty_home, tmp_path)
 
 
-def test_every_command_that_readme_names_is_walked() -> None:
+def test_every_command_in_the_readme_is_tested() -> None:
     assert {command for command, _, _ in WALK} | {LINK, LEAVE, SERVE, SEMANTIC} | TEAM == NAMED
 
 
-def test_the_walk_through_readme(newcomer: Newcomer) -> None:
+def test_the_commands_of_the_readme_work_in_order(newcomer: Newcomer) -> None:
     home = newcomer.home
     demo, install, prove, _checks = BOXES
 

@@ -123,7 +123,7 @@ def test_the_installed_package_is_small_and_its_hooks_answer(
     assert home.log == ""
 
 
-def test_what_a_host_installs_as_readme_says_is_small_and_its_hooks_answer(
+def test_a_package_installed_as_in_the_readme_is_small_and_its_hooks_answer(
     empty_home: Home, host: str
 ) -> None:
     home = empty_home
@@ -141,7 +141,7 @@ def test_what_a_host_installs_as_readme_says_is_small_and_its_hooks_answer(
     assert any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_no_page_of_the_package_links_to_what_is_left_out(packaged: Path) -> None:
+def test_no_page_of_the_package_links_to_a_file_left_out(packaged: Path) -> None:
     dead = [
         (page.relative_to(packaged), target)
         for page in packaged.rglob("*.md")
@@ -160,7 +160,7 @@ def test_a_second_package_replaces_the_first(packaged: Path) -> None:
     assert done.returncode == 0 and not (packaged / "plugin/leftover.py").exists()
 
 
-def test_a_folder_with_something_else_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_folder_with_other_content_is_left_unchanged(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear Ann")
 
     done = package(tmp_path)
@@ -170,7 +170,7 @@ def test_a_folder_with_something_else_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".", "..", "docs/package"])
-def test_the_checkout_itself_is_never_written_over(place: str) -> None:
+def test_the_checkout_itself_is_never_overwritten(place: str) -> None:
     done = package(REPOSITORY / place)
 
     assert done.returncode == 1 and "name another folder" in done.stderr

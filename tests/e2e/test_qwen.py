@@ -47,9 +47,7 @@ def test_it_remembers_and_tells_what_claude_codes_file_shows(
     assert machine.log == ""
 
 
-def test_a_rule_refuses_the_write_of_its_file_once(
-    machine: Machine, sessions: list[Session]
-) -> None:
+def test_a_rule_refuses_a_write_to_its_file_once(machine: Machine, sessions: list[Session]) -> None:
     _, refused, passed = sessions[1].requests[:3]
 
     assert "held this call back once" in json.dumps(refused) and STYLE in json.dumps(refused)

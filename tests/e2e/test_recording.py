@@ -56,7 +56,7 @@ def test_one_command_records_what_the_real_client_shows(tmp_path: Path) -> None:
     assert re.findall(NOTED, words_of(made)) != re.findall(NOTED, words_of(PICTURE))
 
 
-def test_no_script_of_the_recording_holds_what_the_picture_shows() -> None:
+def test_the_text_in_the_recorded_picture_is_not_in_any_script() -> None:
     sources = [REPOSITORY / "scripts/recording", *(REPOSITORY / "tests/e2e/recording").glob("*.py")]
     written = "\n".join(path.read_text("utf-8") for path in sources)
 
@@ -90,7 +90,7 @@ def test_an_unknown_argument_is_refused() -> None:
         ("\t\x1b[Sx", "    x"),
     ],
 )
-def test_the_screen_follows_what_a_program_writes(written: str, shown: str) -> None:
+def test_the_screen_reproduces_the_output_of_a_program(written: str, shown: str) -> None:
     for step in (1, len(written)):
         screen = Screen(5, 3)
         for start in range(0, len(written), step):
@@ -100,7 +100,7 @@ def test_the_screen_follows_what_a_program_writes(written: str, shown: str) -> N
         assert screen.unknown == []
 
 
-def test_the_screen_names_what_it_does_not_understand() -> None:
+def test_the_screen_reports_unknown_control_sequences() -> None:
     screen = Screen(5, 3)
 
     screen.feed("a\x1b[4Zb\x1bM")
@@ -108,7 +108,7 @@ def test_the_screen_names_what_it_does_not_understand() -> None:
     assert screen.unknown == ["CSI 4Z", "\x1bM"]
 
 
-def test_an_animation_shows_each_frame_for_its_time_and_repeats_no_row() -> None:
+def test_an_animation_shows_each_frame_for_its_duration_and_draws_equal_rows_once() -> None:
     screen = Screen(12, 2)
     screen.feed("\x1b[1;38;5;214mgold\x1b[0m <a>\r\n\x1b[7minverse\x1b[0m")
     first = screen.snapshot()

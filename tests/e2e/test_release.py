@@ -68,7 +68,7 @@ def unready(repository: Repository) -> Iterator[Repository]:
     repository.git("tag", "--delete", f"v{VERSION}")
 
 
-def test_a_dry_run_builds_the_release_and_leaves_the_repository_alone(
+def test_a_dry_run_builds_the_release_without_changing_the_repository(
     repository: Repository, tmp_path: Path
 ) -> None:
     began = datetime.now(UTC).date()
@@ -103,7 +103,7 @@ def test_a_dry_run_builds_the_release_and_leaves_the_repository_alone(
     )
 
 
-def test_the_bill_of_materials_names_every_pin_of_every_lock_and_the_pages_library(
+def test_the_bill_of_materials_lists_every_pinned_package_and_the_library_of_the_page(
     repository: Repository, tmp_path: Path
 ) -> None:
     done = repository.release("--build", "--to", tmp_path / "built")
@@ -140,7 +140,7 @@ def test_a_release_that_is_not_ready_is_refused_with_the_remedy(
     assert unready.git("log", "--format=%s") == SUBJECT
 
 
-def test_a_failed_build_leaves_version_and_changelog_as_they_were(
+def test_a_failed_build_leaves_version_and_changelog_unchanged(
     repository: Repository, tmp_path: Path
 ) -> None:
     (tmp_path / "full").mkdir()

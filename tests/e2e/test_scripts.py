@@ -40,7 +40,7 @@ def few_programs(tmp_path: Path) -> Path:
     return programs
 
 
-def test_without_a_package_index_the_preparation_fails_with_the_remedy(
+def test_the_preparation_fails_with_a_remedy_without_a_package_index(
     checkout: Path, few_programs: Path
 ) -> None:
     offline = {"PATH": str(few_programs), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
@@ -57,7 +57,7 @@ def test_without_a_package_index_the_preparation_fails_with_the_remedy(
     assert not (checkout / ".venv/prepared").exists()
 
 
-def test_without_python_the_checks_fail_with_the_remedy(checkout: Path, few_programs: Path) -> None:
+def test_the_checks_fail_with_a_remedy_without_python(checkout: Path, few_programs: Path) -> None:
     done = subprocess.run(
         ["/bin/sh", checkout / "scripts/test"],
         env={"PATH": str(few_programs)},

@@ -319,7 +319,7 @@ def test_waiting_stops_at_its_timeout_while_the_installation_continues(site: Sit
     assert site.installed()
 
 
-def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> None:
+def test_variables_of_the_session_do_not_affect_installation(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     elsewhere = str(tmp_path / "elsewhere")
 

@@ -119,6 +119,6 @@ def test_the_doctor_of_the_wheel_checks_its_hooks(installed: Installed) -> None:
 
 
 @pytest.mark.parametrize("client", sorted(hook_files.FILES))
-def test_a_package_without_hooks_says_so_for_every_client(client: str, tmp_path: Path) -> None:
+def test_missing_hooks_are_reported_for_every_client(client: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="not installed next to this package"):
         hook_files.changes(client, str(tmp_path), str(tmp_path / "hooks.json"), "", mcp=True)

@@ -161,7 +161,7 @@ def test_the_view_tabs_are_at_the_bottom_of_the_screen_on_a_phone(open_page: Ope
 @pytest.mark.parametrize(
     "place", ["#/graph/PostgreSQL", "#/timeline/00000003", "#/knowledge", "#/search?q=pagination"]
 )
-def test_every_text_stands_out_from_its_ground(open_page: Opener, theme: str, place: str) -> None:
+def test_every_text_has_sufficient_contrast(open_page: Opener, theme: str, place: str) -> None:
     page = open_page(shop().made(), place, color_scheme=theme)
 
     wait_for_frames(page)
