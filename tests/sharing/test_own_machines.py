@@ -131,3 +131,25 @@ def test_undoing_the_last_change_takes_back_what_this_machine_did(desk: Home, la
     exchanged(desk, laptop)
 
     assert list(desk.records()) == list(laptop.records()) == ["Use CET"]
+
+
+@pytest.mark.parametrize(
+    "order", [["said dismissal", "record"], ["dismissal", "said", "record"]], ids=" then ".join
+)
+def test_what_was_purged_before_a_machine_heard_of_it_is_in_no_file_there(
+    desk: Home, laptop: Home, order: list[str]
+) -> None:
+    about = (Entity("Zebraville", "organisation"),)
+    said = desk.say("Prepare the merger with Zebraville now", entities=about)
+    desk.push()
+    came = {"said": desk.log.operations[-1]}
+    purge.purge(desk.memory, purge.find(desk.memory, said.id), USER)
+    desk.push()
+    came |= {one.kind: one for one in desk.log.operations if one.op_id != came["said"].op_id}
+
+    for together in order:
+        laptop.merge([came[kind] for kind in together.split()])
+    exchanged(laptop)
+
+    assert files_with(laptop, "Zebraville") == set()
+    assert laptop.records() == {}

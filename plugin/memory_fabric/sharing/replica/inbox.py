@@ -68,6 +68,8 @@ def merge(
     """
     memory = memory.whole
     parts = [_Read(operation, _own(operation, verified)) for operation in operations]
+    # What was purged must be known before it is looked up whether a statement may be shown.
+    parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
         erase(erased)
@@ -163,6 +165,7 @@ class _Batch:
         self._replace_unread(parts)
         heads.remove(self._c, self._gone)
         heads.put(self._c, self._put.values())
+        self._blank_purged()
         self._show()
 
     def _load(self, parts: Sequence[_Read]) -> None:
@@ -182,6 +185,20 @@ class _Batch:
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
+
+    def _blank_purged(self) -> None:
+        """Blank statements that came together with their purge or after it, so that no row shows
+        them and no history keeps them.
+        """
+        key_of = {wire.key_of(DISMISSAL, {"of": key}): key for key in self._mine}
+        for name, register in heads.of_keys(self._c, key_of).items():
+            purge = heads.current(head for head in register if head.is_own and head.value)
+            if purge is None or not purge.stated.get("purged"):
+                continue
+            for head in self._own_at(key_of[name]):
+                if head.value and head.clock < purge.clock:  # later ones were stated again
+                    self._keep(head._replace(value="", payload=""))
+        heads.put(self._c, self._put.values())
 
     def _replace_unread(self, parts: Sequence[_Read]) -> None:
         """Remove unreadable operations that their author has replaced since."""
