@@ -99,6 +99,20 @@ def test_an_older_schema_is_migrated_after_a_backup(
     assert copy.endswith(f"-v{schema.LATEST - 1}.db") and backup.is_sound(copy)
 
 
+def test_a_damaged_backup_is_noticed_below_a_path_with_characters_of_addresses(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "50% #1?x"
+    folder.mkdir()
+    opened(folder / "graph.db").close()
+
+    copy = backup.create(str(folder / "graph.db"))
+    sound = backup.is_sound(copy)
+    Path(copy).write_bytes(b"no database")
+
+    assert (sound, backup.is_sound(copy)) == (True, False)
+
+
 def schema_of(db: Database) -> list[tuple[str, str, str]]:
     parts = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 2"
     return [(kind, name, " ".join(sql.split())) for kind, name, sql in db.rows(parts)]

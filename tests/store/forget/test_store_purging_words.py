@@ -118,6 +118,19 @@ def filled(world: World, words: str) -> None:
     memory.close()
 
 
+@pytest.mark.parametrize("words", ["DENİZLİ", "İZMİRLİ"])
+def test_words_with_a_dotted_capital_i_are_erased(world: World, words: str) -> None:
+    memory = world.memory()
+    say(memory, f"The gate is {words}, and the shop listens on 8080.")
+
+    purge(memory, words)
+
+    assert turns(memory) == ["The gate is [erased], and the shop listens on 8080."]
+    path = database(memory).path
+    memory.close()
+    assert words.encode() not in Path(path).read_bytes()
+
+
 @pytest.mark.parametrize("words", [PLAIN, WORDS])
 def test_purged_words_are_erased_everywhere_and_the_surrounding_text_is_kept(
     world: World, words: str

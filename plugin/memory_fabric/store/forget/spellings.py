@@ -130,8 +130,9 @@ def _bytes(text: str) -> bytes:
 @cache
 def _longest_run(text: str) -> bytes:
     """Return the longest run of ASCII letters and digits, in lower case: each spelling has it."""
-    ascii_ = unicodedata.normalize("NFC", text).lower().encode("ascii", "replace")
-    runs: list[bytes] = _RUN.findall(ascii_.replace(b"?", b" "))
+    # Encode first: the lower case of İ begins with an ASCII letter that its bytes do not have.
+    ascii_ = unicodedata.normalize("NFC", text).encode("ascii", "replace").lower()
+    runs: list[bytes] = _RUN.findall(ascii_)
     return max(runs, key=len, default=b"")
 
 

@@ -82,7 +82,7 @@ def is_sound(path: str) -> bool:
 def _answers(path: str, query: str, expected: tuple[object, ...]) -> bool:
     """Return True if a query on a backup returns the expected first row."""
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(f"file:{files.as_address(path)}?mode=ro&immutable=1", uri=True)
         try:
             return bool(connection.execute(query).fetchone() == expected)
         finally:
