@@ -35,7 +35,7 @@ def opened(path: Path, **how: float | int | None) -> Database:
     return found
 
 
-def test_a_database_is_made_for_its_owner_with_a_write_ahead_log(tmp_path: Path) -> None:
+def test_a_database_is_created_for_its_owner_with_a_write_ahead_log(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "graph.db"
     db = opened(path)
     assert db.row("PRAGMA user_version") == (schema.LATEST,)
@@ -390,7 +390,7 @@ except StoreUnavailable as error:
 
 
 @pytest.mark.parametrize("still_open", [False, True])
-def test_a_read_only_place_is_read_with_what_is_newest(tmp_path: Path, still_open: bool) -> None:
+def test_a_read_only_folder_is_read_with_newest_commits(tmp_path: Path, still_open: bool) -> None:
     world, path = World(tmp_path / "w"), tmp_path / "home" / "graph.db"
     db = opened(path)
     with db.transaction() as c:

@@ -158,7 +158,7 @@ def test_replacing_a_file_that_others_keep_open_is_retried(
             files._replace(str(beside), str(path), files.REPLACE_TRIES)
 
 
-def test_a_failing_replacement_leaves_the_old_file_and_nothing_beside(tmp_path: Path) -> None:
+def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("old")
 

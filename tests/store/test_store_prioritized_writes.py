@@ -67,7 +67,7 @@ def until_a_writer_waits(path: Path) -> None:
     until(is_kept_out, "somebody waits")
 
 
-def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path) -> None:
+def test_a_prioritized_writer_without_a_log_waits_for_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     without_a_log(path)
     first, reader = opened(path), opened(path)

@@ -37,7 +37,7 @@ def rows(memory: Memory, sql: str) -> list[tuple[object, ...]]:
     return [row for database in memory.databases() for row in database.rows(sql)]
 
 
-def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory) -> None:
+def test_a_view_of_a_shared_entity_shows_only_observations_of_its_domain(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
     create(memory, "api", "runs on two nodes", OPS)
     scoped = within(memory, ("ops",))

@@ -209,7 +209,7 @@ def test_nothing_is_written_while_memory_is_switched_off(tmp_path: Path) -> None
 # --- two databases -------------------------------------------------------------------------------
 
 
-def test_what_lives_with_the_user_is_changed_there(memory: Memory) -> None:
+def test_observations_of_a_user_entity_are_added_in_the_user_database(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"), store="user")
     create(memory, entity("api", "a"), entity("Ann", "likes cake"))
     assert names(whole(memory).entities) == ["api"]

@@ -90,7 +90,7 @@ def test_recording_injections_creates_the_session_and_notes_that_its_block_was_l
     assert sessions.field(db, "s", "transcript") == "/t"
 
 
-def test_compaction_forgets_what_the_session_was_given_and_not_its_agents(db: Database) -> None:
+def test_compaction_clears_the_injections_of_the_session_but_not_of_agents(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)

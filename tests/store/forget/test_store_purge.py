@@ -155,7 +155,7 @@ def test_a_purge_keeps_all_other_memories(world: World) -> None:
     assert "unreadable" in (world.local / journal.BAD).read_text("utf-8")
 
 
-def test_a_queue_keeps_its_signatures_and_is_drained(world: World) -> None:
+def test_the_rest_of_a_queue_stays_signed_and_is_drained_after_a_purge(world: World) -> None:
     filled(world)
     memory = world.memory()
 
@@ -475,7 +475,7 @@ def test_an_unwritable_served_file_blocks_a_purge_until_the_file_is_writable(wor
     memory.close()
 
 
-def test_a_purge_names_and_leaves_other_served_graphs_with_the_words(world: World) -> None:
+def test_a_purge_only_lists_other_served_graphs_that_contain_the_words(world: World) -> None:
     path = served_file(world)
     open_mirrored(world.settings(MEMORY_FILE_PATH=str(path)), lambda _: None).close()
     before = path.read_bytes()

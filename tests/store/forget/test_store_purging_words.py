@@ -349,7 +349,7 @@ def test_a_word_that_looks_like_an_id_is_searched_as_a_word(world: World) -> Non
     assert turns(memory) == ["The ship is [erased]."]
 
 
-def test_another_project_that_holds_them_is_named_until_all_are_asked_for(world: World) -> None:
+def test_another_project_with_the_words_is_listed_until_it_is_purged_too(world: World) -> None:
     other = World(world.root, "shop").memory()
     say(other, f"It is {PLAIN}, yes.")
     memory = world.memory()
@@ -399,7 +399,7 @@ def test_a_failed_check_reports_file_and_bytes_and_the_next_purge_completes(
     assert held(world, PLAIN) == []
 
 
-def test_a_backup_that_cannot_be_deleted_stops_a_purge_until_it_can_be(world: World) -> None:
+def test_an_undeletable_backup_blocks_a_purge_until_it_can_be_deleted(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     found = purging.find(memory, PLAIN)

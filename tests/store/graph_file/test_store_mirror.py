@@ -105,7 +105,7 @@ def test_a_missing_file_is_an_empty_graph_and_is_created_for_the_owner_only(serv
     assert served.lines == [line("first", kind="component")]
 
 
-def test_nothing_of_the_project_or_the_user_is_served_or_touched(served: Served) -> None:
+def test_memories_of_the_project_and_user_are_neither_served_nor_changed(served: Served) -> None:
     ordinary = served.world.memory()
     ordinary.write("create_entities", {"entities": [entity("private")]}, TOOL)
     memory = served.open()
@@ -282,7 +282,7 @@ def test_temporary_files_of_a_killed_writer_are_removed_at_the_next_start(
     assert left == ["memory.jsonl", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"]
 
 
-def test_our_own_file_is_known_when_the_end_came_before_the_note_of_it(served: Served) -> None:
+def test_our_own_file_is_recognised_after_an_exit_before_it_was_recorded(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
     before = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
@@ -301,7 +301,7 @@ def test_our_own_file_is_known_when_the_end_came_before_the_note_of_it(served: S
     assert served.lines == [line("a")]
 
 
-def test_who_died_while_an_entity_was_exchanged_finds_it_in_the_file(served: Served) -> None:
+def test_an_entity_that_a_killed_process_was_exchanging_is_read_from_file(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
     # What stands in the middle: nothing is agreed on, and the entity is out.

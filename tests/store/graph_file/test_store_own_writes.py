@@ -74,7 +74,7 @@ def test_writes_that_are_too_old_are_dropped_from_the_record() -> None:
     assert list(known.added) == [merge_external.of_relation(EDGE)]
 
 
-def test_the_note_of_it_holds_no_text_and_is_read_as_it_was(tmp_path: Path) -> None:
+def test_the_saved_record_of_own_writes_has_no_text_and_loads_unchanged(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     db = memory.database("user", create=True)
     assert db is not None

@@ -41,7 +41,7 @@ def test_entities_are_listed_in_creation_order_with_their_observations(tmp_path:
     assert set(seen["left_out"].values()) == {0}
 
 
-def test_an_entity_in_both_databases_is_one_with_the_remarks_of_both(tmp_path: Path) -> None:
+def test_an_entity_in_both_databases_appears_once_with_all_observations(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "of the project"), entity("api"), store="project")
     create(memory, entity("Redis", "of the user"), entity("api"), store="user")

@@ -82,7 +82,7 @@ def test_an_operation_that_changed_nothing_is_not_the_last_change(memory: Memory
 
 
 @pytest.mark.parametrize("part", [slice(None), slice(-8, None), slice(0, 30)])
-def test_a_change_is_found_by_its_id_its_end_or_its_beginning(memory: Memory, part: slice) -> None:
+def test_a_change_is_found_by_the_start_or_end_of_its_id(memory: Memory, part: slice) -> None:
     create(memory, entity("one", "a"))
     id_ = undo.last(memory).id
 
@@ -178,7 +178,7 @@ def test_undo_keeps_rows_that_others_added_since(memory: Memory) -> None:
     assert observations_of(database(memory), "one") == ("b",)
 
 
-def test_a_record_that_is_taken_back_leaves_journal_and_notes(world: World, memory: Memory) -> None:
+def test_an_undone_record_leaves_the_journal_and_the_notes(world: World, memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     memory.flush()
@@ -220,7 +220,7 @@ def test_an_older_change_does_not_restore_what_was_forgotten_since(memory: Memor
     assert entities(memory) == []
 
 
-def test_a_merge_is_taken_apart_and_what_was_said_since_stays(memory: Memory) -> None:
+def test_undoing_a_merge_separates_the_entities_and_keeps_later_facts(memory: Memory) -> None:
     create(memory, entity("Redis", "is fast"), entity("redis-server", "is fast", "listens on 6379"))
     merge.merge(memory, merge.plan(memory, "Redis", ["redis-server"]), BY)
     said = {"observations": [{"entityName": "Redis", "contents": ["is old"]}]}

@@ -49,7 +49,7 @@ def stored(memory: Memory, record: Record) -> Record:
     return kept
 
 
-def test_records_set_the_mark_of_their_kind_beside_their_database(memory: Memory) -> None:
+def test_a_bound_rule_or_a_fix_sets_the_mark_of_its_kind_by_its_database(memory: Memory) -> None:
     stored(memory, RULE._replace(evidence={}))
     assert marked(memory) == set()
 
@@ -127,7 +127,7 @@ def test_the_query_for_a_mark_uses_an_index(memory: Memory, kind: str) -> None:
     assert "USING INDEX records_" in plan
 
 
-def test_a_place_is_noted_once_and_corrected(tmp_path: Path) -> None:
+def test_the_project_of_a_folder_is_cached_once_and_corrected_on_change(tmp_path: Path) -> None:
     home, folder = str(tmp_path / "home"), "/srv/app with ü"
     launch_marks.note_place(home, folder, "a")
     assert not os.path.exists(home)  # nothing is stored there, so the launcher leaves anyway
@@ -144,7 +144,7 @@ def test_a_place_is_noted_once_and_corrected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "app", "/srv/../etc", "/srv//app", "/srv/./app"])
-def test_a_place_that_would_have_to_be_resolved_is_not_noted(tmp_path: Path, folder: str) -> None:
+def test_a_folder_whose_path_must_be_resolved_is_not_cached(tmp_path: Path, folder: str) -> None:
     launch_marks.note_place(str(tmp_path), folder, "a")
     assert list(tmp_path.iterdir()) == []
 

@@ -28,14 +28,14 @@ def test_a_valid_or_missing_config_file_gives_no_complaint(tmp_path: Path) -> No
     assert sound.table == {"domains": {"legal": {"isolate": True}}}
 
 
-def test_of_a_broken_config_file_only_switches_that_turn_off_apply(tmp_path: Path) -> None:
+def test_a_broken_config_file_applies_only_switches_that_turn_things_off(tmp_path: Path) -> None:
     file = switches.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)
     assert "only its switches that turn something off apply" in file.complaint
 
 
-def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -> None:
+def test_a_broken_config_file_that_may_isolate_a_domain_turns_all_off(tmp_path: Path) -> None:
     home = config(tmp_path, WALL + BROKEN)
 
     file = switches.read_file(home)
@@ -63,7 +63,7 @@ def test_unclosed_brackets_make_a_config_file_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("switch", ["on", "off"])
-def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: str) -> None:
+def test_a_running_process_follows_changes_of_the_config_file(tmp_path: Path, switch: str) -> None:
     home = config(tmp_path, WALL + BROKEN)
     settings = switches.settings_of({"MEMORY_FABRIC_HOME": home, "MEMORY_FABRIC": switch})
 

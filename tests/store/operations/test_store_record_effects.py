@@ -236,7 +236,7 @@ def test_forgetting_a_record_removes_its_own_rows_and_nothing_else(memory: Memor
     assert search.observations(database(memory), '"pagination"', 5) == []
 
 
-def test_what_another_record_says_as_well_stays(memory: Memory) -> None:
+def test_forgetting_a_record_keeps_rows_that_another_record_also_supports(memory: Memory) -> None:
     one = remembered(memory, pagination())
     other = remembered(memory, pagination(what="Page with cursors", why=""))
     same = remembered(memory, pagination(domain="frontend"))
@@ -250,7 +250,7 @@ def test_what_another_record_says_as_well_stays(memory: Memory) -> None:
     assert whole(memory) == Graph()
 
 
-def test_what_somebody_stated_himself_stays(memory: Memory) -> None:
+def test_forgetting_a_record_keeps_rows_that_were_also_added_directly(memory: Memory) -> None:
     stored = remembered(memory, pagination())
     said = whole(memory).entities[0].observations[0]
     wanted = [{"entityName": "cursor-pagination", "contents": [said]}]

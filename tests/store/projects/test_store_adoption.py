@@ -138,7 +138,7 @@ def test_a_seal_with_another_key_or_a_changed_line_is_not_accepted(world: World)
     assert project_id(moved(world, "blog2")) != before
 
 
-def test_after_a_lost_home_the_journals_records_are_told_and_can_be_adopted(world: World) -> None:
+def test_after_a_lost_home_journal_records_are_reported_and_can_be_adopted(world: World) -> None:
     before = stored(world)
     lose_home(world)
     memory = world.memory()

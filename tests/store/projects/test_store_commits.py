@@ -30,7 +30,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_commit_of_a_branch_is_found_loose_packed_and_detached(repository: Path) -> None:
+def test_the_commit_of_a_branch_is_found_in_loose_packed_or_detached_refs(repository: Path) -> None:
     head = git(repository, "rev-parse", "HEAD")
     (repository / "src").mkdir()
 

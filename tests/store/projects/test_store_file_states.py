@@ -85,7 +85,7 @@ def test_a_path_is_found_in_a_sentence(memory: Memory, what: str) -> None:
     assert named(memory) == [API]
 
 
-def test_paths_stand_in_reason_place_and_changed_files_too(world: World, memory: Memory) -> None:
+def test_paths_in_reason_location_and_changed_files_are_found(world: World, memory: Memory) -> None:
     for name in ("why.py", "when.py", "fixed.py"):
         (world.project / name).write_text(name)
     evidence = {"when": "when.py", "files": ["fixed.py"]}
@@ -232,7 +232,7 @@ def test_a_linked_worktree_compares_its_own_file(world: World, memory: Memory) -
     assert changed(there, record) == {API: CHANGED}
 
 
-def test_a_path_counts_from_the_folder_of_the_session_too(world: World, memory: Memory) -> None:
+def test_a_path_is_also_resolved_from_the_session_folder(world: World, memory: Memory) -> None:
     below = world.memory(CLAUDE_PROJECT_DIR=str(world.project / "src"))
 
     record = kept(below, "api/x.py pages with cursors")

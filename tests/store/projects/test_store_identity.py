@@ -84,7 +84,7 @@ def test_a_project_is_identified_by_its_remote_and_its_path(home: str, tmp_path:
     assert project(home, folder) == found
 
 
-def test_a_second_clone_claims_the_project_and_has_its_own(home: str, tmp_path: Path) -> None:
+def test_a_second_clone_is_a_new_project_that_reports_the_first(home: str, tmp_path: Path) -> None:
     one = project(home, git_folder(tmp_path / "a", REMOTE))
     other = project(home, git_folder(tmp_path / "b", "https://github.com/acme/billing"))
     assert other.id != one.id and other.others == (one.id,)
@@ -137,7 +137,7 @@ def test_a_removed_worktree_still_belongs_to_its_project(home: str, tmp_path: Pa
     assert project(home, linked).id != found.id
 
 
-def test_a_worktree_whose_record_was_pruned_is_still_its_project(home: str, tmp_path: Path) -> None:
+def test_a_worktree_with_a_pruned_git_record_keeps_its_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     linked = worktree(main, tmp_path / "elsewhere")
     project(home, linked)
@@ -215,7 +215,7 @@ def test_a_changed_remote_keeps_the_project_and_adds_the_new_key(home: str, tmp_
     assert project(home, clone).others == (found.id,)
 
 
-def test_a_remote_that_appears_later_joins(home: str, tmp_path: Path) -> None:
+def test_a_remote_added_later_becomes_a_key_of_the_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     found = project(home, main)
     git_folder(main, REMOTE)
@@ -230,7 +230,7 @@ def test_keys_of_two_projects_are_reported_as_a_conflict(home: str, tmp_path: Pa
     assert (found.id, found.others) == (one.id, (other.id,))
 
 
-def test_the_remote_of_origin_counts_then_the_first(home: str, tmp_path: Path) -> None:
+def test_the_origin_remote_is_used_or_else_the_first_remote(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     (main / ".git" / "config").write_text(
         '[remote "fork"]\n\tfetch = x\n\turl = git@x.org:me/fork.git\n'

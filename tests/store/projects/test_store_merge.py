@@ -142,7 +142,7 @@ def test_a_merge_moves_observations_and_their_authors_in_the_original_order(memo
     assert [e.name for e in graph.read_graph(database(memory)).entities] == ["Redis"]
 
 
-def test_relations_move_too_and_those_among_the_merged_vanish(memory: Memory) -> None:
+def test_a_merge_moves_relations_and_drops_those_between_merged_entities(memory: Memory) -> None:
     create(memory, entity("Redis"), entity("redis-server"), entity("api"), entity("cache"))
     relate(
         memory,

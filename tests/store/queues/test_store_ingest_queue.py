@@ -201,7 +201,7 @@ def test_progress_is_passed_to_the_next_worker_and_extends_the_lease(memory: Mem
     assert claimed(memory, "w2", NOW + 10 * LEASE_S).progress == {"step": 3}
 
 
-def test_a_failed_text_is_tried_again_ever_later_and_is_dead_in_the_end(memory: Memory) -> None:
+def test_a_failed_text_is_retried_with_growing_delays_and_finally_dead(memory: Memory) -> None:
     id_, now, waits = one(memory), NOW, []
     for attempt in range(1, ingest_queue.MAX_ATTEMPTS + 1):
         assert claimed(memory, "w1", now).attempts == attempt

@@ -105,7 +105,7 @@ def test_a_full_spool_accepts_no_item_and_reports_that_it_is_full(
     assert len(keys(tmp_path)) == 2
 
 
-def test_a_spool_is_full_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spool_also_has_a_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "MAX_BYTES", 1000)
     add(tmp_path, "a", "x" * 600)
 

@@ -100,7 +100,7 @@ def test_the_text_of_the_user_is_unchanged_after_the_block_is_added_and_removed(
     assert read(notes) == text
 
 
-def test_a_fence_in_a_file_of_windows_has_its_line_ends(notes: MemoryFile) -> None:
+def test_the_block_in_a_file_with_windows_line_ends_uses_them_too(notes: MemoryFile) -> None:
     write(notes, b"# Mine\r\n")
     put(notes, record())
     assert b"\n" not in read(notes).replace(b"\r\n", b"")
@@ -171,7 +171,7 @@ def test_the_block_shows_at_most_forty_lines_of_the_first_records(notes: MemoryF
 
 
 @pytest.mark.parametrize("own_lines", [0, 100, 165, 190, 196, 197, 198, 200, 300])
-def test_the_file_stays_within_the_clients_lines(notes: MemoryFile, own_lines: int) -> None:
+def test_the_file_stays_within_the_clients_line_limit(notes: MemoryFile, own_lines: int) -> None:
     own = b"- a note\n" * own_lines
     write(notes, own)
     put(notes, *[record(f"number {i}") for i in range(60)])
@@ -184,7 +184,7 @@ def test_the_file_stays_within_the_clients_lines(notes: MemoryFile, own_lines: i
 
 
 @pytest.mark.parametrize("own_bytes", [0, 15_000, 23_000, 23_700, 24_000, 30_000])
-def test_the_file_stays_within_the_clients_bytes(notes: MemoryFile, own_bytes: int) -> None:
+def test_the_file_stays_within_the_clients_byte_limit(notes: MemoryFile, own_bytes: int) -> None:
     own = b"x" * own_bytes
     write(notes, own)
     put(notes, *[record(f"number {i} " + "é" * 400) for i in range(60)])
@@ -200,7 +200,7 @@ def test_the_block_is_removed_if_the_text_of_the_user_leaves_no_room(notes: Memo
     assert read(notes) == b"- a note\n" * 200
 
 
-def test_a_link_is_written_through_and_a_mode_kept(notes: MemoryFile, tmp_path: Path) -> None:
+def test_a_link_is_written_through_and_keeps_its_mode(notes: MemoryFile, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "notes.md"
     real.parent.mkdir()
     real.write_bytes(b"mine\n")

@@ -17,7 +17,7 @@ short line
 """
 
 
-def test_only_what_others_may_touch_is_exposed_and_made_private(tmp_path: Path) -> None:
+def test_only_files_accessible_to_others_are_exposed_and_made_private(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir(0o700)
     for name, mode in (("own", 0o600), ("read", 0o640), ("run", 0o755)):

@@ -224,7 +224,7 @@ def test_expiry_is_due_a_day_after_the_last_even_without_a_due_backup(tmp_path: 
     assert (right_after, backup.is_due(path), maintenance.is_due(memory)) == (False, False, True)
 
 
-def test_upkeep_deletes_what_killed_backups_and_writers_left_and_no_others(tmp_path: Path) -> None:
+def test_maintenance_deletes_only_leftovers_of_killed_backups_and_writers(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api"))

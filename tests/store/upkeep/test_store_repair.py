@@ -322,7 +322,7 @@ def test_the_status_reads_the_journal_of_a_large_memory_completely(tmp_path: Pat
     assert graph_tier.findings == ()
 
 
-def test_a_projects_journal_is_read_only_as_far_as_a_file_of_others(tmp_path: Path) -> None:
+def test_the_status_reads_a_shared_journal_only_up_to_the_foreign_limit(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("api", "is here"))
     memory.flush()
