@@ -71,7 +71,7 @@ async def tell(session: ClientSession) -> None:
     assert not (await session.call_tool("remember", preference)).is_error
 
 
-def test_what_a_desktop_client_was_told_is_known_the_next_day(tmp_path: Path) -> None:
+def test_facts_told_to_a_desktop_client_are_known_in_the_next_session(tmp_path: Path) -> None:
     async def story() -> None:
         async with desktop(tmp_path / "ann") as session:
             await tell(session)
@@ -88,7 +88,7 @@ def test_what_a_desktop_client_was_told_is_known_the_next_day(tmp_path: Path) ->
     run(story)
 
 
-def test_it_lies_in_the_users_database_and_nowhere_else(tmp_path: Path) -> None:
+def test_facts_told_to_a_desktop_client_go_only_to_the_users_database(tmp_path: Path) -> None:
     async def story() -> None:
         async with desktop(tmp_path / "ann") as session:
             await tell(session)
@@ -100,7 +100,7 @@ def test_it_lies_in_the_users_database_and_nowhere_else(tmp_path: Path) -> None:
     assert list(home.glob("projects/*/graph.db")) == []
 
 
-def test_the_page_asks_for_the_five_kinds_of_facts_and_names_tools_that_exist() -> None:
+def test_the_prompt_of_the_page_lists_five_kinds_of_facts_and_existing_tools() -> None:
     from memory_fabric.servers.mcp.schema import TOOLS
 
     block = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)

@@ -86,7 +86,7 @@ def answered(
 
 
 @pytest.mark.parametrize("path", recordings(), ids=[path.stem for path in recordings()])
-def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(
+def test_the_server_replies_to_recorded_events_as_a_separate_process_would(
     path: Path, world: World, server_of_all: LiveServer
 ) -> None:
     server = server_of_all
@@ -190,7 +190,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, l
 
 # Each event and each point, even where not every pair.
 @pytest.mark.parametrize(("name", "point"), list(product(EVENTS, KILLED_AT))[:: stride()])
-def test_a_server_killed_at_any_point_loses_nothing_and_does_nothing_twice(
+def test_killing_the_server_at_any_point_loses_and_repeats_nothing(
     tmp_path: Path, unharmed: dict[str, tuple[Any, list[str]]], name: str, point: str
 ) -> None:
     hooks = filled(tmp_path)
@@ -211,7 +211,7 @@ def dying(hooks: HookRunner, point: str, number: signal.Signals) -> LiveServer:
     return LiveServer(hooks.environ, command=[packages.base_interpreter(), *words])
 
 
-def test_a_server_that_hangs_in_an_event_does_not_do_it_after_the_hook_has(tmp_path: Path) -> None:
+def test_a_hanging_server_does_not_repeat_an_event_that_the_hook_handled(tmp_path: Path) -> None:
     hooks = filled(tmp_path)
     with dying(hooks, "before the reply", signal.SIGSTOP) as server:
         began = time.monotonic()
@@ -229,9 +229,7 @@ def test_a_server_that_hangs_in_an_event_does_not_do_it_after_the_hook_has(tmp_p
     assert server.ways()[0] == "S" and took_s < 20
 
 
-def test_a_server_that_hangs_costs_one_event_a_moment(
-    hooks: HookRunner, server: LiveServer
-) -> None:
+def test_a_hanging_server_delays_only_one_event(hooks: HookRunner, server: LiveServer) -> None:
     server.signal(signal.SIGSTOP)
     assert hooks.say(STATED).reply
     (marker,) = server.folder.glob("*.hung")
@@ -262,7 +260,7 @@ def test_a_server_that_waits_for_a_processor_does_not_count_as_hung(
     connection.close()
 
 
-def test_a_busy_server_says_so(hooks: HookRunner, server: LiveServer) -> None:
+def test_a_busy_server_is_recorded_as_busy(hooks: HookRunner, server: LiveServer) -> None:
     connection, said = server.begun(b'{"hook_event_name": "Stop"}')
     assert said == live_client.ACCEPTED
 
@@ -274,7 +272,7 @@ def test_a_busy_server_says_so(hooks: HookRunner, server: LiveServer) -> None:
     waiting.until(lambda: server.ways() == "BW")
 
 
-def test_a_server_of_another_version_or_folder_answers_nothing(
+def test_a_server_of_another_version_folder_or_home_refuses_the_event(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     prompt = b'{"hook_event_name": "UserPromptSubmit", "prompt": "Thanks."}'
@@ -285,7 +283,7 @@ def test_a_server_of_another_version_or_folder_answers_nothing(
 
 
 @pytest.mark.parametrize("ends", [LiveServer.stop, LiveServer.kill])
-def test_a_second_server_of_a_client_takes_over_when_the_first_has_ended(
+def test_the_second_server_of_a_client_takes_over_when_the_first_ends(
     hooks: HookRunner, ends: Callable[[LiveServer], None]
 ) -> None:
     with LiveServer(hooks.environ) as first, LiveServer(hooks.environ) as second:
@@ -296,7 +294,7 @@ def test_a_second_server_of_a_client_takes_over_when_the_first_has_ended(
     assert list(second.folder.glob("*.sock")) == []
 
 
-def test_the_first_of_two_servers_is_reached_when_the_second_has_ended(hooks: HookRunner) -> None:
+def test_the_first_server_answers_after_the_second_has_ended(hooks: HookRunner) -> None:
     with LiveServer(hooks.environ) as first:
         with LiveServer(hooks.environ):
             pass
@@ -304,7 +302,7 @@ def test_the_first_of_two_servers_is_reached_when_the_second_has_ended(hooks: Ho
         waiting.until(lambda: first.ways() == "W")
 
 
-def test_a_killed_server_is_refused_at_once_and_cleared_away_by_the_next(hooks: HookRunner) -> None:
+def test_the_next_server_removes_the_socket_of_a_killed_server(hooks: HookRunner) -> None:
     with LiveServer(hooks.environ) as server:
         server.kill()
         assert hooks.say(STATED).reply and server.ways() == "N"
@@ -322,7 +320,7 @@ def test_a_killed_server_is_refused_at_once_and_cleared_away_by_the_next(hooks: 
     assert list(server.folder.glob("rehearsal-*")) == []
 
 
-def test_a_home_with_a_long_path_is_reached_through_its_folder(tmp_path: Path) -> None:
+def test_the_socket_of_a_home_with_a_long_path_can_be_reached(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path / "x")
     hooks.environ["MEMORY_FABRIC_HOME"] = str(tmp_path / ("deep" * 25) / ("deep" * 25))
     with LiveServer(hooks.environ) as server:
@@ -340,7 +338,7 @@ def refuse_by_kind(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("refuse", [refuse_by_mode, refuse_by_kind])
-def test_where_no_socket_can_be_hooks_answer_themselves(
+def test_hooks_run_in_their_own_process_if_no_socket_can_be_created(
     hooks: HookRunner, refuse: Callable[[Path], None]
 ) -> None:
     hooks.memory.mkdir()
@@ -351,7 +349,7 @@ def test_where_no_socket_can_be_hooks_answer_themselves(
     assert "hooks are not answered here" in server.errors
 
 
-def test_nobody_else_listens_under_a_servers_name(
+def test_hooks_refuse_a_socket_of_another_user(
     hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = hooks.memory / "live"
@@ -366,7 +364,7 @@ def test_nobody_else_listens_under_a_servers_name(
             live_client.connected(os.fsencode(folder), name)
 
 
-def test_without_proc_or_a_plain_home_hooks_answer_themselves(
+def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def gone(path: bytes) -> bytes:
@@ -382,7 +380,7 @@ def test_without_proc_or_a_plain_home_hooks_answer_themselves(
     assert live_client.live_folder(known) == b"/home/ann/.claude/memory-fabric/live"
 
 
-def test_the_hooks_variables_decide_not_the_servers(hooks: HookRunner, server: LiveServer) -> None:
+def test_variables_of_the_hook_override_the_servers(hooks: HookRunner, server: LiveServer) -> None:
     other = hooks.folder / "other"
     (other / ".git").mkdir(parents=True)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": STATED}
@@ -401,7 +399,7 @@ def test_the_hooks_variables_decide_not_the_servers(hooks: HookRunner, server: L
     assert len(trusts) == 2 and sorted(trusts)[0] == [("assistant",)]
 
 
-def test_what_another_process_has_written_is_known_at_once(
+def test_the_server_sees_records_written_by_another_process_at_once(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     hooks.say("Thanks.")
@@ -415,7 +413,7 @@ def test_what_another_process_has_written_is_known_at_once(
     waiting.until(lambda: server.ways() == "WSW")
 
 
-def test_a_database_that_was_replaced_is_opened_anew(hooks: HookRunner, server: LiveServer) -> None:
+def test_a_replaced_database_is_reopened(hooks: HookRunner, server: LiveServer) -> None:
     hooks.say(STATED)
     shutil.rmtree(hooks.memory / "projects")
     (hooks.memory / "registry.json").unlink()
@@ -427,7 +425,7 @@ def test_a_database_that_was_replaced_is_opened_anew(hooks: HookRunner, server: 
     waiting.until(lambda: server.ways() == "WWWW")
 
 
-def test_a_long_transcript_is_read_by_a_process_of_its_own_and_its_rest_by_the_server(
+def test_a_long_transcript_is_read_first_by_the_hooks_process_then_by_the_server(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     path = hooks.folder / "s.jsonl"
@@ -441,7 +439,7 @@ def test_a_long_transcript_is_read_by_a_process_of_its_own_and_its_rest_by_the_s
     waiting.until(lambda: server.ways() == "BW")
 
 
-def test_nothing_that_a_hook_sends_or_fails_to_send_ends_the_server(
+def test_invalid_or_incomplete_messages_of_hooks_do_not_end_the_server(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     name, folder = live_client.client_name(os.getpid()), os.fsencode(server.folder)
@@ -478,7 +476,7 @@ def test_a_reply_that_nobody_takes_counts_as_not_given(
     assert server.ways() == "WWWW"
 
 
-def test_what_a_hook_said_that_was_killed_is_kept_unless_it_was_taken_back(
+def test_the_event_of_a_killed_hook_is_stored_unless_it_was_cancelled(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     for said in (b"GX", b"G"):
@@ -502,7 +500,7 @@ def deaf() -> None:
     os.dup2(writer, 1)
 
 
-def test_many_at_once_are_all_answered_and_stored(hooks: HookRunner) -> None:
+def test_many_simultaneous_hooks_are_all_answered_and_stored(hooks: HookRunner) -> None:
     def say(number: int) -> bool:
         return bool(
             hooks.say(f"Remember that shelf {number} of the shop is red.", f"s{number}").reply
@@ -521,7 +519,7 @@ def test_many_at_once_are_all_answered_and_stored(hooks: HookRunner) -> None:
     assert set(server.ways()[:24]) <= {"W", "B", "S"} and "W" in server.ways()
 
 
-def test_a_server_stays_as_it_is_over_many_events(hooks: HookRunner, server: LiveServer) -> None:
+def test_many_events_leak_no_memory_or_files(hooks: HookRunner, server: LiveServer) -> None:
     def state() -> tuple[int, int]:
         status = Path(f"/proc/{server.pid}/statm").read_text().split()
         return int(status[1]) * 4096, len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
@@ -542,7 +540,7 @@ def test_a_server_stays_as_it_is_over_many_events(hooks: HookRunner, server: Liv
     assert len(children) <= 1
 
 
-def test_a_hook_that_is_answered_loads_next_to_nothing(
+def test_a_hook_answered_by_the_server_imports_almost_nothing(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     output = hooks.folder / "modules"
@@ -565,7 +563,7 @@ def test_a_hook_that_is_answered_loads_next_to_nothing(
     assert new == {"_socket", "memory_fabric", "memory_fabric.live_client"}
 
 
-def test_the_counts_are_told_and_bounded(tmp_path: Path) -> None:
+def test_status_reports_how_hooks_were_answered_in_a_bounded_file(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     folder = shell.memory / "live"
     folder.mkdir(parents=True)

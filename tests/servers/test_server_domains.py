@@ -97,7 +97,7 @@ def observations(result: dict[str, Any]) -> dict[str, list[str]]:
     return {e["name"]: e["observations"] for e in result["structuredContent"]["entities"]}
 
 
-def test_what_an_agent_says_bears_its_type_and_its_domain(calls: Calls) -> None:
+def test_entries_of_an_agent_are_stored_with_its_type_and_domain(calls: Calls) -> None:
     for agent, name in ((LEGAL, "law"), (CRITIC, "code"), (POET, "verse"), ("", "plain")):
         calls.by(agent, "create_entities", entities=[entity(name, f"{name} is good")])
 
@@ -116,7 +116,7 @@ def test_what_an_agent_says_bears_its_type_and_its_domain(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize("name", ["domain", "expert_domain"])
-def test_a_stated_domain_counts_before_that_of_the_agent(calls: Calls, name: str) -> None:
+def test_a_domain_argument_overrides_the_agents_domain(calls: Calls, name: str) -> None:
     stated = {name: "Tax Law"}
     calls.by(CRITIC, "create_entities", entities=[entity("a", "one"), entity("b")], **stated)
     calls.by(
@@ -143,16 +143,14 @@ def test_a_stated_domain_counts_before_that_of_the_agent(calls: Calls, name: str
         ({"domain": "a", "expert_domain": "b"}, "state one of them"),
     ],
 )
-def test_a_domain_that_is_none_is_refused(
-    calls: Calls, stated: dict[str, Any], complaint: str
-) -> None:
+def test_an_invalid_domain_is_refused(calls: Calls, stated: dict[str, Any], complaint: str) -> None:
     for tool, arguments in (("create_entities", {"entities": []}), ("remember", {"text": "x"})):
         answer = calls.by("", tool, **arguments, **stated)
 
         assert answer["isError"] and complaint in text_of(answer)
 
 
-def test_an_isolated_agent_states_no_domain(calls: Calls) -> None:
+def test_an_isolated_agent_cannot_choose_another_domain(calls: Calls) -> None:
     calls.by(LEGAL, "create_entities", entities=[entity("a", "one")], domain="review")
     calls.by(LEGAL, "remember", text="Contracts are signed in blue.", expert_domain="general")
 
@@ -160,7 +158,7 @@ def test_an_isolated_agent_states_no_domain(calls: Calls) -> None:
     assert set(calls.rows("SELECT domain, agent FROM records")) == {("legal", LEGAL)}
 
 
-def test_an_isolated_agent_reads_its_own_domain_and_others_read_all(calls: Calls) -> None:
+def test_isolated_agents_read_only_their_own_domain_and_others_read_all(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("retention", "ten days"), entity("disk", "x")])
     calls.by("", "remember", text="We decided that retention lasts ten days.")
     observed = [{"name": "retention", "entityType": "rule", "observations": ["ten years"]}]
@@ -180,7 +178,7 @@ def test_an_isolated_agent_reads_its_own_domain_and_others_read_all(calls: Calls
     assert "ten years" in told and "ten days" in told
 
 
-def test_words_that_another_domain_has_said_are_news_to_an_isolated_agent(calls: Calls) -> None:
+def test_an_isolated_agent_can_add_a_text_known_in_another_domain(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("retention", "ten years")])
     calls.by(LEGAL, "create_entities", entities=[entity("retention", "as the law says")])
 
@@ -192,7 +190,7 @@ def test_words_that_another_domain_has_said_are_news_to_an_isolated_agent(calls:
     assert again["structuredContent"]["results"][0]["addedObservations"] == []
 
 
-def test_what_an_isolated_agent_cannot_see_is_not_found(calls: Calls) -> None:
+def test_an_isolated_agent_cannot_find_entries_of_other_domains(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
     kept = text_of(calls.by("", "remember", text="We decided that disks are small."))
 
@@ -208,7 +206,7 @@ def test_what_an_isolated_agent_cannot_see_is_not_found(calls: Calls) -> None:
     assert told["isError"] and "small" not in text_of(told)
 
 
-def test_an_isolated_agent_deletes_what_its_own_domain_says(calls: Calls) -> None:
+def test_an_isolated_agent_deletes_only_entries_of_its_own_domain(calls: Calls) -> None:
     link = {"from": "disk", "to": "rack", "relationType": "lies in"}
     calls.by("", "create_entities", entities=[entity("disk", "is small"), entity("rack", "x")])
     calls.by("", "create_relations", relations=[link])
@@ -225,7 +223,7 @@ def test_an_isolated_agent_deletes_what_its_own_domain_says(calls: Calls) -> Non
     assert left["structuredContent"]["relations"] == [link]
 
 
-def test_an_isolated_agent_forgets_what_its_own_domain_says(calls: Calls) -> None:
+def test_an_isolated_agent_forgets_only_entries_of_its_own_domain(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
     calls.by(LEGAL, "create_entities", entities=[entity("disk", "is taxed")])
     preview = text_of(calls.by(LEGAL, "forget", what="disk"))
@@ -240,7 +238,7 @@ def test_an_isolated_agent_forgets_what_its_own_domain_says(calls: Calls) -> Non
     assert back["structuredContent"]["results"][0]["addedObservations"] == ["is taxed"]
 
 
-def test_while_somebody_is_isolated_a_call_of_which_nothing_is_known_is_not_answered(
+def test_calls_of_unknown_callers_are_refused_while_an_agent_is_isolated(
     calls: Calls,
 ) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -252,7 +250,7 @@ def test_while_somebody_is_isolated_a_call_of_which_nothing_is_known_is_not_answ
             assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
 
 
-def test_claude_code_is_not_answered_without_an_id_while_somebody_is_isolated(
+def test_calls_of_claude_code_without_an_id_are_refused_while_an_agent_is_isolated(
     tmp_path: Path,
 ) -> None:
     calls = Calls(tmp_path / "memory", client="claude-code")
@@ -272,7 +270,7 @@ def test_claude_code_is_not_answered_without_an_id_while_somebody_is_isolated(
         calls.end()
 
 
-def test_a_wall_stands_from_the_next_call_on_and_falls_with_the_next(tmp_path: Path) -> None:
+def test_changes_of_isolation_take_effect_with_the_next_call(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "memory", "")
     try:
         calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -297,7 +295,7 @@ def test_a_wall_stands_from_the_next_call_on_and_falls_with_the_next(tmp_path: P
         calls.end()
 
 
-def test_while_a_broken_configuration_may_isolate_somebody_nothing_is_answered(
+def test_all_calls_are_refused_while_an_invalid_configuration_may_isolate_an_agent(
     calls: Calls,
 ) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -320,7 +318,7 @@ def test_while_a_broken_configuration_may_isolate_somebody_nothing_is_answered(
     assert names(calls.by(LEGAL, "read_graph")) == set()
 
 
-def test_a_server_that_starts_with_such_a_configuration_waits_until_it_is_mended(
+def test_a_server_started_with_an_invalid_configuration_works_once_it_is_corrected(
     tmp_path: Path,
 ) -> None:
     calls = Calls(tmp_path / "memory", WALLS + "notices = [\n")
@@ -335,7 +333,7 @@ def test_a_server_that_starts_with_such_a_configuration_waits_until_it_is_mended
         calls.end()
 
 
-def test_the_resource_is_not_shown_where_recall_is_switched_off(calls: Calls) -> None:
+def test_the_resource_is_unavailable_while_recall_is_off(calls: Calls) -> None:
     calls.configure("read = false\n")
 
     answer = calls.ask("resources/read", uri="memory://knowledge-graph")
@@ -343,7 +341,7 @@ def test_the_resource_is_not_shown_where_recall_is_switched_off(calls: Calls) ->
     assert "Memory is switched off here." in answer["error"]["message"]
 
 
-def test_a_client_that_sends_no_ids_has_no_agents(calls: Calls) -> None:
+def test_calls_of_a_client_without_call_ids_are_answered(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
 
     answer = calls.ask("tools/call", name="read_graph", arguments={})["result"]
@@ -351,13 +349,13 @@ def test_a_client_that_sends_no_ids_has_no_agents(calls: Calls) -> None:
     assert names(answer) == {"disk"}
 
 
-def test_the_resource_is_shown_to_nobody_while_somebody_is_isolated(calls: Calls) -> None:
+def test_the_resource_is_unavailable_while_an_agent_is_isolated(calls: Calls) -> None:
     answer = calls.ask("resources/read", uri="memory://knowledge-graph")
 
     assert "nobody can tell who reads this resource" in answer["error"]["message"]
 
 
-def test_where_nobody_is_isolated_calls_need_no_note(tmp_path: Path) -> None:
+def test_calls_of_unknown_callers_are_answered_if_no_agent_is_isolated(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "memory", '[domains.review]\nagents = ["code-critic"]\n')
     try:
         calls.unnoted("toolu_1", "create_entities", entities=[entity("disk", "is small")])
@@ -369,7 +367,7 @@ def test_where_nobody_is_isolated_calls_need_no_note(tmp_path: Path) -> None:
         calls.end()
 
 
-def test_a_process_in_an_isolated_domain_sees_and_writes_nothing_else(tmp_path: Path) -> None:
+def test_a_process_in_an_isolated_domain_reads_and_writes_only_that_domain(tmp_path: Path) -> None:
     config = "[domains.legal]\nisolate = true\n"
     outside = Calls(tmp_path / "memory", config)
     outside.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -387,7 +385,7 @@ def test_a_process_in_an_isolated_domain_sees_and_writes_nothing_else(tmp_path: 
         inside.end()
 
 
-def test_a_session_in_an_isolated_folder_sees_nothing_else(tmp_path: Path) -> None:
+def test_a_session_in_an_isolated_folder_sees_only_its_domain(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "legal").mkdir()
@@ -406,7 +404,7 @@ def test_a_session_in_an_isolated_folder_sees_nothing_else(tmp_path: Path) -> No
         inside.end()
 
 
-def test_a_mirrored_file_knows_callers_too(tmp_path: Path) -> None:
+def test_isolation_also_applies_with_a_mirrored_file(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "memory", MEMORY_FILE_PATH=str(tmp_path / "graph.jsonl"))
     try:
         calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -418,7 +416,7 @@ def test_a_mirrored_file_knows_callers_too(tmp_path: Path) -> None:
         calls.end()
 
 
-def test_a_graph_tool_shows_one_domain_alone_within_the_bounds_of_its_caller(calls: Calls) -> None:
+def test_read_graph_filters_by_domain_within_the_callers_isolation(calls: Calls) -> None:
     def names(agent: str, **arguments: Any) -> set[str]:
         structure = calls.by(agent, "read_graph", **arguments)["structuredContent"]
         return {entity["name"] for entity in structure["entities"]}

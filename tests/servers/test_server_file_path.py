@@ -49,7 +49,7 @@ def serve(tmp_path: Path, path: Path, **more: str) -> Process:
     return server
 
 
-def test_mem_17_the_file_follows_every_call_in_the_reference_form(
+def test_mem_17_every_change_is_written_to_the_file_in_the_reference_format(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -66,7 +66,7 @@ def test_mem_17_the_file_follows_every_call_in_the_reference_form(
 
 @pytest.mark.behaviour("MEM-17j")
 @pytest.mark.parametrize("ending", ["\n", ""], ids=["ended", "not ended"])
-def test_what_another_program_appends_after_our_write_is_a_line_of_its_own(
+def test_a_line_appended_by_another_program_after_our_write_is_read(
     tmp_path: Path, path: Path, ending: str
 ) -> None:
     path.parent.mkdir()
@@ -81,7 +81,7 @@ def test_what_another_program_appends_after_our_write_is_a_line_of_its_own(
         assert seen(server) == ["before", "ours", "theirs"]
 
 
-def test_the_file_follows_while_calls_go_on_but_not_each_of_them(
+def test_the_file_is_updated_during_calls_but_not_after_each_call(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -100,9 +100,7 @@ def test_the_file_follows_while_calls_go_on_but_not_each_of_them(
     assert written == [f"e{number}" for number in range(1, len(written) + 1)]
 
 
-def test_mem_19_the_file_is_written_when_the_server_is_asked_to_go(
-    tmp_path: Path, path: Path
-) -> None:
+def test_mem_19_the_file_is_written_before_the_server_ends(tmp_path: Path, path: Path) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         server.input.close()
@@ -112,7 +110,7 @@ def test_mem_19_the_file_is_written_when_the_server_is_asked_to_go(
     assert names(path) == ["a"]
 
 
-def test_what_was_acknowledged_before_a_kill_is_in_the_file_after_the_next_start(
+def test_changes_acknowledged_before_a_kill_reach_the_file_after_a_restart(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -126,9 +124,7 @@ def test_what_was_acknowledged_before_a_kill_is_in_the_file_after_the_next_start
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
-def test_the_file_is_complete_after_the_next_start_without_a_call(
-    tmp_path: Path, path: Path
-) -> None:
+def test_a_restarted_server_completes_the_file_without_a_call(tmp_path: Path, path: Path) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         server.process.send_signal(signal.SIGKILL)
@@ -138,7 +134,7 @@ def test_the_file_is_complete_after_the_next_start_without_a_call(
         until(lambda: names(path) == ["a"])
 
 
-def test_a_stale_copy_is_completed_without_a_call(tmp_path: Path, path: Path) -> None:
+def test_an_outdated_file_is_completed_without_a_call(tmp_path: Path, path: Path) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         until(lambda: names(path) == ["a"])
@@ -148,7 +144,7 @@ def test_a_stale_copy_is_completed_without_a_call(tmp_path: Path, path: Path) ->
         until(lambda: names(path) == ["a", "theirs"])
 
 
-def test_kills_at_any_time_lose_nothing_that_was_acknowledged(tmp_path: Path, path: Path) -> None:
+def test_kills_lose_no_acknowledged_change(tmp_path: Path, path: Path) -> None:
     told: list[str] = []
     for turn in range(4):
         with serve(tmp_path, path) as server:
@@ -166,7 +162,7 @@ def test_kills_at_any_time_lose_nothing_that_was_acknowledged(tmp_path: Path, pa
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
-def test_what_another_program_writes_is_in_the_next_answer(tmp_path: Path, path: Path) -> None:
+def test_changes_by_another_program_are_in_the_next_answer(tmp_path: Path, path: Path) -> None:
     path.parent.mkdir()
     path.write_text(line("a"))
     with serve(tmp_path, path) as server:
@@ -200,7 +196,7 @@ def test_two_servers_on_one_file_lose_nothing(tmp_path: Path, path: Path) -> Non
     assert views[0] == views[1] == names(path)
 
 
-def test_two_homes_on_one_file_lose_nothing_that_lay_in_it(tmp_path: Path, path: Path) -> None:
+def test_two_homes_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> None:
     elsewhere = {"MEMORY_FABRIC_HOME": str(tmp_path / "other")}
     with serve(tmp_path, path) as one, serve(tmp_path, path, **elsewhere) as two:
         for number in range(5):
@@ -211,7 +207,7 @@ def test_two_homes_on_one_file_lose_nothing_that_lay_in_it(tmp_path: Path, path:
         assert sorted(seen(one)) == sorted(seen(two)) == sorted(names(path))
 
 
-def test_a_corrupt_line_is_told_on_standard_error_and_the_rest_is_served(
+def test_invalid_lines_are_reported_on_standard_error_and_the_others_are_served(
     tmp_path: Path, path: Path
 ) -> None:
     path.parent.mkdir()
@@ -226,7 +222,7 @@ def test_a_corrupt_line_is_told_on_standard_error_and_the_rest_is_served(
     assert "line 2 (it is not an object), line 3 (it is not JSON)" in said
 
 
-def test_a_path_that_cannot_be_served_is_an_error_of_each_call(tmp_path: Path, path: Path) -> None:
+def test_every_call_fails_if_the_path_is_not_a_file(tmp_path: Path, path: Path) -> None:
     path.mkdir(parents=True)
     with serve(tmp_path, path) as server:
         refused = [server.call("read_graph", {}) for _ in range(2)]

@@ -34,7 +34,7 @@ async def names(client: Client) -> list[str]:
     return [e["name"] for e in result.structured_content["entities"]]
 
 
-def test_forget_shows_first_and_takes_what_was_confirmed(tmp_path: Path) -> None:
+def test_forget_previews_first_and_deletes_after_confirmation(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             some = [entity("api", "listens on 8080"), entity("db", "holds orders")]
@@ -54,7 +54,7 @@ def test_forget_shows_first_and_takes_what_was_confirmed(tmp_path: Path) -> None
     run(story)
 
 
-def test_forget_takes_nothing_when_the_memory_changed_since_the_preview(tmp_path: Path) -> None:
+def test_forget_deletes_nothing_if_the_memory_changed_since_the_preview(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
@@ -72,7 +72,7 @@ def test_forget_takes_nothing_when_the_memory_changed_since_the_preview(tmp_path
     run(story)
 
 
-def test_forget_of_nothing_says_so_with_the_remedy(tmp_path: Path) -> None:
+def test_forget_without_a_match_is_an_error(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             refused = await said(client, "forget", what="no such thing")
@@ -82,7 +82,7 @@ def test_forget_of_nothing_says_so_with_the_remedy(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_says_who_said_it_when_and_what_changed(tmp_path: Path) -> None:
+def test_history_shows_author_session_date_and_changes(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
@@ -103,7 +103,7 @@ def test_history_says_who_said_it_when_and_what_changed(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_of_a_record_names_its_reason_and_tiers(tmp_path: Path) -> None:
+def test_history_of_a_record_shows_its_reason_and_tiers(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             kept = await said(
@@ -121,7 +121,7 @@ def test_history_of_a_record_names_its_reason_and_tiers(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_of_what_is_gone_still_says_so(tmp_path: Path) -> None:
+def test_history_of_a_deleted_entity_says_that_it_is_gone(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
@@ -134,7 +134,7 @@ def test_history_of_what_is_gone_still_says_so(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_is_capped_and_says_what_was_left_out(tmp_path: Path) -> None:
+def test_history_is_limited_in_length_and_counts_omitted_lines(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             many = [f"observation number {n} of a talkative entity" for n in range(300)]
@@ -147,7 +147,7 @@ def test_history_is_capped_and_says_what_was_left_out(tmp_path: Path) -> None:
     run(story)
 
 
-def test_recall_walks_as_deep_as_it_is_told_and_shows_the_path(tmp_path: Path) -> None:
+def test_recall_follows_relations_to_the_given_depth_and_shows_the_path(tmp_path: Path) -> None:
     chain = [{"from": f"n{n}", "relationType": "feeds", "to": f"n{n + 1}"} for n in range(4)]
 
     async def story() -> None:
@@ -163,7 +163,7 @@ def test_recall_walks_as_deep_as_it_is_told_and_shows_the_path(tmp_path: Path) -
     run(story)
 
 
-def test_forget_takes_a_turn_by_its_id(tmp_path: Path) -> None:
+def test_forget_deletes_a_conversation_turn_by_its_id(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     turn = {"id": "0199aaaa-0000-7000-8000-00000000beef", "session": "s1", "role": "user"}
     turn |= {"text": "The port is 8080.", "created_at": "2026-01-15T10:00:00.000Z"}

@@ -17,7 +17,7 @@ USER = Provenance(source="cli", trust="user", session="s-0")
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "… — !?", "🎉"])
-def test_remember_refuses_a_text_that_says_nothing(tmp_path: Path, text: str) -> None:
+def test_remember_refuses_an_empty_text(tmp_path: Path, text: str) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -31,7 +31,7 @@ def test_remember_refuses_a_text_that_says_nothing(tmp_path: Path, text: str) ->
     assert list(home.glob("projects/*/graph.db")) == []
 
 
-def test_remember_names_what_it_stored(tmp_path: Path) -> None:
+def test_remember_reports_what_it_stored(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -60,7 +60,7 @@ def test_remember_names_what_it_stored(tmp_path: Path) -> None:
     assert (record.source, record.trust, record.session) == ("mcp", "assistant", "s-1")
 
 
-def test_br_11_a_decision_joins_what_was_chosen_to_the_project(tmp_path: Path) -> None:
+def test_br_11_a_decision_relates_the_project_to_the_choice(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await ask(client, "remember", text=PAGINATION, type="decision")
@@ -74,7 +74,7 @@ def test_br_11_a_decision_joins_what_was_chosen_to_the_project(tmp_path: Path) -
     run(story)
 
 
-def test_what_is_stated_plainly_is_a_note_and_is_still_kept(tmp_path: Path) -> None:
+def test_a_plain_statement_is_stored_as_a_note(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -96,7 +96,7 @@ def test_what_is_stated_plainly_is_a_note_and_is_still_kept(tmp_path: Path) -> N
         ("I prefer tabs over spaces.", "preference"),
     ],
 )
-def test_the_type_is_read_from_the_text_where_none_is_stated(
+def test_the_type_is_derived_from_the_text_if_none_is_given(
     tmp_path: Path, text: str, kind: str
 ) -> None:
     home = tmp_path / "home"
@@ -110,7 +110,7 @@ def test_the_type_is_read_from_the_text_where_none_is_stated(
     assert [record.type for record in records(home)] == [kind]
 
 
-def test_stated_type_scope_domain_and_pin_are_kept(tmp_path: Path) -> None:
+def test_remember_stores_the_given_type_scope_domain_and_pin(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -133,7 +133,7 @@ def test_stated_type_scope_domain_and_pin_are_kept(tmp_path: Path) -> None:
     assert (home / "user.db").exists()
 
 
-def test_the_fields_of_a_note_are_kept(tmp_path: Path) -> None:
+def test_remember_stores_the_fields_of_a_note(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -166,7 +166,7 @@ def test_the_fields_of_a_note_are_kept(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_fields_that_mean_nothing_are_errors(
+def test_invalid_fields_are_refused_with_an_error(
     tmp_path: Path, arguments: dict[str, str], problem: str
 ) -> None:
     home = tmp_path / "home"
@@ -182,7 +182,7 @@ def test_fields_that_mean_nothing_are_errors(
     assert records(home) == []
 
 
-def test_it_replaces_only_what_is_named_and_what_the_user_did_not_state(tmp_path: Path) -> None:
+def test_instead_of_replaces_the_assistants_records_but_not_the_users(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     users = memory.remember(Record(type="note", what="Use yarn here.", confidence=0.8), USER)
@@ -227,7 +227,7 @@ def test_instead_of_words_that_match_no_record_are_stored_as_a_rejected_alternat
     assert records(home)[0].alternatives == ("yarn",)
 
 
-def test_words_that_mean_one_record_replace_it(tmp_path: Path) -> None:
+def test_instead_of_replaces_the_one_record_that_matches_its_words(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -244,7 +244,7 @@ def test_words_that_mean_one_record_replace_it(tmp_path: Path) -> None:
     ]
 
 
-def test_a_repeat_names_the_known_record(tmp_path: Path) -> None:
+def test_remembering_a_text_again_returns_the_id_of_the_known_record(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -259,7 +259,7 @@ def test_a_repeat_names_the_known_record(tmp_path: Path) -> None:
     run(story)
 
 
-def test_the_answer_tells_new_entities_from_known_ones(tmp_path: Path) -> None:
+def test_the_answer_of_remember_marks_new_entities(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             first = await ask(client, "remember", text=PAGINATION)
@@ -277,7 +277,7 @@ def test_the_answer_tells_new_entities_from_known_ones(tmp_path: Path) -> None:
     run(story)
 
 
-def test_what_is_on_record_to_the_contrary_is_told_and_stays(tmp_path: Path) -> None:
+def test_remember_reports_an_earlier_contrary_record_and_keeps_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -303,7 +303,7 @@ def test_what_is_on_record_to_the_contrary_is_told_and_stays(tmp_path: Path) -> 
     assert [record.superseded_by for record in records(home)] == ["", ""]
 
 
-def test_an_antipattern_without_a_lesson_says_how_to_add_one(tmp_path: Path) -> None:
+def test_remembering_an_antipattern_without_a_lesson_asks_for_one(tmp_path: Path) -> None:
     home = tmp_path / "home"
     text = "Offset pagination caused timeouts"
 
@@ -323,7 +323,7 @@ def test_an_antipattern_without_a_lesson_says_how_to_add_one(tmp_path: Path) -> 
     assert record.why == "instead: use cursors"
 
 
-def test_what_the_user_had_forgotten_is_not_stored_again(tmp_path: Path) -> None:
+def test_a_text_that_the_user_had_forgotten_is_not_stored_again(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     stored = memory.remember(Record(type="note", what="The box is zephyr.", confidence=0.8), USER)
@@ -342,7 +342,7 @@ def test_what_the_user_had_forgotten_is_not_stored_again(tmp_path: Path) -> None
     assert records(home) == []
 
 
-def test_a_confirmation_stays_within_its_length(tmp_path: Path) -> None:
+def test_the_answer_of_remember_stays_within_the_length_limit(tmp_path: Path) -> None:
     names = [f"service-{number}-{'x' * 60}" for number in range(60)]
 
     async def story() -> None:
@@ -355,7 +355,7 @@ def test_a_confirmation_stays_within_its_length(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_secret_reaches_neither_the_answer_nor_the_disk(tmp_path: Path) -> None:
+def test_a_secret_appears_neither_in_the_answer_nor_on_disk(tmp_path: Path) -> None:
     home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
 
     async def story() -> None:
@@ -371,7 +371,7 @@ def test_a_secret_reaches_neither_the_answer_nor_the_disk(tmp_path: Path) -> Non
 
 @pytest.mark.behaviour("MEM-12b")
 @pytest.mark.parametrize("arguments", [{}, {"text": "x", "type": "session"}, {"text": 1}])
-def test_mem_12_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
+def test_mem_12_invalid_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await client.call_tool("remember", arguments)
@@ -382,7 +382,7 @@ def test_mem_12_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str,
     run(story)
 
 
-def test_what_is_only_a_secret_is_refused_and_no_name_holds_one(tmp_path: Path) -> None:
+def test_a_text_that_is_only_a_secret_is_refused_and_no_entity_has_one(tmp_path: Path) -> None:
     secret = "Tulpen" + "Feld77"
 
     async def story() -> None:

@@ -44,7 +44,7 @@ def joined(found: list[dict[str, Any]], kind: str) -> list[Any]:
     return [item for page in found for item in page[kind]]
 
 
-def test_read_graph_gives_everything_once_over_its_pages(tmp_path: Path) -> None:
+def test_read_graph_returns_everything_exactly_once_over_its_pages(tmp_path: Path) -> None:
     everything = [entity(f"e{n}", f"observation {n}", "another one") for n in range(60)]
     edges = [uses(f"e{n}", f"e{(n * 7 + k) % 60}") for n in range(60) for k in (1, 3)]
 
@@ -65,7 +65,7 @@ def test_read_graph_gives_everything_once_over_its_pages(tmp_path: Path) -> None
     run(story)
 
 
-def test_an_answer_that_fits_has_no_note(tmp_path: Path) -> None:
+def test_an_answer_within_the_size_limit_has_no_note(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", **SMALL_REPLY) as client:
             await client.call_tool("create_entities", {"entities": [entity("a", "one")]})
@@ -81,7 +81,7 @@ def test_an_answer_that_fits_has_no_note(tmp_path: Path) -> None:
     run(story)
 
 
-def test_search_gives_all_matches_once_best_first_with_their_relations(tmp_path: Path) -> None:
+def test_search_returns_all_matches_once_best_first_with_relations(tmp_path: Path) -> None:
     everything = [entity(f"e{n}", "a common word") for n in range(80)]
     edges = [uses(f"e{n}", f"e{n + 1}") for n in range(79)]
 
@@ -105,7 +105,7 @@ def test_search_gives_all_matches_once_best_first_with_their_relations(tmp_path:
     run(story)
 
 
-def test_more_matches_than_are_ranked_are_all_reached(
+def test_matches_beyond_the_ranked_ones_are_also_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.store.queries.entity_search.POOL_ROWS", 7)
@@ -125,7 +125,7 @@ def test_more_matches_than_are_ranked_are_all_reached(
 
 
 @pytest.mark.parametrize("tool", ["open_nodes", "search_nodes", "read_graph"])
-def test_all_relations_of_a_hub_are_reached(tmp_path: Path, tool: str) -> None:
+def test_all_relations_of_a_hub_are_returned_over_pages(tmp_path: Path, tool: str) -> None:
     edges = [uses("hub", f"e{n}") for n in range(100)]
     arguments: dict[str, dict[str, Any]] = {
         "open_nodes": {"names": ["hub"]},
@@ -146,7 +146,7 @@ def test_all_relations_of_a_hub_are_reached(tmp_path: Path, tool: str) -> None:
     run(story)
 
 
-def test_an_entity_that_is_too_long_is_whole_when_opened_and_cut_in_other_answers(
+def test_a_long_entity_is_complete_in_open_nodes_and_shortened_in_other_tools(
     tmp_path: Path,
 ) -> None:
     long = entity("long", "short", "x" * 5000, "after")
@@ -169,7 +169,7 @@ def test_an_entity_that_is_too_long_is_whole_when_opened_and_cut_in_other_answer
     run(story)
 
 
-def test_of_a_single_observation_that_no_page_holds_a_part_is_shown(tmp_path: Path) -> None:
+def test_part_of_an_observation_longer_than_a_page_is_shown(tmp_path: Path) -> None:
     text = "the needle lies here " + "in the hay " * 500
 
     async def story() -> None:
@@ -187,7 +187,7 @@ def test_of_a_single_observation_that_no_page_holds_a_part_is_shown(tmp_path: Pa
 
 
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.x", "²", "1" * 40, "1.2.3"])
-def test_a_cursor_that_is_none_is_refused_with_the_remedy(tmp_path: Path, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused_with_a_remedy(tmp_path: Path, cursor: str) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await client.call_tool("read_graph", {"cursor": cursor})
@@ -199,13 +199,13 @@ def test_a_cursor_that_is_none_is_refused_with_the_remedy(tmp_path: Path, cursor
     run(story)
 
 
-def test_a_cursor_is_the_text_of_its_start() -> None:
+def test_a_cursor_can_be_parsed_back_to_its_start() -> None:
     for start in (Start(), Start(5), Start(0, 7), Start(12, 300)):
         assert start_of(str(start)) == start
     assert start_of("") == Start()
 
 
-def test_the_size_of_a_graph_is_that_of_its_json() -> None:
+def test_the_estimated_size_of_a_graph_matches_its_json() -> None:
     import orjson
 
     from memory_fabric.models import Entity, Graph

@@ -30,7 +30,7 @@ def line(number: int, method: str, params: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.behaviour("MEM-15e")
-def test_the_handshake_tells_name_version_and_instructions(tmp_path: Path) -> None:
+def test_the_handshake_returns_name_version_and_instructions(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         result = server.greet()
 
@@ -41,7 +41,7 @@ def test_the_handshake_tells_name_version_and_instructions(tmp_path: Path) -> No
 
 
 @pytest.mark.behaviour("MEM-19a")
-def test_mem_19_an_unknown_method_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+def test_mem_19_an_unknown_method_gets_an_error_and_the_server_continues(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
 
@@ -83,7 +83,7 @@ def test_mem_19_the_server_ends_when_its_input_ends(tmp_path: Path) -> None:
         assert server.output.read() == b""
 
 
-def test_the_server_ends_when_nobody_reads_its_answers(tmp_path: Path) -> None:
+def test_the_server_ends_when_its_output_is_closed(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
         server.output.close()
@@ -123,7 +123,7 @@ def test_requests_before_the_end_of_input_are_all_answered(
 
 @pytest.mark.behaviour("MEM-19d")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_mem_19_a_signal_ends_the_server_cleanly_and_soon(
+def test_mem_19_a_signal_ends_the_server_without_losing_data(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with Process(tmp_path / "home") as server:
@@ -144,7 +144,7 @@ def test_mem_19_a_signal_ends_the_server_cleanly_and_soon(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_before_the_greeting_ends_the_server_too(
+def test_a_signal_before_the_handshake_ends_the_server(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with Process(tmp_path / "home") as server:
@@ -156,7 +156,7 @@ def test_a_signal_before_the_greeting_ends_the_server_too(
 
 
 @pytest.mark.behaviour("MEM-11e")
-def test_mem_11_a_lone_surrogate_is_answered(tmp_path: Path) -> None:
+def test_mem_11_a_lone_surrogate_is_replaced_and_answered(tmp_path: Path) -> None:
     request = line(7, "tools/call", {"name": "create_entities", "arguments": entity("half \ud83d")})
     assert b"\\ud83d" in request
     with Process(tmp_path / "home") as server:
@@ -169,7 +169,7 @@ def test_mem_11_a_lone_surrogate_is_answered(tmp_path: Path) -> None:
     assert answer["result"]["structuredContent"] == entity("half �")
 
 
-def test_lines_that_are_no_messages_do_not_end_the_server(tmp_path: Path) -> None:
+def test_invalid_messages_get_errors_and_do_not_end_the_server(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
 
@@ -212,7 +212,7 @@ def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-11d")
-def test_a_large_observation_comes_back_whole(tmp_path: Path) -> None:
+def test_a_large_observation_is_returned_completely(tmp_path: Path) -> None:
     text = "pagination " * 400_000
     with Process(tmp_path / "home") as server:
         server.greet()
@@ -225,7 +225,7 @@ def test_a_large_observation_comes_back_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-18c")
-def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
+def test_two_servers_on_one_memory_lose_no_entity(tmp_path: Path) -> None:
     count = 40
     with Process(tmp_path / "home") as one, Process(tmp_path / "home") as two:
         one.greet()
@@ -245,7 +245,7 @@ def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
     assert len(view["entities"]) == 2 * count
 
 
-def test_bare_python_greets_lists_its_tools_and_answers_the_first_calls(tmp_path: Path) -> None:
+def test_the_server_works_in_python_without_packages(tmp_path: Path) -> None:
     calls = {
         "create_entities": entity("api"),
         "remember": {"text": "We decided to use Redis for the job queue because it is simple."},
@@ -276,7 +276,7 @@ def test_bare_python_greets_lists_its_tools_and_answers_the_first_calls(tmp_path
 
 
 @pytest.mark.parametrize("running", [False, True], ids=["before the start", "while it runs"])
-def test_what_import_brings_in_a_folder_is_there_for_the_server_of_that_folder(
+def test_memories_imported_in_a_folder_are_served_by_the_server_of_that_folder(
     tmp_path: Path, running: bool
 ) -> None:
     folder, variables = tmp_path / "notes", environment(tmp_path / "home")
@@ -303,7 +303,7 @@ def test_what_import_brings_in_a_folder_is_there_for_the_server_of_that_folder(
     assert ("of the user" in str(view)) == running
 
 
-def test_what_only_calls_need_is_not_loaded_before_the_greeting(tmp_path: Path) -> None:
+def test_modules_needed_only_by_calls_are_not_imported_at_start(tmp_path: Path) -> None:
     looked = (
         "import sys\n"
         "from memory_fabric.servers.mcp import stdio_server as mcp_stdio\n"
@@ -318,7 +318,7 @@ def test_what_only_calls_need_is_not_loaded_before_the_greeting(tmp_path: Path) 
     assert done.stdout.decode().strip() == "[]"
 
 
-def test_a_damaged_memory_is_rebuilt_and_said_once(tmp_path: Path) -> None:
+def test_a_damaged_memory_is_rebuilt_and_reported_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with Process(home) as server:
         server.greet()

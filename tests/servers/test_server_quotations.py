@@ -54,7 +54,7 @@ def only(home: Path) -> Record:
 
 
 @pytest.mark.parametrize("quotation", [SAID, f'"{SAID}"'])
-def test_words_that_were_typed_earn_the_users_trust(tmp_path: Path, quotation: str) -> None:
+def test_a_quotation_of_a_prompt_gets_the_users_trust(tmp_path: Path, quotation: str) -> None:
     home = tmp_path / "home"
     fire(home, "UserPromptSubmit", prompt=SAID)
 
@@ -78,7 +78,7 @@ def test_words_that_were_typed_earn_the_users_trust(tmp_path: Path, quotation: s
     ],
     ids=["other words", "other prompt", "no prompt", "unattended", "sdk"],
 )
-def test_other_words_earn_nothing_and_are_not_kept(
+def test_a_quotation_that_the_user_did_not_type_gets_no_trust_and_is_not_stored(
     tmp_path: Path, environ: dict[str, str], prompt: str, quotation: str
 ) -> None:
     home = tmp_path / "home"
@@ -91,7 +91,7 @@ def test_other_words_earn_nothing_and_are_not_kept(
     assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
 
 
-def test_the_call_of_a_subagent_earns_nothing(tmp_path: Path) -> None:
+def test_a_quotation_by_a_subagent_does_not_get_the_users_trust(tmp_path: Path) -> None:
     home = tmp_path / "home"
     fire(home, "UserPromptSubmit", prompt=SAID)
     callers.save(str(home), "call-1", callers.Caller("s-1", "a1", "code-reviewer"))
@@ -102,7 +102,7 @@ def test_the_call_of_a_subagent_earns_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_noted_first", [True, False])
-def test_a_record_noted_both_ways_is_one_with_the_users_trust(
+def test_a_record_from_a_note_and_the_tool_is_stored_once_with_the_users_trust(
     tmp_path: Path, *, is_noted_first: bool
 ) -> None:
     home = tmp_path / "home"

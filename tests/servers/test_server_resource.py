@@ -25,7 +25,7 @@ MODERN = "auto"
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16b")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-def test_mem_16_the_resource_holds_the_whole_graph(tmp_path: Path, mode: str) -> None:
+def test_mem_16_the_resource_contains_the_whole_graph(tmp_path: Path, mode: str) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=mode) as client:
             await client.call_tool("create_entities", API)
@@ -41,7 +41,7 @@ def test_mem_16_the_resource_holds_the_whole_graph(tmp_path: Path, mode: str) ->
 
 
 @pytest.mark.behaviour("MEM-16b")
-def test_mem_16_another_resource_does_not_exist(tmp_path: Path) -> None:
+def test_mem_16_an_unknown_resource_is_not_found(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             with pytest.raises(MCPError) as caught:
@@ -55,7 +55,7 @@ def test_mem_16_another_resource_does_not_exist(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("MEM-16c")
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_mem_16_a_subscriber_is_told_of_each_change_and_of_no_read(tmp_path: Path) -> None:
+def test_mem_16_a_subscriber_is_notified_of_each_change_but_not_of_reads(tmp_path: Path) -> None:
     async def story() -> None:
         hear, heard = anyio.create_memory_object_stream[str](100)
 
@@ -83,7 +83,7 @@ def test_mem_16_a_subscriber_is_told_of_each_change_and_of_no_read(tmp_path: Pat
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_mem_16_a_subscriber_is_told_once_of_a_change_by_another_process(tmp_path: Path) -> None:
+def test_mem_16_a_change_by_another_process_notifies_a_subscriber_once(tmp_path: Path) -> None:
     async def story() -> None:
         hear, heard = anyio.create_memory_object_stream[str](100)
 
@@ -133,7 +133,7 @@ def test_mem_16_a_listener_of_2026_is_told_of_a_change_by_another_process(tmp_pa
 
 
 @pytest.mark.behaviour("MEM-16d")
-def test_mem_16_a_listener_of_2026_is_told_of_each_change(tmp_path: Path) -> None:
+def test_mem_16_a_2026_protocol_listener_is_notified_of_a_change(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=MODERN) as client:
             async with client.listen(resource_subscriptions=[GRAPH_URI]) as heard:
@@ -147,7 +147,7 @@ def test_mem_16_a_listener_of_2026_is_told_of_each_change(tmp_path: Path) -> Non
     run(story)
 
 
-def test_each_change_of_a_memory_gives_it_another_mark(tmp_path: Path) -> None:
+def test_the_version_mark_of_a_memory_differs_after_each_change(tmp_path: Path) -> None:
     memory = Memory.open(Settings(home=str(tmp_path / "home"), config_dir=str(tmp_path)))
     marks = [mark_of(memory)]
     for number in range(2):

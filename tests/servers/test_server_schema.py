@@ -23,7 +23,7 @@ CREATES = ("create_entities", "create_relations")
 
 @pytest.mark.behaviour("MEM-15a")
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda tool: str(tool["name"]))
-def test_mem_15_a_tool_is_listed_as_by_the_reference_server(recorded: dict[str, Any]) -> None:
+def test_mem_15_tools_are_listed_as_by_the_reference_server(recorded: dict[str, Any]) -> None:
     ours = {tool.name: listed(tool) for tool in NINE}[recorded["name"]]
 
     apart = {"description", "inputSchema", "outputSchema"}
@@ -35,7 +35,7 @@ def test_mem_15_a_tool_is_listed_as_by_the_reference_server(recorded: dict[str, 
 
 
 @pytest.mark.behaviour("MEM-15b")
-def test_what_we_add_to_the_nine_is_optional_text() -> None:
+def test_additions_to_the_nine_reference_tools_are_optional_strings() -> None:
     tools = [listed(tool) for tool in NINE]
     cursors = {t["name"]: t["inputSchema"]["properties"].get("cursor") for t in tools}
     notes = {t["name"]: t["outputSchema"]["properties"].get("note") for t in tools}
@@ -85,7 +85,7 @@ def _bare(schema: Any) -> Any:
 
 
 @pytest.mark.behaviour("MEM-14")
-def test_mem_14_annotations_follow_what_a_tool_does() -> None:
+def test_mem_14_annotations_match_what_each_tool_does() -> None:
     hints = {tool.name: listed(tool)["annotations"] for tool in TOOLS}
 
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
@@ -97,14 +97,14 @@ def test_mem_14_annotations_follow_what_a_tool_does() -> None:
 
 
 @pytest.mark.behaviour("MEM-15d")
-def test_the_schemas_of_our_own_tools_answer_text_only() -> None:
+def test_tools_beyond_the_reference_tools_have_no_output_schema() -> None:
     own = [listed(tool) for tool in TOOLS if tool not in NINE]
 
     assert [tool["name"] for tool in own] == ["recall", "remember", "forget", "history"]
     assert all("outputSchema" not in tool for tool in own)
 
 
-def test_the_model_is_shown_fewer_than_1500_tokens_of_tools() -> None:
+def test_the_tool_list_shown_to_the_model_is_below_1500_tokens() -> None:
     shown = [
         {key: listed(tool)[key] for key in ("name", "description", "inputSchema")} for tool in TOOLS
     ]
@@ -135,7 +135,7 @@ def test_the_instructions_say_when_to_search_and_the_tool_when_to_remember() -> 
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_client_of_either_era_lists_the_tools_and_reads_the_instructions(
+def test_a_client_of_either_protocol_lists_the_tools_and_gets_the_instructions(
     tmp_path: Path, mode: str
 ) -> None:
     async def story() -> None:

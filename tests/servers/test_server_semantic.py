@@ -21,7 +21,7 @@ FAR = ("Ann did a marathon", "Ann did the dishes", "Ann did her taxes", "Ann did
 QUESTION = "What did Ann do about her tooth pain?"
 
 
-def test_the_tool_ranks_by_meaning(tmp_path: Path) -> None:
+def test_the_recall_tool_ranks_by_meaning(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             entity = {"name": "Ann", "entityType": "person", "observations": [*FAR, NEAR]}
@@ -34,7 +34,7 @@ def test_the_tool_ranks_by_meaning(tmp_path: Path) -> None:
     run(story)
 
 
-def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
+def test_python_without_packages_finds_the_installed_semantic_extra(tmp_path: Path) -> None:
     data, root = tmp_path / "data", Path(__file__).parents[2]
     extra = Path(extras.folder_of(extras.SEMANTIC, str(data), str(root)))
     extra.mkdir(parents=True)

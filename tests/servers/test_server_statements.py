@@ -58,7 +58,7 @@ def statements(memory: Memory, call: Any, arguments: dict[str, Any]) -> list[str
     return counting.asked
 
 
-def test_fifty_entities_cost_the_statements_of_one(memory: Memory) -> None:
+def test_creating_fifty_entities_takes_as_many_statements_as_one(memory: Memory) -> None:
     one = {"entities": [entity(1000)]}
     fifty = {"entities": [entity(2000 + n) for n in range(50)]}
     for_one = statements(memory, graph_tools.create_entities, one)
@@ -70,7 +70,7 @@ def test_fifty_entities_cost_the_statements_of_one(memory: Memory) -> None:
         assert for_one.count(f"INSERT INTO {table}") == 1
 
 
-def test_a_search_asks_once_whatever_its_words(memory: Memory) -> None:
+def test_a_search_takes_as_many_statements_for_six_words_as_for_two(memory: Memory) -> None:
     graph_tools.search_nodes(memory, {"query": "line"}, SAID_BY)  # a small graph is read once
     two, six = (" ".join(WORDS[:count]) for count in (2, 6))
     for_two = statements(memory, graph_tools.search_nodes, {"query": two})
@@ -80,7 +80,7 @@ def test_a_search_asks_once_whatever_its_words(memory: Memory) -> None:
     assert 0 < len(for_six) < 12
 
 
-def test_a_graph_that_is_kept_is_indexed_once(
+def test_a_cached_graph_is_indexed_once_until_it_changes(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: dict[int, Any] = {}

@@ -17,7 +17,7 @@ WAIT_S = 60
 ENTITY = {"entities": [{"name": "api", "entityType": "t", "observations": ["o"]}]}
 
 
-def test_jobs_run_one_after_another_in_the_order_they_were_asked(tmp_path: Path) -> None:
+def test_jobs_run_one_after_another_in_the_order_of_their_requests(tmp_path: Path) -> None:
     order: list[int] = []
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 
@@ -32,7 +32,7 @@ def test_jobs_run_one_after_another_in_the_order_they_were_asked(tmp_path: Path)
     assert store.close(WAIT_S)
 
 
-def test_a_read_that_takes_long_leaves_the_loop_to_others(tmp_path: Path) -> None:
+def test_a_long_read_does_not_block_the_event_loop(tmp_path: Path) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
     threads: list[str] = []
     let_go = threading.Event()
@@ -53,7 +53,7 @@ def test_a_read_that_takes_long_leaves_the_loop_to_others(tmp_path: Path) -> Non
     assert store.close(WAIT_S)
 
 
-def test_a_process_that_answers_one_request_at_a_time_reads_where_it_is_asked(
+def test_a_process_with_one_request_at_a_time_reads_in_the_calling_thread(
     tmp_path: Path,
 ) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), answers_one=True)
@@ -69,7 +69,7 @@ def test_a_process_that_answers_one_request_at_a_time_reads_where_it_is_asked(
     assert store.close(WAIT_S)
 
 
-def test_an_error_is_raised_where_the_job_was_asked_and_the_thread_lives_on(tmp_path: Path) -> None:
+def test_an_error_is_raised_in_the_caller_and_the_thread_continues(tmp_path: Path) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 
     def failing(_: Memory) -> None:
@@ -84,7 +84,7 @@ def test_an_error_is_raised_where_the_job_was_asked_and_the_thread_lives_on(tmp_
     assert store.close(WAIT_S)
 
 
-def test_a_memory_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
+def test_a_memory_that_failed_to_open_is_opened_by_the_next_call(tmp_path: Path) -> None:
     attempts: list[int] = []
 
     def opened() -> Memory:
@@ -120,7 +120,7 @@ def test_a_memory_can_be_opened_before_the_first_call(tmp_path: Path) -> None:
     assert store.close(WAIT_S)
 
 
-def test_a_beginning_that_fails_leaves_the_error_to_the_first_call(tmp_path: Path) -> None:
+def test_an_error_while_opening_early_is_raised_by_the_first_call(tmp_path: Path) -> None:
     attempts: list[int] = []
 
     def failing() -> Memory:
@@ -149,7 +149,7 @@ class Watched(Memory):
         self.flushed.set()
 
 
-def test_the_other_tiers_follow_a_change_when_nobody_asks_any_more(tmp_path: Path) -> None:
+def test_other_tiers_are_written_when_the_thread_is_idle(tmp_path: Path) -> None:
     Watched.flushed.clear()
     store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=0.01)
 
@@ -164,7 +164,7 @@ def test_the_other_tiers_follow_a_change_when_nobody_asks_any_more(tmp_path: Pat
     assert store.close(WAIT_S)
 
 
-def test_the_other_tiers_follow_a_change_at_the_latest_at_the_end(tmp_path: Path) -> None:
+def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(tmp_path: Path) -> None:
     Watched.flushed.clear()
     store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600)
 
@@ -179,7 +179,7 @@ def test_the_other_tiers_follow_a_change_at_the_latest_at_the_end(tmp_path: Path
     assert Watched.flushed.is_set()
 
 
-def test_the_other_tiers_follow_a_change_while_others_go_on_asking(tmp_path: Path) -> None:
+def test_other_tiers_are_written_while_requests_continue(tmp_path: Path) -> None:
     Watched.flushed.clear()
     store = StoreThread(
         lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600, latest_s=0.05
@@ -196,7 +196,7 @@ def test_the_other_tiers_follow_a_change_while_others_go_on_asking(tmp_path: Pat
     assert store.close(WAIT_S)
 
 
-def test_the_other_tiers_follow_a_change_before_another_project_takes_its_place(
+def test_other_tiers_are_written_before_another_project_is_opened(
     tmp_path: Path,
 ) -> None:
     Watched.flushed.clear()
@@ -221,7 +221,7 @@ def test_the_other_tiers_follow_a_change_before_another_project_takes_its_place(
     assert store.close(WAIT_S)
 
 
-def test_closing_waits_no_longer_than_it_was_told(tmp_path: Path) -> None:
+def test_close_waits_no_longer_than_its_timeout(tmp_path: Path) -> None:
     go_on = threading.Event()
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 

@@ -45,7 +45,7 @@ def names(view: Any) -> list[str]:
 
 
 @pytest.mark.behaviour("MEM-01b")
-def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path) -> None:
+def test_mem_01_observations_for_a_known_name_are_merged_and_reported(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("api", "listens on 8080"))
@@ -65,7 +65,7 @@ def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "query"), [("Kubernetes", "k8s"), ("k8s", "Kubernetes"), ("PostgreSQL", "pg")]
 )
-def test_mem_07_an_entity_is_found_by_another_usual_name(
+def test_mem_07_an_entity_is_found_by_a_common_other_name(
     tmp_path: Path, name: str, query: str
 ) -> None:
     async def story() -> None:
@@ -80,7 +80,7 @@ def test_mem_07_an_entity_is_found_by_another_usual_name(
 
 
 @pytest.mark.behaviour("MEM-01e")
-def test_a_variant_of_a_known_name_is_kept_exactly_and_flagged(tmp_path: Path) -> None:
+def test_a_variant_of_a_known_name_is_stored_exactly_and_reported(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("cursor-pagination"))
@@ -115,7 +115,7 @@ def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-02c")
-def test_a_missing_end_of_a_relation_is_created_and_said(tmp_path: Path) -> None:
+def test_a_missing_entity_of_a_relation_is_created_and_reported(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await relate(client, relation("api", "uses", "Redis"))
@@ -156,7 +156,7 @@ def test_mem_04_an_unknown_entity_fails_the_whole_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-07b")
-def test_mem_07_relations_with_either_end_come_with_a_node(tmp_path: Path) -> None:
+def test_mem_07_open_nodes_returns_incoming_and_outgoing_relations(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await relate(client, relation("a", "to", "b"), relation("b", "to", "c"))
@@ -172,7 +172,7 @@ def test_mem_07_relations_with_either_end_come_with_a_node(tmp_path: Path) -> No
     run(story)
 
 
-def test_reads_join_project_and_user_memory_project_first(tmp_path: Path) -> None:
+def test_reads_combine_project_and_user_memory_project_first(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     mine = {"entities": [entity("ada", "likes tea"), entity("both", "of the user")]}
@@ -195,7 +195,7 @@ def test_reads_join_project_and_user_memory_project_first(tmp_path: Path) -> Non
     run(story)
 
 
-def test_what_is_created_goes_to_the_project_unless_it_lives_with_the_user(tmp_path: Path) -> None:
+def test_entities_go_to_the_project_unless_the_user_memory_has_them(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     memory.write("create_entities", {"entities": [entity("ada")]}, USER, store="user")
@@ -216,7 +216,7 @@ def test_what_is_created_goes_to_the_project_unless_it_lives_with_the_user(tmp_p
     assert held == {"project": ["api"], "user": ["ada"]}
 
 
-def test_what_tools_bring_carries_their_source_trust_and_session(tmp_path: Path) -> None:
+def test_observations_of_tools_are_stored_with_source_trust_and_session(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -232,7 +232,7 @@ def test_what_tools_bring_carries_their_source_trust_and_session(tmp_path: Path)
 
 
 @pytest.mark.behaviour("MEM-07d", "MEM-07e")
-def test_search_finds_words_that_stand_apart_best_match_first(tmp_path: Path) -> None:
+def test_search_finds_words_in_any_position_and_ranks_the_best_match_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(
@@ -264,7 +264,7 @@ def test_search_finds_words_that_stand_apart_best_match_first(tmp_path: Path) ->
         ("   ", ["spaces"]),
     ],
 )
-def test_search_knows_parts_identifiers_and_scripts(
+def test_search_matches_parts_of_names_identifiers_and_other_scripts(
     tmp_path: Path, query: str, expected: list[str]
 ) -> None:
     async def story() -> None:
@@ -288,7 +288,7 @@ def test_search_knows_parts_identifiers_and_scripts(
 
 
 @pytest.mark.behaviour("MEM-11a", "MEM-11b", "MEM-11c", "MEM-11d")
-def test_mem_11_any_name_is_kept_exactly(tmp_path: Path) -> None:
+def test_mem_11_any_entity_name_is_stored_exactly(tmp_path: Path) -> None:
     odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
 
     async def story() -> None:
@@ -305,7 +305,7 @@ def test_mem_11_any_name_is_kept_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-15c")
-def test_mem_15_the_text_is_the_structure_as_javascript_would_write_it(tmp_path: Path) -> None:
+def test_mem_15_the_text_is_the_structured_content_as_indented_json(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("naïve", "🎉", kind=""))
@@ -320,7 +320,7 @@ def test_mem_15_the_text_is_the_structure_as_javascript_would_write_it(tmp_path:
 
 
 @pytest.mark.behaviour("MEM-18b")
-def test_many_parallel_calls_of_one_client_lose_nothing(tmp_path: Path) -> None:
+def test_parallel_calls_of_one_client_lose_no_entity(tmp_path: Path) -> None:
     wanted = [f"entity-{n}" for n in range(50)]
 
     async def story() -> None:
@@ -334,7 +334,7 @@ def test_many_parallel_calls_of_one_client_lose_nothing(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_graph_that_cannot_be_read_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+def test_an_unreadable_graph_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "user.db").write_bytes(b"not a database at all, but long enough to be looked at" * 40)
@@ -349,7 +349,7 @@ def test_a_graph_that_cannot_be_read_is_an_error_and_not_an_empty_answer(tmp_pat
     run(story)
 
 
-def test_a_part_that_cannot_be_read_is_named_beside_the_rest(tmp_path: Path) -> None:
+def test_an_unreadable_database_is_reported_beside_the_other_results(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -365,7 +365,7 @@ def test_a_part_that_cannot_be_read_is_named_beside_the_rest(tmp_path: Path) -> 
     run(story)
 
 
-def test_a_memory_that_is_switched_off_says_so(tmp_path: Path) -> None:
+def test_tools_fail_with_a_reason_while_memory_is_off(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", MEMORY_FABRIC="off") as client:
             for call in (create(client, entity("a")), client.call_tool("read_graph", {})):
@@ -376,7 +376,7 @@ def test_a_memory_that_is_switched_off_says_so(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_call_that_breaks_is_answered_with_what_broke(
+def test_an_unexpected_error_of_a_call_is_returned_and_logged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Burnt(Memory):
@@ -392,7 +392,7 @@ def test_a_call_that_breaks_is_answered_with_what_broke(
     assert "the roof fell in" in capsys.readouterr().err
 
 
-def test_a_running_server_follows_the_switch(tmp_path: Path) -> None:
+def test_a_running_server_obeys_on_and_off(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:

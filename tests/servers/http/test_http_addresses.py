@@ -11,7 +11,7 @@ from memory_fabric.servers.http import server
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
-def test_answers_do_not_wait_for_the_receipt_of_their_first_part(host: str) -> None:
+def test_listening_sockets_set_the_tcp_protocol_number(host: str) -> None:
     """asyncio looks at the protocol of a socket before it turns that off."""
     with server.listening(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
@@ -21,11 +21,11 @@ def test_answers_do_not_wait_for_the_receipt_of_their_first_part(host: str) -> N
     ("host", "local"),
     [("127.0.0.1", True), ("127.8.9.1", True), ("[::1]", True), ("0.0.0.0", False), ("::", False)],
 )
-def test_addresses_of_this_machine_alone_are_known(host: str, local: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, local: bool) -> None:
     assert server.is_loopback(host) is local
 
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80", "1.2.3"])
-def test_a_name_is_no_address(host: str) -> None:
+def test_a_host_name_is_refused_as_an_address(host: str) -> None:
     with pytest.raises(BadInput, match="is not an IP address"):
         server.is_loopback(host)

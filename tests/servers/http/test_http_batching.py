@@ -59,7 +59,7 @@ def stored(home: Path) -> int:
     return int(count)
 
 
-def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
+def test_waiting_texts_are_committed_in_one_batch(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest(f"Text {number}") for number in range(100)]
         outcomes = await asyncio.gather(*map(writer.accept, texts))
@@ -73,7 +73,7 @@ def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
     assert len(commits) <= 3
 
 
-def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
+def test_a_text_with_a_key_conflict_does_not_affect_the_others(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
         first, second, third = await asyncio.gather(*map(writer.accept, texts))
@@ -86,7 +86,7 @@ def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
     assert stored(tmp_path) == 2
 
 
-def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_cancelled_request_still_stores_its_text_and_delays_no_other(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         gone = asyncio.create_task(writer.accept(Ingest("gone")))
         stays = asyncio.create_task(writer.accept(Ingest("stays")))
@@ -100,7 +100,7 @@ def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Pa
     assert stored(tmp_path) == 2
 
 
-def test_more_than_can_wait_are_refused_at_once(tmp_path: Path) -> None:
+def test_texts_beyond_the_waiting_limit_are_refused_at_once(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest(f"Text {number}") for number in range(group.MAX_WAITING + 5)]
         outcomes = await asyncio.gather(*map(writer.accept, texts), return_exceptions=True)
@@ -121,7 +121,7 @@ def test_more_than_can_wait_are_refused_at_once(tmp_path: Path) -> None:
         lambda sign: Ingest("\N{ELEPHANT}" + sign * 2_500),
     ],
 )
-def test_large_texts_wait_in_smaller_numbers(
+def test_the_size_of_waiting_texts_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ingest: Callable[[str], Ingest]
 ) -> None:
     monkeypatch.setattr(group, "MAX_WAITING_BYTES", 25_000)
@@ -135,7 +135,7 @@ def test_large_texts_wait_in_smaller_numbers(
     told(tmp_path, story)
 
 
-def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
+def test_texts_are_refused_while_the_backlog_is_full(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         await writer.accept(Ingest("one"))
         while not writer.is_full:
@@ -149,7 +149,7 @@ def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
     assert stored(tmp_path) == 1
 
 
-def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
+def test_health_checks_notice_when_the_backlog_is_empty_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
@@ -167,7 +167,7 @@ def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
     told(tmp_path, story, most=1)
 
 
-def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:
+def test_a_memory_that_cannot_be_created_is_reported_without_its_path(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where the folder should be")
 
     async def story(writer: BatchedWriter) -> None:
@@ -182,7 +182,7 @@ def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -
     told(tmp_path / "home", story)
 
 
-def test_after_a_refused_text_it_is_written_again_before_it_is_said_to_work(
+def test_a_full_disk_is_reported_until_a_test_write_succeeds(
     tmp_path: Path,
 ) -> None:
     opened: list[Database] = []
@@ -210,7 +210,7 @@ def test_after_a_refused_text_it_is_written_again_before_it_is_said_to_work(
     told(tmp_path, story, opens=opens)
 
 
-def test_in_a_batch_with_a_text_of_no_shape_each_gets_its_own_outcome(tmp_path: Path) -> None:
+def test_each_text_of_a_batch_with_an_invalid_text_gets_its_own_outcome(tmp_path: Path) -> None:
     def opens(of: Settings) -> Memory:
         memory = Memory.open(of)
         database = memory.database("project", create=True)
@@ -235,7 +235,7 @@ def test_in_a_batch_with_a_text_of_no_shape_each_gets_its_own_outcome(tmp_path: 
     assert stored(tmp_path) == 2
 
 
-def test_a_full_disk_is_seen_before_the_first_text(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_before_the_first_text(tmp_path: Path) -> None:
     def opens(of: Settings) -> Memory:
         memory = Memory.open(of)
         database = memory.database("project", create=True)
@@ -249,7 +249,7 @@ def test_a_full_disk_is_seen_before_the_first_text(tmp_path: Path) -> None:
     told(tmp_path, story, opens=opens)
 
 
-def test_what_nobody_foresaw_is_a_complaint_too_and_told_once_without_its_name_to_strangers(
+def test_an_unexpected_error_is_logged_once_and_reported_without_details(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def opens(_: Settings) -> Memory:

@@ -54,7 +54,7 @@ def all_of(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def test_a_thousand_idle_connections_keep_nobody_out(server: Serving) -> None:
+def test_a_thousand_idle_connections_do_not_block_other_clients(server: Serving) -> None:
     assert IDLE > MAX_CONNECTIONS
     with ExitStack() as open_ones:
         for number in range(IDLE):
@@ -70,7 +70,7 @@ def test_a_thousand_idle_connections_keep_nobody_out(server: Serving) -> None:
     assert took_s < ASKING_S
 
 
-def test_one_that_is_closed_for_others_is_the_longest_idle(server: Serving) -> None:
+def test_the_longest_idle_connection_is_closed_when_too_many_are_open(server: Serving) -> None:
     with ExitStack() as open_ones:
         first = open_ones.enter_context(connected(server))
         later = [open_ones.enter_context(connected(server)) for _ in range(MAX_CONNECTIONS)]
@@ -80,7 +80,7 @@ def test_one_that_is_closed_for_others_is_the_longest_idle(server: Serving) -> N
         assert later[-1].recv(15) == b"HTTP/1.1 200 OK"
 
 
-def test_a_body_that_comes_slowly_has_a_time_for_all_of_it(server: Serving) -> None:
+def test_a_slow_body_is_refused_after_the_time_limit(server: Serving) -> None:
     with connected(server) as connection:
         connection.sendall(head(server, "Content-Length: 1000") + b'{"session_')
         began = time.monotonic()
@@ -102,7 +102,7 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def test_a_first_byte_that_comes_late_gains_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_first_byte_does_not_extend_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     late, selector = iter((BODY_S - 1, 3 * BODY_S)), _Skipping()
     loop = asyncio.SelectorEventLoop(selector)
     monkeypatch.setattr(loop, "time", lambda: selector.clock)
@@ -120,7 +120,7 @@ def test_a_first_byte_that_comes_late_gains_no_time(monkeypatch: pytest.MonkeyPa
     assert BODY_S <= selector.clock < BODY_S + 1
 
 
-def test_headers_beyond_their_size_are_refused_however_they_come(server: Serving) -> None:
+def test_oversized_headers_are_refused_in_one_or_several_parts(server: Serving) -> None:
     large = head(server, "X-Large: " + "a" * (20 << 10), "Content-Length: 35")
     answers = []
     for parts in ((large,), (large[:18_000], large[18_000:])):
@@ -137,7 +137,7 @@ def test_headers_beyond_their_size_are_refused_however_they_come(server: Serving
         assert b'"code":' in answer and b"too_large" in answer
 
 
-def test_bytes_now_and_then_gain_no_time(server: Serving) -> None:
+def test_occasional_bytes_do_not_extend_the_time_limit_of_a_body(server: Serving) -> None:
     with connected(server) as connection:
         connection.sendall(head(server, "Transfer-Encoding: chunked"))
         connection.settimeout(0.5)
@@ -152,14 +152,14 @@ def test_bytes_now_and_then_gain_no_time(server: Serving) -> None:
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_body_that_announces_too_much_is_refused_before_it_is_sent(server: Serving) -> None:
+def test_a_body_with_a_too_large_content_length_is_refused_unread(server: Serving) -> None:
     with connected(server) as connection:
         connection.sendall(head(server, f"Content-Length: {10**12}", "Expect: 100-continue"))
 
         assert connection.recv(13) == b"HTTP/1.1 413 "
 
 
-def test_a_body_that_never_ends_is_cut_off(server: Serving) -> None:
+def test_an_endless_chunked_body_is_cut_off(server: Serving) -> None:
     chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
     sent = 0
     with connected(server) as connection:
@@ -173,7 +173,7 @@ def test_a_body_that_never_ends_is_cut_off(server: Serving) -> None:
     assert sent < MAX_BYTES + MAX_UNREAD_BYTES + (16 << 20)
 
 
-def test_a_body_shorter_than_announced_is_no_text(server: Serving) -> None:
+def test_a_body_shorter_than_its_content_length_is_not_accepted(server: Serving) -> None:
     body = b'{"session_summary": "half"}'
     with connected(server) as connection:
         connection.sendall(head(server, f"Content-Length: {len(body) + 5}") + body)
@@ -182,7 +182,7 @@ def test_a_body_shorter_than_announced_is_no_text(server: Serving) -> None:
         assert b" 202 " not in all_of(connection)
 
 
-def test_more_than_was_announced_is_no_part_of_the_text(server: Serving) -> None:
+def test_bytes_after_the_content_length_are_not_part_of_the_text(server: Serving) -> None:
     body = b'{"session_summary": "health-check"}'
     with connected(server) as connection:
         connection.sendall(head(server, f"Content-Length: {len(body)}") + body + b"GARBAGE\r\n\r\n")
@@ -204,14 +204,14 @@ def test_more_than_was_announced_is_no_part_of_the_text(server: Serving) -> None
         ("Transfer-Encoding: gzip",),
     ],
 )
-def test_lengths_that_contradict_are_no_http(server: Serving, lines: tuple[str, ...]) -> None:
+def test_contradicting_lengths_are_refused(server: Serving, lines: tuple[str, ...]) -> None:
     answer = server.raw(head(server, *lines) + b"{}")
 
     assert answer.split(b" ")[1] in (b"400", b"501")
 
 
 @pytest.mark.parametrize("request_", [b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\0" * 64])
-def test_what_is_no_http_is_told_so_as_json(server: Serving, request_: bytes) -> None:
+def test_invalid_http_is_answered_with_a_json_error(server: Serving, request_: bytes) -> None:
     answer = server.raw(request_ + b"\r\n\r\n")
 
     first, _, body = answer.partition(b"\r\n\r\n")
@@ -220,19 +220,19 @@ def test_what_is_no_http_is_told_so_as_json(server: Serving, request_: bytes) ->
     assert b'"code": "bad_request"' in body
 
 
-def test_headers_without_end_are_cut_off(server: Serving) -> None:
+def test_endless_headers_are_cut_off(server: Serving) -> None:
     answer = server.raw(b"GET /healthz HTTP/1.1\r\n" + b"X: " + b"a" * (64 << 10))
 
     assert answer.split(b" ")[1] == b"431"
 
 
-def test_an_address_too_long_is_refused(server: Serving) -> None:
+def test_an_overlong_url_is_refused(server: Serving) -> None:
     reply = server.get("/api/recall?q=" + "a" * (20 << 10))
 
     assert reply.status in (400, 414)
 
 
-def test_requests_in_one_breath_are_answered_in_order(server: Serving) -> None:
+def test_pipelined_requests_are_answered_in_order(server: Serving) -> None:
     texts = [json.dumps({"session_summary": "x" * n}).encode() for n in range(1, 21)]
     requests = [head(server, f"Content-Length: {len(text)}") + text for text in texts]
     with connected(server) as connection:
@@ -243,7 +243,7 @@ def test_requests_in_one_breath_are_answered_in_order(server: Serving) -> None:
     assert lengths == list(range(1, 21))
 
 
-def test_a_connection_is_good_for_more_after_an_error(server: Serving) -> None:
+def test_a_connection_can_be_reused_after_an_error(server: Serving) -> None:
     connection = http.client.HTTPConnection(server.host, server.port, timeout=GIVE_UP_S)
     kind = {"Content-Type": "application/json"}
     connection.request("POST", INGEST, b"a" * (MAX_BYTES + 1), kind)

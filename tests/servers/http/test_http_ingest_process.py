@@ -49,7 +49,7 @@ def lives(process: int) -> bool:
 
 
 @pytest.mark.parametrize("script", [STAYS, STUBBORN])
-def test_it_is_started_once_and_ended(
+def test_the_worker_is_started_once_and_ended_with_the_server(
     tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "END_GRACE_S", 0.2)
@@ -68,7 +68,7 @@ def test_it_is_started_once_and_ended(
     assert len(children) == 1 and not lives(children[0])
 
 
-def test_it_is_told_whose_child_it_is(tmp_path: Path) -> None:
+def test_the_worker_receives_the_process_id_of_its_parent(tmp_path: Path) -> None:
     async def story(worker: WorkerChild) -> None:
         worker.start()
         await content(tmp_path / "pids", 3)
@@ -78,7 +78,7 @@ def test_it_is_told_whose_child_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "pids").read_text("utf-8").split()[1] == str(os.getpid())
 
 
-def test_one_that_ends_is_started_again_and_that_is_said(
+def test_a_worker_that_ends_is_restarted_and_the_restart_is_logged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(worker: WorkerChild) -> None:
@@ -94,7 +94,7 @@ def test_one_that_ends_is_started_again_and_that_is_said(
     ]
 
 
-def test_one_that_cannot_be_made_meeker_works_and_has_no_second_beside_it(
+def test_a_worker_whose_priority_cannot_be_lowered_still_runs_and_only_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[int] = []
@@ -118,7 +118,7 @@ def test_one_that_cannot_be_made_meeker_works_and_has_no_second_beside_it(
     assert capsys.readouterr().err == ""
 
 
-def test_one_that_is_about_to_be_started_is_not_complained_of(tmp_path: Path) -> None:
+def test_a_worker_that_is_starting_is_not_reported_as_missing(tmp_path: Path) -> None:
     async def story(worker: WorkerChild) -> None:
         worker.start()
 
@@ -127,7 +127,7 @@ def test_one_that_is_about_to_be_started_is_not_complained_of(tmp_path: Path) ->
     told(tmp_path, STAYS, story)
 
 
-def test_one_that_cannot_be_started_is_complained_of(tmp_path: Path) -> None:
+def test_a_worker_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
     async def story(worker: WorkerChild) -> None:
         worker.start()
         while not worker.complaint():

@@ -37,7 +37,7 @@ class Clock:
         return self.now
 
 
-def test_keys_tell_their_holders_apart_and_strangers_from_all(tmp_path: Path) -> None:
+def test_each_key_identifies_its_holder_and_an_invalid_key_nobody(tmp_path: Path) -> None:
     home = str(tmp_path)
     first, second = kept_keys.make(home, "first"), kept_keys.make(home, "second")
     keys = Keys(home)
@@ -49,7 +49,7 @@ def test_keys_tell_their_holders_apart_and_strangers_from_all(tmp_path: Path) ->
         assert keys.holder(stranger) == NOBODY
 
 
-def test_a_cookie_is_good_as_long_as_the_key_that_opened_it(tmp_path: Path) -> None:
+def test_a_cookie_is_valid_as_long_as_the_key_that_created_it(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     laptop, phone = kept_keys.make(home, "laptop"), kept_keys.make(home, "phone")
     keys = Keys(home, clock=clock)
@@ -66,7 +66,7 @@ def test_a_cookie_is_good_as_long_as_the_key_that_opened_it(tmp_path: Path) -> N
     assert [keys.is_good(one) for one in holders] == [False, True, True, True]
 
 
-def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
+def test_cookies_and_keys_are_not_interchangeable_and_cookies_end_with_the_server(
     tmp_path: Path,
 ) -> None:
     home = str(tmp_path)
@@ -80,7 +80,7 @@ def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
     assert other.holder_by_cookie(cookie) == NOBODY
 
 
-def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
+def test_a_key_created_or_dropped_at_runtime_takes_effect_soon(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     keys = Keys(home, clock=clock)
     needed = [keys.are_needed]
@@ -97,7 +97,7 @@ def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
     assert [holder == NOBODY for holder in holders] == [False, True]
 
 
-def test_after_the_last_key_is_dropped_a_key_is_still_needed(tmp_path: Path) -> None:
+def test_a_key_is_still_required_after_the_last_one_is_dropped(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     kept_keys.make(home, "last")
     keys = Keys(home, clock=clock)
@@ -108,7 +108,7 @@ def test_after_the_last_key_is_dropped_a_key_is_still_needed(tmp_path: Path) -> 
     assert keys.are_needed and not keys.has_kept
 
 
-def test_a_file_damaged_meanwhile_leaves_the_keys_that_were_known(
+def test_the_known_keys_stay_valid_when_their_file_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, clock = str(tmp_path), Clock()
@@ -122,7 +122,7 @@ def test_a_file_damaged_meanwhile_leaves_the_keys_that_were_known(
     assert "is damaged" in capsys.readouterr().err
 
 
-def test_a_key_may_ask_in_a_burst_and_then_at_its_rate() -> None:
+def test_each_key_may_send_a_burst_and_then_requests_at_its_rate() -> None:
     clock = Clock()
     rate = Rate(2, clock)
 
@@ -149,14 +149,14 @@ def test_a_key_may_ask_in_a_burst_and_then_at_its_rate() -> None:
         ("", False),
     ],
 )
-def test_only_names_of_ours_are_answered(host: str, fits: bool) -> None:
+def test_only_requests_for_allowed_hosts_are_answered(host: str, fits: bool) -> None:
     names = Names("127.0.0.1", 8002, ["memory.example.org", "other.example.org:443"])
 
     assert names.fit_host([host]) is fits
     assert not names.fit_host([host, host]) and not names.fit_host([])
 
 
-def test_origins_of_an_allowed_name_are_ours_behind_tls_too() -> None:
+def test_origins_of_an_allowed_host_are_accepted_with_http_and_https() -> None:
     names = Names("127.0.0.1", 8002, ["memory.example.org"])
 
     ours = ["https://memory.example.org", "http://memory.example.org:8002", "http://[::1]:8002"]
@@ -166,12 +166,12 @@ def test_origins_of_an_allowed_name_are_ours_behind_tls_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["https://a.example", "a/b", "", "*", "a:b", "a b", "ä.example"])
-def test_what_no_host_header_has_is_no_name(name: str) -> None:
+def test_an_invalid_host_name_is_refused_as_an_allowed_host(name: str) -> None:
     with pytest.raises(BadInput, match="is not a valid name for a Host header"):
         Names("127.0.0.1", 8002, [name])
 
 
-def test_a_key_is_made_named_and_dropped_by_the_command(tmp_path: Path) -> None:
+def test_serve_can_create_list_and_drop_a_key(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     made = shell.run("serve", "--new-key", "laptop")
     again = shell.run("serve", "--new-key", "laptop")
@@ -192,13 +192,13 @@ def test_a_key_is_made_named_and_dropped_by_the_command(tmp_path: Path) -> None:
     "words",
     [("--new-key", "--list-keys"), ("laptop",), ("--list-keys", "x")],
 )
-def test_words_that_do_not_go_together_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_incompatible_options_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = Shell(tmp_path).run("serve", *words)
 
     assert (done.status, done.out) == (2, "")
 
 
-def test_with_a_kept_key_bringing_in_needs_one_and_it_opens_everything(tmp_path: Path) -> None:
+def test_once_a_permanent_key_exists_ingest_requires_a_key(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     key = shell.run("serve", "--new-key").out.strip()
     with serving(shell) as server:
@@ -224,7 +224,7 @@ def opened_by(server: Serving, key: str) -> str:
     return reply.headers["set-cookie"].partition(";")[0]
 
 
-def test_who_opened_the_page_with_a_key_that_is_dropped_is_out_again(tmp_path: Path) -> None:
+def test_dropping_a_key_ends_the_browser_sessions_opened_with_it(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     key = shell.run("serve", "--new-key", "laptop").out.strip()
     with serving(shell) as server:
@@ -246,7 +246,7 @@ def test_who_opened_the_page_with_a_key_that_is_dropped_is_out_again(tmp_path: P
         assert server.send("x", key=by_kept.partition("=")[2]).status == 401
 
 
-def test_what_is_in_a_cookie_opens_as_a_cookie_only(tmp_path: Path) -> None:
+def test_the_value_of_a_cookie_is_not_accepted_as_a_key(tmp_path: Path) -> None:
     with serving(Shell(tmp_path)) as server:
         name, _, value = opened_by(server, server.key).partition("=")
 
@@ -257,7 +257,7 @@ def test_what_is_in_a_cookie_opens_as_a_cookie_only(tmp_path: Path) -> None:
         assert server.get("/api/status", key="none", Cookie=cookie).status == 401
 
 
-def test_who_listens_with_a_key_that_is_dropped_hears_no_more(tmp_path: Path) -> None:
+def test_dropping_a_key_stops_the_notifications_of_its_listeners(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.remember("We use PostgreSQL for the invoices")
     key = shell.run("serve", "--new-key", "laptop").out.strip()
@@ -306,7 +306,7 @@ def until_refused(server: Serving, key: str) -> None:
     until(lambda: server.get("/api/status", key=key).status == 401)
 
 
-def test_an_address_of_others_is_listened_on_with_a_kept_key_and_told_to_be_readable(
+def test_a_server_on_all_addresses_requires_a_key_and_recommends_tls(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)
@@ -322,7 +322,7 @@ def test_an_address_of_others_is_listened_on_with_a_kept_key_and_told_to_be_read
         assert "put TLS in front" in server.end(15)[1]
 
 
-def test_more_than_the_rate_is_told_when_to_come_again(tmp_path: Path) -> None:
+def test_requests_over_the_rate_get_a_retry_after_header(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.memory.mkdir(parents=True)
     (shell.memory / "config.toml").write_text("[serve]\nrate = 1\n", "utf-8")
@@ -336,7 +336,7 @@ def test_more_than_the_rate_is_told_when_to_come_again(tmp_path: Path) -> None:
     assert other.status == 404
 
 
-def test_a_damaged_file_of_keys_keeps_the_server_from_starting(tmp_path: Path) -> None:
+def test_the_server_does_not_start_with_a_damaged_file_of_keys(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.memory.mkdir(parents=True)
     Path(kept_keys.path_in(str(shell.memory))).write_text("{", "utf-8")

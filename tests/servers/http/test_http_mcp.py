@@ -68,7 +68,7 @@ def greeted(server: Serving, *, key: str = "", **headers: str) -> Reply:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_its_tools_are_those_of_the_server_on_standard_input(server: Serving, mode: str) -> None:
+def test_the_http_server_has_the_tools_of_the_stdio_server(server: Serving, mode: str) -> None:
     async def story() -> None:
         async with client_of(server, mode=mode) as client:
             listed = await client.list_tools()
@@ -79,7 +79,7 @@ def test_its_tools_are_those_of_the_server_on_standard_input(server: Serving, mo
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_what_one_client_stores_another_one_and_the_commands_find(
+def test_a_memory_stored_by_one_client_is_found_by_others_and_by_commands(
     server: Serving, shell: Shell, mode: str
 ) -> None:
     async def story() -> None:
@@ -94,7 +94,7 @@ def test_what_one_client_stores_another_one_and_the_commands_find(
     assert "in Go" in shell.run("recall", "api").out
 
 
-def test_what_is_brought_in_beside_it_disturbs_no_client(server: Serving) -> None:
+def test_ingesting_texts_does_not_disturb_connected_clients(server: Serving) -> None:
     async def story() -> None:
         async with client_of(server) as client:
             for number in range(5):
@@ -106,7 +106,7 @@ def test_what_is_brought_in_beside_it_disturbs_no_client(server: Serving) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_only_who_subscribed_is_told_and_who_left_troubles_nobody(server: Serving) -> None:
+def test_only_subscribed_and_connected_clients_are_notified(server: Serving) -> None:
     told: dict[str, list[str]] = {"first": [], "second": [], "third": []}
 
     def hearing(name: str, event: anyio.Event) -> Any:
@@ -136,7 +136,7 @@ def test_only_who_subscribed_is_told_and_who_left_troubles_nobody(server: Servin
 
 
 @pytest.mark.parametrize("key", ["none", "wrong"])
-def test_without_the_key_there_is_no_session(server: Serving, key: str) -> None:
+def test_a_request_without_a_valid_key_gets_no_session(server: Serving, key: str) -> None:
     reply = greeted(server, key=key)
 
     assert (reply.status, reply.code) == (401, "unauthorized")
@@ -148,7 +148,7 @@ def test_without_the_key_there_is_no_session(server: Serving, key: str) -> None:
     ("name", "value"),
     [("Host", "evil.example"), ("Origin", "http://evil.example"), ("Sec_Fetch_Site", "same-site")],
 )
-def test_pages_of_others_get_no_session(server: Serving, name: str, value: str) -> None:
+def test_foreign_web_pages_get_no_session(server: Serving, name: str, value: str) -> None:
     reply = greeted(server, **{name: value})
 
     assert reply.status == 403
@@ -165,14 +165,14 @@ def test_plain_requests_open_and_end_a_session(server: Serving) -> None:
     assert ended == [200, 404]
 
 
-def test_a_session_that_nobody_opened_is_not_there(server: Serving) -> None:
+def test_an_unknown_session_id_is_not_found(server: Serving) -> None:
     listing = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
     session = {"Mcp_Session_Id": "0" * 32, "Accept": BOTH}
 
     assert server.post("/mcp", listing, key=server.key, **session).status == 404
 
 
-def test_another_content_type_and_a_body_too_large_are_refused(server: Serving) -> None:
+def test_a_wrong_content_type_and_an_oversized_body_are_refused(server: Serving) -> None:
     plain = server.post("/mcp", "{}", key=server.key, Content_Type="text/plain", Accept=BOTH)
     large = server.post("/mcp", "a" * (MAX_BYTES + 1), key=server.key, Accept=BOTH)
 
@@ -180,7 +180,7 @@ def test_another_content_type_and_a_body_too_large_are_refused(server: Serving) 
     assert server.get("/mcp", method="PUT").status == 405
 
 
-def test_it_ends_while_clients_are_connected(tmp_path: Path) -> None:
+def test_the_server_can_end_while_clients_are_connected(tmp_path: Path) -> None:
     with serving(Shell(tmp_path)) as server:
         assert statuses_at_the_end(server) == [200, 0]
 

@@ -43,7 +43,7 @@ def server(shell: Shell, key: str) -> Iterator[Serving]:
         yield found
 
 
-def test_the_server_keeps_what_its_description_promises(
+def test_the_server_conforms_to_its_openapi_description(
     server: Serving, key: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(
@@ -77,7 +77,7 @@ def operations(described: dict[str, Any]) -> int:
     return sum(len(methods) for methods in described["paths"].values())
 
 
-def test_every_path_that_answers_is_described(server: Serving) -> None:
+def test_the_description_lists_the_allowed_methods_of_each_path(server: Serving) -> None:
     described = server.get("/openapi.json", key="none").json
 
     for path in described["paths"]:
@@ -88,7 +88,7 @@ def test_every_path_that_answers_is_described(server: Serving) -> None:
         assert (path, allowed) == (path, set(described["paths"][path]))
 
 
-def test_it_says_whether_bringing_in_needs_a_key() -> None:
+def test_the_description_says_whether_ingest_requires_a_key() -> None:
     with_keys = document(keys_are_needed=True)["paths"][INGEST]["post"]
     without = document(keys_are_needed=False)["paths"][INGEST]["post"]
 
@@ -96,7 +96,7 @@ def test_it_says_whether_bringing_in_needs_a_key() -> None:
     assert without["security"] == [{}, {"key": []}]
 
 
-def test_the_fields_of_a_text_are_those_of_the_model() -> None:
+def test_the_ingest_schema_has_the_fields_of_the_model() -> None:
     schema = document(keys_are_needed=False)["components"]["schemas"]["IngestBody"]
 
     assert schema["required"] == ["session_summary"]

@@ -56,7 +56,7 @@ def id_of(home: Home, name: str) -> str:
     return found.name
 
 
-def test_the_list_names_every_project_that_holds_something(home: Home, server: Serving) -> None:
+def test_the_list_contains_every_project_with_a_memory(home: Home, server: Serving) -> None:
     answer = server.ask("/api/projects")
 
     rows = {one["name"]: one for one in answer["projects"]}
@@ -90,7 +90,7 @@ def test_a_question_about_another_project_is_answered_from_its_memory(
     assert server.ask("/api/picture", project=id_of(home, "shop"))["project"]["name"] == "shop"
 
 
-def test_another_project_that_is_only_looked_at_is_not_called_one_that_cannot_be_written(
+def test_viewing_another_project_does_not_report_it_as_unwritable(
     home: Home, server: Serving
 ) -> None:
     tiers = server.ask("/api/picture", project=id_of(home, "billing"))["tiers"]
@@ -100,7 +100,7 @@ def test_another_project_that_is_only_looked_at_is_not_called_one_that_cannot_be
     assert next(tier["state"] for tier in tiers if tier["tier"] == "graph") == "healthy"
 
 
-def test_looking_at_a_memory_of_the_first_release_leaves_its_file_as_it_is(
+def test_viewing_a_memory_of_the_first_release_does_not_change_its_file(
     home: Home, server: Serving
 ) -> None:
     legacy = id_of(home, "legacy")
@@ -117,19 +117,19 @@ def test_looking_at_a_memory_of_the_first_release_leaves_its_file_as_it_is(
 
 
 @pytest.mark.parametrize("asked", ["shop-000000000000", "../user", "..", "%", "x" * 300])
-def test_what_is_no_project_of_this_home_is_not_found(server: Serving, asked: str) -> None:
+def test_an_unknown_project_is_not_found(server: Serving, asked: str) -> None:
     reply = server.get(f"/api/picture?project={asked}")
 
     assert (reply.status, reply.code) == (404, "not_found")
     assert "project list" in reply.json["error"]["remedy"]
 
 
-def test_without_the_key_no_project_is_named(home: Home, server: Serving) -> None:
+def test_projects_are_listed_only_with_the_key(home: Home, server: Serving) -> None:
     for path in ("/api/projects", f"/api/picture?project={id_of(home, 'billing')}"):
         assert server.get(path, key="none").status == 401
 
 
-def test_a_server_of_an_isolated_domain_shows_that_domain_of_others_only(home: Home) -> None:
+def test_a_server_in_an_isolated_domain_shows_only_that_domain(home: Home) -> None:
     (home.memory / "config.toml").write_text(ISOLATED)
     try:
         with serving(home, MEMORY_FABRIC_DOMAIN="legal") as confined:
@@ -146,7 +146,7 @@ def test_a_server_of_an_isolated_domain_shows_that_domain_of_others_only(home: H
     assert (old.status, old.code) == (503, "unavailable")
 
 
-def test_a_server_that_other_machines_reach_shows_its_own_project_only(home: Home) -> None:
+def test_a_server_open_to_other_machines_shows_only_its_own_project(home: Home) -> None:
     key = home.run("serve", "--new-key").out.strip()
     with serving(home, "--host", "0.0.0.0") as server:
         port = f"localhost:{server.port}"
@@ -159,7 +159,7 @@ def test_a_server_that_other_machines_reach_shows_its_own_project_only(home: Hom
     assert (other.status, other.code) == (404, "not_found")
 
 
-def test_a_project_whose_folder_is_gone_is_shown_all_the_same(tmp_path: Path) -> None:
+def test_a_project_whose_folder_was_deleted_is_still_shown(tmp_path: Path) -> None:
     home = Home(tmp_path)
     gone = home.project_at("gone", "Use tabs in the Makefile")
     (home.project.parent / "gone" / ".git").rmdir()

@@ -92,7 +92,7 @@ def begin(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Fut
     return [clients.submit(server.get, ASKED) for _ in range(number)]
 
 
-def test_several_processes_give_the_same_answers(
+def test_all_reader_processes_give_the_same_answer(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     first, _ = readers(server)
@@ -110,7 +110,7 @@ def test_several_processes_give_the_same_answers(
     assert "cursor-pagination" in answers[0].json["results"][0]["text"]
 
 
-def test_a_killed_reader_loses_no_question_and_is_replaced(
+def test_a_killed_reader_is_replaced_and_its_questions_are_answered(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -128,7 +128,7 @@ def test_a_killed_reader_loses_no_question_and_is_replaced(
     assert before[1] in readers(server)
 
 
-def test_where_every_reader_was_killed_the_server_answers(
+def test_the_server_answers_after_every_reader_was_killed(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     for reader in readers(server):
@@ -156,7 +156,7 @@ def test_a_change_by_the_server_is_seen_by_every_reader_at_once(
         assert [text in one.json["results"][0]["text"] for one in answers] == [True] * 6
 
 
-def test_errors_of_a_question_are_those_of_one_process(
+def test_errors_are_the_same_with_several_readers_as_with_one_process(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -175,7 +175,7 @@ def hang(_memory: Memory) -> None:
     threading.Event().wait()
 
 
-def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -> None:
+def test_a_hanging_reader_is_ended_and_its_question_refused(tmp_path: Path) -> None:
     settings = read_settings({"HOME": str(tmp_path)}, {})
 
     async def asked() -> list[int]:
@@ -200,7 +200,7 @@ def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_end_of_the_server_leaves_no_process(server: Serving, number: int) -> None:
+def test_the_server_leaves_no_reader_when_it_ends(server: Serving, number: int) -> None:
     family = readers(server)
 
     server.end(number)
@@ -218,7 +218,7 @@ def test_one_worker_starts_no_reader(shell: Shell, clients: ThreadPoolExecutor) 
         assert readers(server) == []
 
 
-def test_questions_one_after_the_other_start_no_reader(shell: Shell) -> None:
+def test_sequential_questions_start_no_reader(shell: Shell) -> None:
     with serving(shell, "--workers", "2") as server:
         answers = [server.get(ASKED) for _ in range(5)]
 

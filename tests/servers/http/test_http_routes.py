@@ -104,7 +104,7 @@ def told(world: World, story: Any) -> None:
         ("/v1/memory/ingest/01a2009b-3f00-7d3e-89c5-85aea0d36f41", 500),
     ],
 )
-def test_an_error_that_nobody_foresaw_is_json_that_names_no_file(
+def test_an_unexpected_error_is_answered_with_json_without_file_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, status: int
 ) -> None:
     world = World(tmp_path / "home", opens=False)
@@ -123,7 +123,7 @@ def test_an_error_that_nobody_foresaw_is_json_that_names_no_file(
     assert "PermissionError" in capsys.readouterr().err
 
 
-def test_a_fault_outside_of_the_routes_is_json_too(
+def test_an_error_outside_the_routes_is_answered_with_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world = World(tmp_path / "home")
@@ -143,7 +143,7 @@ def test_a_fault_outside_of_the_routes_is_json_too(
     assert "PermissionError" in capsys.readouterr().err
 
 
-def test_a_fault_in_the_middle_of_an_answer_begins_no_second_one(tmp_path: Path) -> None:
+def test_an_error_in_the_middle_of_an_answer_starts_no_second_answer(tmp_path: Path) -> None:
     world = World(tmp_path / "home")
 
     async def story() -> None:
@@ -155,7 +155,7 @@ def test_a_fault_in_the_middle_of_an_answer_begins_no_second_one(tmp_path: Path)
     told(world, story)
 
 
-def test_what_needs_no_key_has_its_rate_too_and_leaves_health_its_own(tmp_path: Path) -> None:
+def test_requests_without_a_key_are_limited_apart_from_health_checks(tmp_path: Path) -> None:
     world = World(tmp_path / "home")
     nobody = {"Authorization": ""}
 
@@ -176,7 +176,7 @@ def test_what_needs_no_key_has_its_rate_too_and_leaves_health_its_own(tmp_path: 
     told(world, story)
 
 
-def test_one_path_of_health_uses_up_nothing_of_the_other(
+def test_healthz_and_readyz_have_separate_rate_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auth, "HEALTH_PER_S", 0.001)
@@ -192,7 +192,7 @@ def test_one_path_of_health_uses_up_nothing_of_the_other(
     told(world, story)
 
 
-def test_the_description_is_made_once_for_whoever_asks(
+def test_the_openapi_description_is_built_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path / "home")
@@ -213,7 +213,7 @@ def test_the_description_is_made_once_for_whoever_asks(
     told(world, story)
 
 
-def test_the_worker_ends_also_where_the_sessions_of_mcp_cannot(
+def test_the_worker_ends_even_if_ending_the_mcp_sessions_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

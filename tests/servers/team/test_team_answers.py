@@ -45,7 +45,7 @@ def texts(server: Served, key: str | None = None) -> list[str]:
     return [found["text"] for found in answer.body["results"]]
 
 
-def test_a_question_is_answered_again_without_a_search(
+def test_a_repeated_question_is_answered_from_the_cache(
     postgres: Cluster, dsn: str, server: Served, database: str
 ) -> None:
     server.text("remember", text=TUESDAYS)
@@ -59,7 +59,7 @@ def test_a_question_is_answered_again_without_a_search(
     assert other.status != 200
 
 
-def test_what_is_withdrawn_or_purged_is_gone_from_kept_answers(
+def test_withdrawn_and_purged_records_disappear_from_cached_answers(
     server: Served, open_log: Callable[[str], SharedLog]
 ) -> None:
     log = open_log(ANN)
@@ -74,7 +74,7 @@ def test_what_is_withdrawn_or_purged_is_gone_from_kept_answers(
     assert texts(server) == []
 
 
-def test_a_removed_member_and_a_deleted_key_get_no_kept_answer(
+def test_a_removed_member_or_deleted_key_gets_no_cached_answer(
     dsn: str, server: Served, tmp_path: Path
 ) -> None:
     bob = new_key(dsn, SPACE, BOB)
@@ -89,16 +89,14 @@ def test_a_removed_member_and_a_deleted_key_get_no_kept_answer(
     assert server.get(ASKED, bob).status == 401
 
 
-def test_a_key_of_a_domain_gets_no_answer_that_was_kept_for_another(
-    dsn: str, server: Served
-) -> None:
+def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(dsn: str, server: Served) -> None:
     legal = new_key(dsn, SPACE, ANN, "legal", "legal")
     server.text("remember", text=TUESDAYS)
 
     assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
 
 
-def test_the_state_of_a_space_grows_with_each_change_that_is_committed(
+def test_the_state_number_of_a_space_grows_with_each_committed_change(
     dsn: str,
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],

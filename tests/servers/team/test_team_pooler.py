@@ -20,7 +20,7 @@ def pooler(postgres: Cluster) -> Iterator[Pooler]:
         yield running
 
 
-def test_two_machines_exchange_through_a_pooler(
+def test_two_machines_synchronise_through_pgbouncer(
     postgres: Cluster, pooler: Pooler, empty_database: str, tmp_path: Path
 ) -> None:
     made(postgres, empty_database, tmp_path)
@@ -43,7 +43,7 @@ def test_two_machines_exchange_through_a_pooler(
     assert pooler.transactions(empty_database) > before
 
 
-def test_keys_and_recalls_of_two_clients_share_one_connection(
+def test_requests_of_several_keys_share_one_database_connection(
     pooler: Pooler, database: str, tmp_path: Path
 ) -> None:
     dsn = pooler.dsn(OWNER, database)

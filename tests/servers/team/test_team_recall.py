@@ -33,7 +33,7 @@ def texts(memory: TeamMemory, text: str, **options: object) -> list[str]:
     return [hit.text for hit in asked(memory, text, **options).hits]
 
 
-def test_a_question_finds_what_another_member_said(say: Say, memory_of: MemoryOf) -> None:
+def test_a_question_finds_records_of_another_member(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("We use PostgreSQL for billing", entities=["PostgreSQL"]))
 
     (hit,) = asked(memory_of(BOB), "Which database does billing use?").hits
@@ -42,7 +42,7 @@ def test_a_question_finds_what_another_member_said(say: Say, memory_of: MemoryOf
     assert (hit.metadata["author"], hit.metadata["trust"]) == (ANN, "foreign")
 
 
-def test_what_the_caller_said_is_trusted_as_it_was_said(say: Say, memory_of: MemoryOf) -> None:
+def test_the_callers_own_records_keep_their_trust(say: Say, memory_of: MemoryOf) -> None:
     said = record("We use PostgreSQL for billing", own={"trust": "user", "pinned": True})
     say(ANN, said)
 
@@ -66,7 +66,7 @@ def test_what_the_caller_said_is_trusted_as_it_was_said(say: Say, memory_of: Mem
         ('"opens at nine"', "The Café opens at nine"),
     ],
 )
-def test_words_are_found_in_other_forms(
+def test_words_match_in_other_forms_and_scripts(
     say: Say, memory_of: MemoryOf, question: str, text: str
 ) -> None:
     said = (
@@ -92,7 +92,7 @@ def test_a_relationship_question_walks_the_graph(say: Say, memory_of: MemoryOf) 
     assert walked in answer.paths
 
 
-def test_only_the_newest_statement_of_a_key_is_found(say: Say, memory_of: MemoryOf) -> None:
+def test_only_the_newest_version_of_a_record_is_found(say: Say, memory_of: MemoryOf) -> None:
     first = record("Billing uses MySQL")
     say(ANN, first)
     say(ANN, record("Billing uses Oracle", id=first.key[2:], base=[first.op_id]))
@@ -101,21 +101,21 @@ def test_only_the_newest_statement_of_a_key_is_found(say: Say, memory_of: Memory
     assert texts(memory_of(BOB), "MySQL") == []
 
 
-def test_of_concurrent_statements_the_later_one_is_shown(say: Say, memory_of: MemoryOf) -> None:
+def test_the_later_of_concurrent_versions_is_shown(say: Say, memory_of: MemoryOf) -> None:
     first = record("Billing uses MySQL")
     say(ANN, first, record("Billing uses Oracle", id=first.key[2:]))
 
     assert texts(memory_of(BOB), "billing uses") == ["Billing uses Oracle"]
 
 
-def test_what_was_withdrawn_is_not_found(say: Say, memory_of: MemoryOf) -> None:
+def test_a_withdrawn_observation_is_not_found(say: Say, memory_of: MemoryOf) -> None:
     said = observation("Billing", "It listens on 8080")
     say(ANN, said, withdrawal(said))
 
     assert texts(memory_of(BOB), "billing 8080") == []
 
 
-def test_two_members_who_say_the_same_are_one_hit(say: Say, memory_of: MemoryOf) -> None:
+def test_the_same_text_of_two_members_is_one_hit(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, observation("Billing", "It listens on 8080"))
     say(BOB, observation("Billing", "It listens on 8080"))
 
@@ -124,7 +124,7 @@ def test_two_members_who_say_the_same_are_one_hit(say: Say, memory_of: MemoryOf)
     assert hit.metadata["author"] == BOB
 
 
-def test_a_memory_of_one_domain_shows_no_other(say: Say, memory_of: MemoryOf) -> None:
+def test_a_memory_limited_to_one_domain_shows_no_other(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("The contract ends in May", domain="legal"), record("The cache ends in May"))
 
     assert texts(memory_of(BOB, "legal"), "what ends in May") == ["The contract ends in May"]
@@ -159,13 +159,13 @@ def test_filters_hold(say: Say, memory_of: MemoryOf, filters: Filters, count: in
     assert len(texts(memory_of(BOB), "nodes hold", filters=filters)) == count
 
 
-def test_without_a_question_the_newest_are_shown(say: Say, memory_of: MemoryOf) -> None:
+def test_an_empty_question_returns_the_newest_records(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("Old", created_at="2026-01-01T00:00:00.000Z"), record("New"))
 
     assert texts(memory_of(BOB), "") == ["New", "Old"]
 
 
-def test_a_purge_leaves_no_word(
+def test_a_purged_record_is_not_found(
     say: Say, memory_of: MemoryOf, open_log: Callable[[str], SharedLog]
 ) -> None:
     said = record("Billing belongs to Quentin", entities=["Quentin"])
@@ -178,7 +178,7 @@ def test_a_purge_leaves_no_word(
     assert memory.reader.names_like("quentin", 1) == [("quentin", "Quentin")]
 
 
-def test_a_stranger_is_refused(say: Say, memory_of: MemoryOf) -> None:
+def test_a_user_who_is_not_a_member_is_refused(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("We use PostgreSQL for billing"))
     memory = memory_of(EVE)
 
@@ -197,7 +197,7 @@ def test_a_removed_member_is_refused(
         Fabric(memory, NOW).recall("billing")
 
 
-def test_an_alias_lives_as_long_as_its_entity_states_it(
+def test_an_alias_is_known_only_while_its_entity_lists_it(
     say: Say, memory_of: MemoryOf, space: str
 ) -> None:
     first = entity("PostgreSQL", aliases=["pgsql"])

@@ -137,7 +137,7 @@ def test_questions_go_to_the_replica_and_changes_to_the_primary(pair: Pair, tmp_
     assert pair.searches(pair.primary) == before
 
 
-def test_what_was_just_said_or_taken_back_counts_on_a_replica_that_lags(
+def test_new_and_forgotten_records_count_at_once_on_a_lagging_replica(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="Deploys happen on Tuesdays")
@@ -161,7 +161,7 @@ def test_what_was_just_said_or_taken_back_counts_on_a_replica_that_lags(
     assert texts(server, "gateway retry") == ["The gateway retries three times"]
 
 
-def test_a_new_key_and_a_removed_member_count_at_once_on_a_replica_that_lags(
+def test_a_new_key_or_removed_member_counts_at_once_on_a_lagging_replica(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="Deploys happen on Tuesdays")
@@ -178,7 +178,7 @@ def test_a_new_key_and_a_removed_member_count_at_once_on_a_replica_that_lags(
     assert removed.status == 401
 
 
-def test_without_the_replica_the_primary_answers_and_it_is_said_once(
+def test_a_missing_replica_is_reported_once_and_the_primary_answers(
     pair: Pair, tmp_path: Path
 ) -> None:
     with serving(tmp_path, pair.dsn, pair.ann, "--read", pair.read) as server:
@@ -196,7 +196,7 @@ def test_without_the_replica_the_primary_answers_and_it_is_said_once(
     assert pair.standby.folder not in said and str(pair.standby.port) not in said
 
 
-def test_without_the_primary_the_replica_answers_and_nothing_is_written(
+def test_without_the_primary_the_replica_answers_and_writes_are_refused(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="We use PostgreSQL for billing")
@@ -216,7 +216,7 @@ def test_without_the_primary_the_replica_answers_and_nothing_is_written(
     assert refused.body["isError"] and "does not answer" in refused.body["content"][0]["text"]
 
 
-def test_an_address_of_a_replica_holds_no_password(pair: Pair, tmp_path: Path) -> None:
+def test_a_replica_address_with_a_password_is_refused(pair: Pair, tmp_path: Path) -> None:
     secret = "secret" + "-word"
 
     done = command(tmp_path, "--team", pair.dsn, "--read", f"{pair.read} password={secret}")
@@ -226,7 +226,7 @@ def test_an_address_of_a_replica_holds_no_password(pair: Pair, tmp_path: Path) -
     assert secret not in done.err + done.out
 
 
-def test_an_exchange_with_a_replica_reads_and_says_why_nothing_is_sent(
+def test_synchronising_with_a_replica_only_reads_and_reports_why(
     primary: Cluster, tmp_path: Path
 ) -> None:
     with primary.database() as database:

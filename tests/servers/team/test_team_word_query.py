@@ -25,13 +25,13 @@ def query(*words: str, rows: int = MILLION, limit: int = 200, **options: object)
     return found
 
 
-def test_in_a_small_space_any_word_matches() -> None:
+def test_any_word_matches_in_a_small_space() -> None:
     found = query("rare", "cache", "server", rows=1_000)
 
     assert (found.ranked, found.newest) == ("('rare') | ('cach') | ('server')", "")
 
 
-def test_a_word_of_most_rows_counts_only_alone() -> None:
+def test_a_word_found_in_most_rows_is_ignored_beside_rarer_words() -> None:
     assert query("rare", "user", rows=1_000).ranked == "('rare')"
     assert query("user", rows=1_000).ranked == "('user')"
 
@@ -40,30 +40,30 @@ def test_frequent_words_must_occur_together() -> None:
     assert query("cache", "server").ranked == "(('cach') & ('server'))"
 
 
-def test_newest_rows_fill_up_what_rare_words_leave() -> None:
+def test_a_frequent_word_beside_a_rare_one_searches_only_the_newest_rows() -> None:
     found = query("rare", "cache")
 
     assert (found.ranked, found.newest) == ("('rare')", "('cach')")
 
 
-def test_rare_words_match_alone_beside_frequent_ones_together() -> None:
+def test_rare_words_match_alone_and_frequent_words_only_together() -> None:
     assert query("rare", "cache", "server").ranked == "('rare') | (('cach') & ('server'))"
 
 
-def test_one_frequent_word_matches_the_newest_rows() -> None:
+def test_a_single_frequent_word_searches_only_the_newest_rows() -> None:
     found = query("cache")
 
     assert (found.ranked, found.newest) == ("", "('cach')")
 
 
-def test_a_rare_word_weighs_more() -> None:
+def test_a_rare_word_has_a_higher_weight_than_a_frequent_one() -> None:
     found = query("cache", "rare", rows=1_000)
 
     weights = dict(zip(found.groups, found.weights, strict=True))
     assert weights["('rare')"] > weights["('cach')"] > 0
 
 
-def test_the_parts_of_a_word_must_all_match() -> None:
+def test_all_parts_of_a_compound_word_must_match() -> None:
     assert query("well-known").ranked == "('known' & 'well')"
 
 
@@ -78,5 +78,5 @@ def test_phrases_must_all_match() -> None:
 
 
 @pytest.mark.parametrize("groups", [[], [["unheard"]], [[]]])
-def test_without_known_words_there_is_no_query(groups: list[list[str]]) -> None:
+def test_a_question_without_known_words_has_no_query(groups: list[list[str]]) -> None:
     assert word_query(groups, KNOWN, MILLION, 200) is None
