@@ -41,7 +41,7 @@ def legal(*, isolate: bool = False, **table: Any) -> dict[str, Any]:
         ("!!!", "general"),
     ],
 )
-def test_without_a_configuration_a_type_has_the_domain_of_its_name(
+def test_without_configuration_the_domain_comes_from_the_agent_types_name(
     tmp_path: Path, agent_type: str, domain: str
 ) -> None:
     assert domain_for(configured(tmp_path, {}), agent_type) == AgentDomain(domain)
@@ -57,7 +57,7 @@ def test_an_agent_type_has_its_configured_domain_in_any_spelling(
     assert domain_for(settings, "code-critic") == AgentDomain("code_critic")
 
 
-def test_the_map_stands_before_the_place_and_the_place_before_the_types_name(
+def test_a_configured_agent_type_overrides_the_folder_and_the_folder_its_name(
     repository: Path,
 ) -> None:
     file = legal(paths=["services/legal"]) | {"agents": {"critic": {"domain": "review"}}}
@@ -77,7 +77,7 @@ def test_the_map_stands_before_the_place_and_the_place_before_the_types_name(
         (".", "general"),
     ],
 )
-def test_a_relative_path_lies_in_the_repository_of_the_session(
+def test_a_relative_path_is_resolved_in_the_repository_of_the_session(
     repository: Path, place: str, domain: str
 ) -> None:
     settings = configured(repository / place, legal(paths=["services/legal/"]))
@@ -96,7 +96,7 @@ def test_a_folder_of_the_same_name_elsewhere_has_no_configured_domain(repository
     assert domain_for(configured(beside, file)).name == "general"
 
 
-def test_the_nearest_folder_decides(repository: Path) -> None:
+def test_the_deepest_configured_folder_decides_the_domain(repository: Path) -> None:
     file = {
         "domains": {"shop": {"paths": ["."]}, "law": {"paths": ["services/legal"]}},
     }
@@ -105,7 +105,7 @@ def test_the_nearest_folder_decides(repository: Path) -> None:
     assert domain_for(configured(repository / "services/billing", file)).name == "shop"
 
 
-def test_a_linked_worktree_has_the_paths_of_its_repository(repository: Path) -> None:
+def test_a_linked_worktree_uses_the_configured_paths_of_its_repository(repository: Path) -> None:
     worktree = repository.parent / "shop-hotfix"
     (worktree / "services/legal").mkdir(parents=True)
     own = repository / ".git/worktrees/shop-hotfix"
@@ -118,7 +118,7 @@ def test_a_linked_worktree_has_the_paths_of_its_repository(repository: Path) -> 
     assert domain_for(settings).name == "legal"
 
 
-def test_links_are_followed_on_either_side(repository: Path, tmp_path: Path) -> None:
+def test_symbolic_links_are_resolved_in_both_paths(repository: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "contracts"
     elsewhere.mkdir()
     (repository / "contracts").symlink_to(elsewhere)
@@ -132,7 +132,7 @@ def test_links_are_followed_on_either_side(repository: Path, tmp_path: Path) -> 
     assert domain_for(configured(repository / "services/legal", absolute)).name == "legal"
 
 
-def test_a_tilde_is_the_users_home(repository: Path) -> None:
+def test_a_tilde_in_a_path_means_the_home_of_the_user(repository: Path) -> None:
     file, home = legal(paths=["~/shop/services/legal"]), str(repository.parent)
     inside = configured(repository / "services/legal", file, HOME=home)
     outside = configured(repository / "services/billing", file, HOME=home)
@@ -141,14 +141,14 @@ def test_a_tilde_is_the_users_home(repository: Path) -> None:
     assert domain_for(outside).name == "general"
 
 
-def test_a_place_can_be_given_that_is_not_the_sessions(repository: Path) -> None:
+def test_the_domain_of_another_folder_can_be_looked_up(repository: Path) -> None:
     settings = configured(repository, legal(paths=["services/legal"]))
 
     assert domain_for(settings, place=str(repository / "services/legal")).name == "legal"
     assert domain_for(settings, place=str(repository / "services/gone")).name == "general"
 
 
-def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path) -> None:
+def test_an_isolated_domain_confines_its_agents_and_folders(repository: Path) -> None:
     file = legal(isolate=True, agents=["legal-advisor"], paths=["services/legal"])
     inside, outside = repository / "services/legal", repository / "services/billing"
     isolated = AgentDomain("legal", stated=True, isolated=True)
@@ -162,13 +162,13 @@ def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path)
 @pytest.mark.parametrize(
     "written", ["Avocat-Ge\u0301ne\u0301ral", "AVOCAT général", "p:avocat-général:"]
 )
-def test_a_type_is_walled_in_however_its_name_is_written(repository: Path, written: str) -> None:
+def test_an_agent_type_is_isolated_in_any_spelling(repository: Path, written: str) -> None:
     settings = configured(repository, legal(isolate=True, agents=["avocat-général"]))
 
     assert domain_for(settings, written) == AgentDomain("legal", stated=True, isolated=True)
 
 
-def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
+def test_a_configured_agent_type_cannot_leave_an_isolated_folder(repository: Path) -> None:
     file = legal(isolate=True, paths=["services/legal"])
     file |= {"agents": {"critic": {"domain": "review"}, "hermit": {"isolate": True}}}
     settings = configured(repository / "services/legal", file)
@@ -178,7 +178,7 @@ def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
     assert domain_for(settings, "hermit") == AgentDomain("hermit", stated=True, isolated=True)
 
 
-def test_a_process_has_the_domain_of_its_variable(repository: Path) -> None:
+def test_the_environment_variable_sets_the_domain_of_a_process(repository: Path) -> None:
     variable = {"MEMORY_FABRIC_DOMAIN": "Legal"}
 
     assert domain_for(configured(repository, {}, **variable)) == AgentDomain("legal")
@@ -186,7 +186,7 @@ def test_a_process_has_the_domain_of_its_variable(repository: Path) -> None:
     assert domain_for(isolated) == AgentDomain("legal", stated=True, isolated=True)
 
 
-def test_an_isolated_general_confines_whoever_has_no_other_room(tmp_path: Path) -> None:
+def test_an_isolated_general_domain_confines_only_those_without_another(tmp_path: Path) -> None:
     settings = configured(tmp_path, {"domains": {"general": {"isolate": True}}})
 
     assert domain_for(settings) == AgentDomain("general", isolated=True)

@@ -9,7 +9,7 @@ from memory_fabric.recall.for_agents import Kind, kind_of
 
 
 @pytest.mark.parametrize("name", ["general-purpose", "claude", "fork", "", "Claude"])
-def test_an_agent_for_everything_has_no_terms_and_no_room(name: str) -> None:
+def test_a_general_purpose_agent_has_no_terms_and_no_domain(name: str) -> None:
     assert kind_of(name, {}) == Kind(plain_name(name))
 
 
@@ -21,7 +21,7 @@ def test_an_agent_for_everything_has_no_terms_and_no_room(name: str) -> None:
         *("codebase-locator", "web-search-researcher"),
     ],
 )
-def test_an_agent_that_only_looks_for_things_is_known_by_its_name(name: str) -> None:
+def test_an_agent_that_only_searches_is_recognised_by_its_name(name: str) -> None:
     kind = kind_of(name, {})
 
     assert kind.searches
@@ -29,7 +29,7 @@ def test_an_agent_that_only_looks_for_things_is_known_by_its_name(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["planner", "research-writer", "findings-reporter", "planetary"])
-def test_a_name_that_only_looks_like_searching_is_none(name: str) -> None:
+def test_a_name_that_only_resembles_a_searching_agent_is_not_one(name: str) -> None:
     assert not kind_of(name, {}).searches
 
 
@@ -47,12 +47,12 @@ def test_a_name_that_only_looks_like_searching_is_none(name: str) -> None:
         ("release-captain", "changelog"),
     ],
 )
-def test_a_name_is_read_by_its_words(name: str, term: str) -> None:
+def test_terms_are_derived_from_words_of_the_name(name: str, term: str) -> None:
     assert term in kind_of(name, {}).terms
 
 
 @pytest.mark.parametrize("name", ["poem-writer", "go-around", "react-quickly", "x"])
-def test_a_name_of_other_words_has_a_room_and_no_terms(name: str) -> None:
+def test_a_name_of_unknown_words_has_a_domain_but_no_terms(name: str) -> None:
     kind = kind_of(name, {})
 
     assert kind.terms == ()
@@ -67,17 +67,17 @@ def test_configured_terms_replace_the_built_in_terms_of_an_agent_type() -> None:
     assert kind_of("code-writer", stated).terms == ()
 
 
-def test_terms_of_an_agents_full_name_win_over_terms_of_its_short_name() -> None:
+def test_terms_for_an_agents_full_name_override_terms_for_its_short_name() -> None:
     stated = {"reviewer": "naming", "shop:reviewer": "prices"}
 
     assert kind_of("shop:reviewer", stated).terms == ("prices",)
     assert kind_of("other:reviewer", stated).terms == ("naming",)
 
 
-def test_stated_as_empty_a_kind_has_nothing_but_its_task() -> None:
+def test_an_empty_configuration_removes_the_terms_and_domain_of_an_agent_type() -> None:
     assert kind_of("code-reviewer", {"code-reviewer": ""}) == Kind("code-reviewer")
     assert kind_of("code-reviewer", {"code-reviewer": " , "}) == Kind("code-reviewer")
 
 
-def test_stated_terms_make_of_a_searcher_an_agent_like_others() -> None:
+def test_configured_terms_make_a_searching_agent_a_normal_one() -> None:
     assert kind_of("Explore", {"explore": "layout"}) == Kind("explore", ("layout",))

@@ -10,7 +10,7 @@ USES = Relation("cursor-pagination", "uses", "PostgreSQL")
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 
 
-def test_br4_a_hit_that_names_another_entity_is_raised_and_carries_its_relations() -> None:
+def test_br4_a_hit_that_mentions_another_entity_is_boosted_and_gets_its_relations() -> None:
     hit = a_hit("Lists need PostgreSQL 15", relevance=0.5)
 
     [raised] = boost([hit], {"PostgreSQL": (USES,)}, 1.2)
@@ -21,7 +21,7 @@ def test_br4_a_hit_that_names_another_entity_is_raised_and_carries_its_relations
     assert "PostgreSQL" in raised.entities
 
 
-def test_br4_relevance_is_capped() -> None:
+def test_br4_boosted_relevance_is_capped_at_1() -> None:
     [raised] = boost([a_hit("on PostgreSQL", relevance=0.95)], {"PostgreSQL": (USES,)}, 1.2)
 
     assert raised.relevance == 1.0
@@ -33,7 +33,7 @@ def test_br4_variants_of_a_name_are_recognised() -> None:
     assert raised.metadata["cross_referenced"] is True
 
 
-def test_br4_names_in_the_own_list_of_a_record_count_where_others_relate_them() -> None:
+def test_br4_a_records_own_entities_boost_it_only_with_relations_from_elsewhere() -> None:
     own = a_hit("Use cursors", entities=("cursor-pagination",), metadata={"relations": [[*USES]]})
     around = {"cursor-pagination": (USES,)}
 
@@ -46,7 +46,7 @@ def test_br4_names_in_the_own_list_of_a_record_count_where_others_relate_them() 
     assert raised.metadata["cross_referenced"] is True
 
 
-def test_br6_the_relations_of_the_own_entity_are_attached_without_a_raise() -> None:
+def test_br6_relations_of_the_hits_own_entity_are_attached_without_a_boost() -> None:
     hit = a_hit("Use cursor-based pagination", entities=("cursor-pagination",), source="graph")
 
     [same] = boost([hit], {"cursor-pagination": (RECOMMENDS,)})
@@ -57,13 +57,13 @@ def test_br6_the_relations_of_the_own_entity_are_attached_without_a_raise() -> N
     assert "cross_referenced" not in same.metadata
 
 
-def test_an_entity_without_relations_refers_to_nothing() -> None:
+def test_an_entity_without_relations_does_not_change_a_hit() -> None:
     hit = a_hit("Ada said so")
 
     assert boost([hit], {"Ada": ()}) == [hit]
 
 
-def test_a_hub_brings_a_few_relations_only() -> None:
+def test_only_a_few_relations_of_a_hub_are_attached() -> None:
     many = tuple(Relation("Redis", "used_by", f"service-{i}") for i in range(50))
 
     [raised] = boost([a_hit("on Redis")], {"Redis": many})

@@ -43,7 +43,7 @@ def native_texts(answer: Answer) -> list[str]:
     return [hit.text for hit in answer.hits if hit.source == "native"]
 
 
-def test_r2_a_note_answers_beside_the_records(memory: Memory) -> None:
+def test_r2_native_notes_are_found_beside_records(memory: Memory) -> None:
     remember(memory, "Deploys wait for the smoke test")
     put(memory, "# Shop\n\n- Deploys go through Argo\n- Shoes are sold in pairs\n")
 
@@ -55,7 +55,7 @@ def test_r2_a_note_answers_beside_the_records(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("question", ["deploying shoes?", "k8s", '"in pairs"', "the rollout"])
-def test_a_note_is_found_by_stems_spellings_phrases_and_near_words(
+def test_a_note_is_found_by_stems_spellings_phrases_and_similar_words(
     memory: Memory, question: str
 ) -> None:
     put(memory, "- Deploys of shoes go out in pairs, by Kubernetes\n- Socks do not\n")
@@ -65,7 +65,7 @@ def test_a_note_is_found_by_stems_spellings_phrases_and_near_words(
     ]
 
 
-def test_a_note_with_more_of_what_was_asked_stands_first(memory: Memory) -> None:
+def test_the_note_that_matches_more_words_is_ranked_first(memory: Memory) -> None:
     put(memory, "- Argo has a page\n- Argo deploys the shop at night\n")
 
     texts = native_texts(ask(memory, "When does Argo deploy the shop?"))
@@ -73,7 +73,7 @@ def test_a_note_with_more_of_what_was_asked_stands_first(memory: Memory) -> None
     assert texts[0] == "Argo deploys the shop at night"
 
 
-def test_more_notes_than_the_limit_keep_those_that_hold_the_most(memory: Memory) -> None:
+def test_the_limit_keeps_the_notes_that_match_the_most_words(memory: Memory) -> None:
     put(memory, "- Argo\n" * RECALL_LIMIT + "- Argo deploys\n")
 
     found, _, _ = retrieve(parse("argo deploys"), memory, limit=RECALL_LIMIT, wide=True)
@@ -82,7 +82,7 @@ def test_more_notes_than_the_limit_keep_those_that_hold_the_most(memory: Memory)
     assert found[0].text == "Argo deploys"
 
 
-def test_what_the_fence_shows_speaks_for_itself_once(memory: Memory) -> None:
+def test_records_shown_in_memory_md_are_not_found_again_as_notes(memory: Memory) -> None:
     record = remember(memory, "Deploys go through Argo", pinned=True)
     memory.flush()
     put(memory, (notes_of(memory).read_text()) + "\n- Argo runs at night\n")
@@ -111,13 +111,13 @@ def notes_of(memory: Memory) -> Path:
         ("argo @global", 0),
     ],
 )
-def test_filters_in_the_question_hold_for_notes(memory: Memory, narrowed: str, count: int) -> None:
+def test_filters_in_a_question_apply_to_notes(memory: Memory, narrowed: str, count: int) -> None:
     put(memory, "- Deploys go through Argo\n", changed_s=1771581600)  # 2026-02-20
 
     assert len(native_texts(ask(memory, narrowed))) == count
 
 
-def test_an_old_note_is_marked_as_stale(memory: Memory) -> None:
+def test_an_old_native_note_is_marked_as_stale(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo\n", changed_s=1748779200)  # 2025-06-01
 
     (hit,) = ask(memory, "Argo").hits
@@ -125,7 +125,7 @@ def test_an_old_note_is_marked_as_stale(memory: Memory) -> None:
     assert hit.timestamp.startswith("2025-06-01") and hit.metadata["stale"]
 
 
-def test_a_file_that_cannot_be_read_is_named_and_nothing_is_required(memory: Memory) -> None:
+def test_an_unreadable_note_is_reported_and_the_others_are_found(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo\n")
     (notes_of(memory).parent / "latin.md").write_bytes(b"caf\xe9")
 
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_required(memory: Mem
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_without_any_graph_notes_do_not_stand_for_it(tmp_path: Path, memory: Memory) -> None:
+def test_notes_alone_do_not_replace_a_missing_graph(tmp_path: Path, memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors")
     put(memory, "- Deploys go through Argo\n")
     memory.close()
@@ -150,7 +150,7 @@ def test_without_any_graph_notes_do_not_stand_for_it(tmp_path: Path, memory: Mem
     assert answer.failures[-1] == GRAPH_REQUIRED
 
 
-def test_a_prompt_is_given_no_notes(memory: Memory) -> None:
+def test_native_notes_are_not_injected_into_prompts(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo in the shop\n")
 
     assert native_texts(ask(memory, "How does Argo deploy the shop?"))

@@ -23,7 +23,7 @@ def twins(**other: Any) -> tuple[Hit, Hit]:
     return first, second
 
 
-def test_br3_near_copies_become_one_with_the_text_of_the_more_relevant() -> None:
+def test_br3_near_duplicates_are_merged_and_the_more_relevant_text_is_kept() -> None:
     first, second = twins(session="s2")
 
     [hit] = dedupe([second, first])
@@ -36,7 +36,7 @@ def test_br3_near_copies_become_one_with_the_text_of_the_more_relevant() -> None
     assert hit.metadata["cross_validated"] is True
 
 
-def test_br3_above_the_threshold_only() -> None:
+def test_br3_only_texts_above_the_similarity_threshold_are_merged() -> None:
     four_of_five = [
         a_hit("alpha beta gamma delta epsilon", id="record:1"),
         a_hit("alpha beta gamma delta", id="record:2"),
@@ -47,7 +47,7 @@ def test_br3_above_the_threshold_only() -> None:
     assert len(dedupe(four_of_five, 0.79)) == 1
 
 
-def test_br3_two_authors_are_two_witnesses() -> None:
+def test_br3_hits_of_two_authors_validate_each_other() -> None:
     [hit] = dedupe(twins(session="s1", author="bob"))
 
     assert hit.metadata["cross_validated"] is True
@@ -73,7 +73,7 @@ def test_br3_a_lower_threshold_merges_texts_that_add_words_and_names() -> None:
     assert len(dedupe([second, denied], 0.2)) == 2
 
 
-def test_br3_copies_of_one_record_collapse_silently() -> None:
+def test_br3_copies_of_one_record_are_merged_without_cross_validation() -> None:
     copy = a_hit("Use Redis", id="record:1", source="graph", entities=("Redis",), relevance=0.9)
     record = a_hit("Use Redis", id="record:1", entities=("cache",), metadata={"why": "speed"})
 
@@ -87,7 +87,7 @@ def test_br3_copies_of_one_record_collapse_silently() -> None:
     assert "cross_validated" not in hit.metadata
 
 
-def test_three_copies_keep_the_metadata_of_all() -> None:
+def test_merging_three_copies_keeps_the_metadata_of_each() -> None:
     first, second = twins(session="s2")
     third = second._replace(id="record:3", metadata={"session": "s3"})
 
@@ -97,7 +97,7 @@ def test_three_copies_keep_the_metadata_of_all() -> None:
     assert hit.metadata["source_2_session"] == "s3"
 
 
-def test_texts_that_differ_in_a_number_or_a_not_are_two_facts() -> None:
+def test_texts_that_differ_in_a_number_or_a_negation_are_not_merged() -> None:
     port = "The staging gateway listens on port 8001 for every service of the shop cluster"
     hits = [
         a_hit(port, id="record:1"),
@@ -108,7 +108,7 @@ def test_texts_that_differ_in_a_number_or_a_not_are_two_facts() -> None:
     assert len(dedupe(hits, 0.5)) == 3
 
 
-def test_a_duty_in_another_word_is_the_same_and_its_denial_another() -> None:
+def test_must_and_should_are_merged_but_not_must_and_may_or_must_not() -> None:
     text = (
         "The gateway must check the signature of each webhook against the key of the tenant, and "
         "log a refused one with its address and time for the support team"
@@ -121,11 +121,11 @@ def test_a_duty_in_another_word_is_the_same_and_its_denial_another() -> None:
     assert [merged(duty) for duty in ("should", "shall", "may", "must not")] == [1, 1, 2, 2]
 
 
-def test_what_was_replaced_is_not_merged_with_what_holds() -> None:
+def test_a_replaced_record_is_not_merged_with_its_successor() -> None:
     first, second = twins(superseded_by="record:1")
 
     assert len(dedupe([first, second])) == 2
 
 
-def test_two_texts_without_words_stay_two() -> None:
+def test_two_texts_without_words_are_not_merged() -> None:
     assert len(dedupe([a_hit("!!!", id="record:1"), a_hit("???", id="record:2")])) == 2

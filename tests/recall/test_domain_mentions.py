@@ -37,7 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("in the ops domain", "ops", ""),
     ],
 )
-def test_br19_a_known_domain_that_is_named_as_one_is_meant(
+def test_br19_a_known_domain_named_in_the_question_becomes_a_filter(
     memory: Memory, text: str, domain: str, rest: str
 ) -> None:
     found = named(text, memory)
@@ -78,11 +78,11 @@ def test_br19_a_known_domain_that_is_named_as_one_is_meant(
         "in the ops domain" + " x" * MAX_CHARS,
     ],
 )
-def test_br19_what_is_not_surely_a_domain_filters_nothing(memory: Memory, text: str) -> None:
+def test_br19_an_unclear_or_negated_domain_mention_is_no_filter(memory: Memory, text: str) -> None:
     assert named(text, memory) is None
 
 
-def test_an_answer_that_was_confined_unasked_says_so_and_how_to_ask_for_all(
+def test_an_answer_limited_to_a_mentioned_domain_says_how_to_search_all(
     memory: Memory,
 ) -> None:
     answer = Fabric(memory, NOW).recall("naming rules in the code_reviewer domain")
@@ -102,7 +102,7 @@ def test_a_domain_filter_wins_over_a_domain_named_in_the_question(memory: Memory
     assert answer.notes == ()
 
 
-def test_a_named_domain_without_an_answer_is_said_and_nothing_else_is_searched(
+def test_a_mentioned_domain_without_a_match_is_reported_and_no_other_is_searched(
     memory: Memory,
 ) -> None:
     answer = Fabric(memory, NOW).recall("kubernetes in the code_reviewer domain")
@@ -111,7 +111,7 @@ def test_a_named_domain_without_an_answer_is_said_and_nothing_else_is_searched(
     assert answer.notes[0] == "nothing was found under the filter (expert_domain=code_reviewer)"
 
 
-def test_a_prompt_that_names_a_domain_is_given_its_memories_under_the_label(
+def test_a_prompt_that_mentions_a_domain_gets_its_memories_with_a_label(
     memory: Memory,
 ) -> None:
     given = Fabric(memory, NOW).inject_for_prompt("Which naming rules apply in the ops domain?")
@@ -121,13 +121,13 @@ def test_a_prompt_that_names_a_domain_is_given_its_memories_under_the_label(
     assert "legal_advisor" not in given.text
 
 
-def test_a_prompt_about_nothing_in_the_domain_is_given_nothing(memory: Memory) -> None:
+def test_a_prompt_without_a_match_in_its_domain_gets_nothing(memory: Memory) -> None:
     text = "How do we run Kubernetes in the ops domain?"
 
     assert Fabric(memory, NOW).inject_for_prompt(text).text == ""
 
 
-def test_a_prompt_without_the_word_asks_no_more_than_before(memory: Memory) -> None:
+def test_a_prompt_without_the_word_domain_causes_no_extra_query(memory: Memory) -> None:
     asked: list[str] = []
     [db] = memory.databases()
     db.connection.set_trace_callback(asked.append)

@@ -39,7 +39,7 @@ def test_the_explained_parts_add_up_to_relevance_and_score(fabric: Fabric) -> No
         assert hit.score == pytest.approx(sum(parts.values()) * factor, abs=0.001)
 
 
-def test_the_answer_is_that_of_recall(fabric: Fabric) -> None:
+def test_explain_returns_the_same_hits_as_recall(fabric: Fabric) -> None:
     told = explain(fabric, "redis sessions expiry policy", limit=10)
     plain = fabric.recall("redis sessions expiry policy", limit=10)
 
@@ -47,7 +47,7 @@ def test_the_answer_is_that_of_recall(fabric: Fabric) -> None:
     assert all("parts" not in hit.metadata for hit in plain.hits)
 
 
-def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fabric) -> None:
+def test_each_hit_has_a_verdict_on_whether_a_prompt_would_get_it(fabric: Fabric) -> None:
     question = "redis sessions expiry policy"
     told = explain(fabric, question, limit=10)
 
@@ -60,7 +60,7 @@ def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fab
     assert over.metadata["score_parts"]["times"] == 0.5
 
 
-def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silence(
+def test_memories_known_to_the_session_are_the_reason_for_giving_nothing(
     fabric: Fabric,
 ) -> None:
     question = "redis sessions expiry policy"
@@ -83,14 +83,14 @@ def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silenc
         ("\n".join(f"2026-01-01 10:00:0{n} ERROR redis {{}}" for n in range(9)), A_PASTE),
     ],
 )
-def test_every_silence_has_its_reason(fabric: Fabric, text: str, reason: str) -> None:
+def test_every_empty_injection_has_a_reason(fabric: Fabric, text: str, reason: str) -> None:
     told = explain(fabric, text, limit=10)
 
     assert told.silence == reason
     assert fabric.hits_to_inject(text) == []
 
 
-def test_where_only_turns_hold_a_word_silence_does_not_say_that_nothing_does(
+def test_the_reason_for_silence_does_not_deny_matches_found_only_in_turns(
     tmp_path: Path,
 ) -> None:
     client = SimulatedClient(tmp_path)
@@ -104,7 +104,7 @@ def test_where_only_turns_hold_a_word_silence_does_not_say_that_nothing_does(
     assert told.answer.hits and told.silence == NOTHING_ABOVE
 
 
-def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(
+def test_a_phrase_without_a_match_is_searched_by_its_words_with_a_notice(
     fabric: Fabric,
 ) -> None:
     answer = fabric.recall('why "sessions redis"?')

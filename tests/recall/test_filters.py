@@ -54,7 +54,7 @@ def test_several_values_of_a_filter_are_alternatives(fabric: Fabric) -> None:
     assert len(texts(fabric, "name", domain=["Code Reviewer"])) == 2
 
 
-def test_what_bears_no_tag_is_of_the_project_itself(fabric: Fabric) -> None:
+def test_untagged_records_match_the_filter_for_their_own_project(fabric: Fabric) -> None:
     assert len(texts(fabric, "name", project="PROJECT")) == 2
     assert texts(fabric, "name", project="other") == []
 
@@ -112,7 +112,7 @@ def test_a_time_filter_that_ends_before_its_beginning_is_noted_in_the_answer(
     assert "since=2026-03-01 and before=2026-01-01" in answer.notes[0]
 
 
-def test_an_answer_that_filters_left_empty_says_so_in_json_too(fabric: Fabric) -> None:
+def test_json_reports_the_filters_that_left_an_answer_empty(fabric: Fabric) -> None:
     told = answer_as_json(fabric.recall("name type:antipattern domain:code_reviewer"))
 
     assert told["results"] == []
@@ -123,7 +123,7 @@ def test_an_answer_that_filters_left_empty_says_so_in_json_too(fabric: Fabric) -
     assert "filters" not in answer_as_json(fabric.recall("name"))
 
 
-def test_what_looks_like_a_filter_and_is_none_is_said(fabric: Fabric) -> None:
+def test_an_invalid_filter_in_a_question_is_reported(fabric: Fabric) -> None:
     answer = fabric.recall("name type:nonsense scope:x since:gibberish depth:9")
 
     assert len(answer.hits) == 3
@@ -131,7 +131,7 @@ def test_what_looks_like_a_filter_and_is_none_is_said(fabric: Fabric) -> None:
     assert answer.notes[0].startswith("“type:nonsense” is no filter and was read as words: type")
 
 
-def test_who_wants_to_leave_something_out_is_told_that_no_filter_does(fabric: Fabric) -> None:
+def test_a_negated_filter_is_reported_as_unsupported(fabric: Fabric) -> None:
     answer = fabric.recall("retention -domain:general")
 
     assert answer.notes == (
@@ -139,7 +139,7 @@ def test_who_wants_to_leave_something_out_is_told_that_no_filter_does(fabric: Fa
     )
 
 
-def test_who_can_read_one_domain_only_is_answered_under_its_label(fabric: Fabric) -> None:
+def test_answers_for_a_reader_of_one_domain_have_its_label(fabric: Fabric) -> None:
     inside = Fabric(within(fabric.memory, ("general",)), NOW)
 
     told = answer_as_json(inside.recall("name"))

@@ -47,21 +47,21 @@ ModuleNotFoundError: No module named 'redis'
     "text",
     ["", "hi", "yes", "ok, continue", "thanks!", "please fix it", "run the tests", "go on"],
 )
-def test_greetings_and_nods_get_nothing(text: str) -> None:
+def test_greetings_and_assents_get_no_memory(text: str) -> None:
     query = prompt(text)
 
     assert is_silent(query)
     assert above_floor([a_match("Redis", "redis", coverage=1.0)], query) == []
 
 
-def test_a_prompt_about_a_memorys_subject_is_given_the_memory() -> None:
+def test_a_prompt_about_the_subject_of_a_memory_gets_it() -> None:
     query = prompt("Implement pagination for the users endpoint")
     hit = a_match("Use cursor pagination for endpoints", "pagination", "endpoint", coverage=0.7)
 
     assert above_floor([hit], query) == [hit]
 
 
-def test_one_ordinary_word_in_common_is_not_enough() -> None:
+def test_one_common_word_shared_with_a_memory_is_not_enough() -> None:
     query = prompt("set the window title of the editor")
 
     assert (
@@ -69,7 +69,7 @@ def test_one_ordinary_word_in_common_is_not_enough() -> None:
     )
 
 
-def test_a_prompt_about_somebody_unknown_needs_more_than_a_known_one() -> None:
+def test_a_memory_that_lacks_the_name_in_the_prompt_is_not_injected() -> None:
     hit = a_match("Pottery class starts in July", "pottery", "class", coverage=0.2)
     known = a_match("Melanie signed up for a pottery class", "pottery", "class", coverage=0.2)
 
@@ -81,30 +81,28 @@ def test_a_prompt_about_somebody_unknown_needs_more_than_a_known_one() -> None:
     assert above_floor([known], stranger) == [known]
 
 
-def test_a_capital_at_the_start_of_a_sentence_is_nobody() -> None:
+def test_a_capitalised_first_word_does_not_count_as_a_name() -> None:
     hit = a_match("Session tokens live in Redis", "session", "tokens", coverage=0.25)
     query = prompt("Users are logged out too early. Find out when session tokens expire.")
 
     assert above_floor([hit], query) == [hit]
 
 
-def test_words_of_every_prompt_are_never_enough() -> None:
+def test_words_common_to_all_prompts_are_never_enough() -> None:
     query = prompt("use the same approach for invoices")
     hit = a_match("use an approach", "use", "approach", coverage=0.6)
 
     assert above_floor([hit], query) == []
 
 
-def test_a_memory_that_a_long_prompt_spells_out_is_meant() -> None:
+def test_a_memory_whose_every_word_is_in_a_long_prompt_is_injected() -> None:
     query = prompt("We talked about many things: alpha beta gamma delta, and retry budgets, too")
     hit = a_match("retry budgets", "retry", "budgets", coverage=0.1)
 
     assert above_floor([hit], query) == [hit]
 
 
-def test_two_words_that_few_memories_hold_are_shared_and_a_third_with_a_prompt_of_many_topics() -> (
-    None
-):
+def test_two_rare_shared_words_suffice_but_a_prompt_of_many_topics_needs_three() -> None:
     few = prompt("write a parser for ledgers with pytest fixtures")
     many = prompt(
         "Guests of the kitchen table order waffles, coffee, juice and cake with pytest fixtures "
@@ -120,7 +118,7 @@ def test_two_words_that_few_memories_hold_are_shared_and_a_third_with_a_prompt_o
     assert above_floor([hit, three], many) == [three]
 
 
-def test_what_holds_most_of_a_prompt_is_told_however_many_memories_hold_its_words() -> None:
+def test_a_memory_that_covers_most_of_a_prompt_is_injected_despite_common_words() -> None:
     query = prompt("How does the ledger importer check columns?")
     hit = a_match("The ledger importer checks columns", "ledger", "importer", metadata={"rare": []})
 
@@ -128,7 +126,7 @@ def test_what_holds_most_of_a_prompt_is_told_however_many_memories_hold_its_word
     assert above_floor([hit._replace(metadata={**hit.metadata, "coverage": 0.7})], query)
 
 
-def test_the_projects_own_name_tells_nothing() -> None:
+def test_words_of_the_projects_own_name_do_not_count() -> None:
     query = prompt("why does the orchard greenhouse answer slowly at night?")
     words = ("orchard", "greenhouse")
     hit = a_match("No stock is kept in the orchard greenhouse", *words, coverage=0.3)
@@ -138,7 +136,7 @@ def test_the_projects_own_name_tells_nothing() -> None:
     assert above_floor([named], query) == []
 
 
-def test_a_prompt_that_states_a_rule_is_not_given_the_rule_unless_it_asks() -> None:
+def test_a_prompt_that_repeats_a_rule_gets_it_only_if_it_is_a_question() -> None:
     rule = "Commit each subtask on its own branch, mark it done, then rebase onto the parent"
     hit = a_match(rule, *prompt(rule).terms, coverage=0.9)
 
@@ -146,14 +144,14 @@ def test_a_prompt_that_states_a_rule_is_not_given_the_rule_unless_it_asks() -> N
     assert above_floor([hit], prompt(f"{rule}?"))
 
 
-def test_what_is_over_is_never_pushed() -> None:
+def test_an_outdated_memory_is_never_injected() -> None:
     query = prompt("redis session expiry")
     hit = a_match("redis", "redis", "session", coverage=1.0, metadata={"over": True})
 
     assert above_floor([hit], query) == []
 
 
-def test_what_the_session_has_or_memory_md_shows_is_not_repeated() -> None:
+def test_memories_already_seen_or_shown_in_memory_md_are_not_injected_again() -> None:
     query = prompt("redis session expiry")
     metadata = {"record": "1"}
     hit = a_match("redis", "redis", "session", coverage=1.0, id="record:1", metadata=metadata)
@@ -171,7 +169,7 @@ def test_a_pasted_log_gets_only_the_fix_of_its_symptom() -> None:
     assert verdicts([decision, fix], query) == [A_PASTE, ""]
 
 
-def test_a_fix_is_told_to_a_prompt_that_speaks_of_trouble() -> None:
+def test_a_fix_is_injected_if_the_prompt_mentions_a_failure() -> None:
     fix = a_match(
         "The Vercel deployment answers 404 while vercel.json names no framework",
         "vercel",
@@ -189,7 +187,7 @@ def turn(text: str, *matched: str, coverage: float) -> Hit:
     return a_match(text, *matched, coverage=coverage, source="episodes", id=f"episode:{text}")
 
 
-def test_past_turns_are_told_only_to_a_prompt_that_asks_for_the_past() -> None:
+def test_past_turns_are_injected_only_if_the_prompt_asks_about_the_past() -> None:
     said = turn("redis session", "redis", "session", coverage=0.9)
 
     assert verdicts([said], prompt("redis session expiry")) == [UNASKED_TURN]
@@ -197,7 +195,7 @@ def test_past_turns_are_told_only_to_a_prompt_that_asks_for_the_past() -> None:
     assert above_floor([said], prompt("Was haben wir letztes Mal zu redis session gesagt?"))
 
 
-def test_past_turns_need_to_be_strong_and_no_questions() -> None:
+def test_past_turns_must_match_well_and_must_not_be_questions() -> None:
     query = prompt("what did we say about redis session expiry?")
     weak = floor.EPISODE_COVERAGE - 0.01
 
@@ -206,7 +204,7 @@ def test_past_turns_need_to_be_strong_and_no_questions() -> None:
     assert above_floor([turn("redis", "redis", coverage=0.9)], query) == []
 
 
-def test_a_relation_is_told_only_to_a_question_about_relations() -> None:
+def test_a_relation_is_injected_only_for_a_question_about_relations() -> None:
     edge = a_match(
         "billing depends on ledger-store",
         "ledger",
@@ -223,7 +221,7 @@ def test_a_relation_is_told_only_to_a_question_about_relations() -> None:
     assert above_floor([edge], prompt("what depends on ledger-store?"))
 
 
-def test_a_question_about_relations_gets_the_whole_way_in_one_line(tmp_path: Path) -> None:
+def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     pagination_graph(memory)
     fabric = Fabric(memory, "2026-03-01T12:00:00Z")
@@ -246,7 +244,7 @@ def test_a_question_about_relations_gets_the_whole_way_in_one_line(tmp_path: Pat
         ("when are snapshots deleted?", "Deleted after the merge", "Deletion leaves a log line"),
     ],
 )
-def test_a_question_of_a_kind_gets_no_memory_without_such_an_answer(
+def test_a_question_gets_only_memories_with_the_kind_of_answer_it_asks_for(
     question: str, answer: str, no_answer: str
 ) -> None:
     query = prompt(question)
@@ -256,7 +254,7 @@ def test_a_question_of_a_kind_gets_no_memory_without_such_an_answer(
     assert above_floor([a_match(no_answer, *matched, coverage=0.9)], query) == []
 
 
-def test_words_of_every_memory_of_the_project_tell_nothing(tmp_path: Path) -> None:
+def test_words_found_in_most_memories_of_the_project_do_not_count(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     for part in ("orders", "invoices", "refunds", "vouchers", "returns"):
         remember(memory, f"The api sender has a retry limit for {part}")
@@ -272,14 +270,14 @@ def test_words_of_every_memory_of_the_project_tell_nothing(tmp_path: Path) -> No
     assert [hit.metadata["record"] for hit in hits] == [webhook.id]
 
 
-def test_function_words_of_other_languages_say_nothing() -> None:
+def test_function_words_of_other_languages_do_not_count() -> None:
     query = prompt("la vista de los articulos no esta cargando")
 
     assert not is_silent(query)
     assert above_floor([a_match("la base de datos", "la", "de", "los", coverage=0.5)], query) == []
 
 
-def test_facts_come_before_past_turns_and_both_are_few() -> None:
+def test_facts_are_injected_before_past_turns_and_both_are_limited() -> None:
     turns = [a_hit(f"t{i}", id=f"episode:{i}", source="episodes", relevance=0.9) for i in range(9)]
     facts = [a_hit(f"f{i}", id=f"record:{i}", relevance=0.8) for i in range(3)]
 
@@ -303,7 +301,7 @@ def test_each_subject_of_a_prompt_gets_its_best_record_first() -> None:
     assert [hit.id for hit in three] == ["record:0", "record:x", "record:y"]
 
 
-def test_what_is_far_below_the_best_is_left_out() -> None:
+def test_hits_far_less_relevant_than_the_best_are_not_injected() -> None:
     chosen = choose(
         [a_hit(id="record:1", relevance=0.9), a_hit(id="record:2", relevance=0.3)], prompt("redis")
     )
@@ -311,7 +309,7 @@ def test_what_is_far_below_the_best_is_left_out() -> None:
     assert [hit.id for hit in chosen] == ["record:1"]
 
 
-def test_a_file_named_after_an_error_reports_no_trouble() -> None:
+def test_a_file_name_with_an_error_does_not_count_as_a_failure() -> None:
     fix = a_match(
         "The Vercel deployment answers 404 while vercel.json names no framework",
         "vercel",

@@ -44,7 +44,7 @@ def ids(failing: Failing) -> str:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_failures_bring_their_fix_and_no_other(name: str) -> None:
+def test_failures_find_their_own_fix_and_no_other(name: str) -> None:
     found = [(told(failing), failing.fix) for failing in KNOWN[name]]
 
     assert all(keys in ([], [fix]) for keys, fix in found)
@@ -52,7 +52,7 @@ def test_failures_bring_their_fix_and_no_other(name: str) -> None:
 
 
 @pytest.mark.parametrize("failing", UNKNOWN, ids=ids)
-def test_other_failures_of_the_same_programs_bring_none(failing: Failing) -> None:
+def test_other_failures_of_the_same_programs_find_no_fix(failing: Failing) -> None:
     assert told(failing) == []
 
 
@@ -69,21 +69,21 @@ def test_other_failures_of_the_same_programs_bring_none(failing: Failing) -> Non
         "Traceback (most recent call last):",
     ],
 )
-def test_words_of_every_failure_bring_nothing(output: str) -> None:
+def test_words_common_to_all_failures_find_no_fix(output: str) -> None:
     fix = Record("solution", f'The build failed with "{output}"; install it again.')
     seen = Record("solution", "It was broken", evidence={"error": output})
 
     assert known_in(output, [fix, seen]) == []
 
 
-def test_the_same_error_about_something_else_is_another_failure() -> None:
+def test_the_same_error_type_with_another_detail_finds_no_fix() -> None:
     fix = Record("solution", "fixed", evidence={"error": "KeyError: 'total'"})
 
     assert known_in("E   KeyError: 'total'", [fix])
     assert not known_in("E   KeyError: 'customer'", [fix])
 
 
-def test_words_of_the_command_count_nothing() -> None:
+def test_words_of_the_failed_command_do_not_count() -> None:
     fix = Record("solution", "ledgerctl rebalance --reshard hangs behind zookeeper quorum loss")
     output = "ledgerctl rebalance --reshard: interrupted"
 
@@ -91,7 +91,7 @@ def test_words_of_the_command_count_nothing() -> None:
     assert not known_in(output, [fix], command="ledgerctl rebalance --reshard")
 
 
-def test_the_end_of_a_long_output_is_read() -> None:
+def test_an_error_at_the_end_of_a_long_output_finds_its_fix() -> None:
     output = "compiling module\n" * 20_000 + "Error: force_https is not allowed\n"
 
     assert told(Failing("fly deploy", output)) == ["tls"]
@@ -112,7 +112,7 @@ SYMBOL = Record(
         "listByUser",
     ],
 )
-def test_a_symbol_is_recognised_in_all_its_spellings(spelling: str) -> None:
+def test_a_symbol_is_recognised_in_every_spelling(spelling: str) -> None:
     stated = Record("solution", "`notifications.listByUser` misses its tombstone cursor", id="q")
     output = f"Uncaught ServerError in {spelling} while the tombstone cursor was read"
 
@@ -129,7 +129,7 @@ def test_a_fix_is_found_in_a_paste_of_any_length(chars: int, between: str) -> No
     assert [fix.id for fix in known_in(f"{noise}{between}{line}", [SYMBOL])] == ["s"]
 
 
-def test_an_error_constant_is_a_symptom_by_itself_if_it_says_something() -> None:
+def test_a_specific_error_constant_alone_finds_its_fix() -> None:
     closed = Record("solution", "LEDGER_PERIOD_CLOSED at month's end: post it late", id="c")
     vague = Record("solution", "ERR_MODULE_NOT_FOUND came from a wrong folder", id="v")
 

@@ -46,9 +46,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     ],
     ids=["behind", "between", "before"],
 )
-def test_a_request_anywhere_in_a_long_message_is_given_its_memory(
-    memory: Memory, text: str
-) -> None:
+def test_a_request_anywhere_in_a_long_message_gets_its_memory(memory: Memory, text: str) -> None:
     alone = Fabric(memory, NOW).inject_for_prompt(REQUEST).text
     told = Fabric(memory, NOW).inject_for_prompt(text).text
 
@@ -56,13 +54,13 @@ def test_a_request_anywhere_in_a_long_message_is_given_its_memory(
     assert RECORD in told
 
 
-def test_a_request_in_chinese_is_found_behind_other_sentences(memory: Memory) -> None:
+def test_a_chinese_request_after_other_sentences_finds_its_memory(memory: Memory) -> None:
     answer = Fabric(memory, NOW).recall(f"{CHINESE_CONTEXT}退款的金额应该怎样保存？")
 
     assert answer.hits[0].text == "退款金额必须用整数分保存"
 
 
-def test_a_memory_is_ranked_by_the_sentence_that_is_most_about_it(memory: Memory) -> None:
+def test_a_memory_is_ranked_by_its_best_matching_sentence_of_the_message(memory: Memory) -> None:
     remember(memory, "Gardener3 keeps tulip5 and fern9 in shed11")  # words of four sentences
 
     answer = Fabric(memory, NOW).recall(f"{CONTEXT} Is money stored as integer cents or as float?")
@@ -70,7 +68,7 @@ def test_a_memory_is_ranked_by_the_sentence_that_is_most_about_it(memory: Memory
     assert answer.hits[0].text == RECORD
 
 
-def test_words_that_the_store_does_not_hold_take_no_place(memory: Memory) -> None:
+def test_words_unknown_to_the_store_do_not_use_up_the_term_limit(memory: Memory) -> None:
     strange = " ".join(f"unheard{n}" for n in range(500))
     query = parse(f"{strange} money refund {strange[::-1]} cents", now=NOW)
 
@@ -80,7 +78,7 @@ def test_words_that_the_store_does_not_hold_take_no_place(memory: Memory) -> Non
     assert len(asked.terms) == retrieve.SEARCHED_TERMS
 
 
-def test_of_many_words_the_rarest_are_searched_for(memory: Memory) -> None:
+def test_only_the_rarest_words_of_a_long_query_are_searched(memory: Memory) -> None:
     query = parse("paid fridays gardener3 integer", now=NOW)
 
     asked = retrieve.with_rarest_terms(query, memory.readers(), retrieve.EVERY_SOURCE, 2)
@@ -88,13 +86,13 @@ def test_of_many_words_the_rarest_are_searched_for(memory: Memory) -> None:
     assert asked.terms == ("gardener3", "integer")
 
 
-def test_a_short_question_keeps_its_words_without_asking_the_store(memory: Memory) -> None:
+def test_a_short_question_keeps_its_words_without_a_store_query(memory: Memory) -> None:
     query = parse("integer unheard cents", now=NOW)
 
     assert retrieve.with_rarest_terms(query, (), retrieve.EVERY_SOURCE) == query
 
 
-def test_a_reader_counts_words_in_the_sources_that_are_asked(memory: Memory) -> None:
+def test_a_reader_counts_words_only_in_the_given_sources(memory: Memory) -> None:
     (reader,) = (r for r in memory.readers() if r.kind == "project")
 
     assert reader.rows_with(["fridays", "integer", "unheard"], {"records"}) == {
@@ -105,13 +103,13 @@ def test_a_reader_counts_words_in_the_sources_that_are_asked(memory: Memory) -> 
     assert reader.records([["integer"]], 5, Filters(), "")
 
 
-def test_sentences_about_nothing_on_record_are_told_nothing(memory: Memory) -> None:
+def test_unrelated_sentences_get_no_memory(memory: Memory) -> None:
     strangers = " ".join(f"The baker{n} sold bread{n} to the sailor{n}." for n in range(40))
 
     assert Fabric(memory, NOW).inject_for_prompt(strangers).text == ""
 
 
-def test_a_request_beside_a_pasted_log_is_told_its_record(memory: Memory) -> None:
+def test_a_request_before_a_pasted_log_gets_its_memory(memory: Memory) -> None:
     log = "\n".join(f"[2026-02-0{n}] worker {n} {{ok}} cents 0.{n}" for n in range(1, 10))
 
     told = Fabric(memory, NOW).inject_for_prompt(f"{REQUEST}\n\n{log}").text
@@ -120,7 +118,7 @@ def test_a_request_beside_a_pasted_log_is_told_its_record(memory: Memory) -> Non
     assert Fabric(memory, NOW).inject_for_prompt(log).text == ""
 
 
-def test_a_line_of_a_list_counts_as_written(memory: Memory) -> None:
+def test_a_list_item_counts_as_text_of_the_user(memory: Memory) -> None:
     tasks = "\n".join(f"- plant tulip{n} near the pond" for n in range(9))
 
     query = inject.query_of(f"Please do this:\n{tasks}\n- {REQUEST}", NOW)
@@ -128,7 +126,7 @@ def test_a_line_of_a_list_counts_as_written(memory: Memory) -> None:
     assert REQUEST in query.asked
 
 
-def test_words_of_a_log_are_no_words_of_the_request_above_it(memory: Memory) -> None:
+def test_words_of_a_pasted_log_do_not_count_for_the_request_above_it(memory: Memory) -> None:
     log = "\n".join(f"  at gardener{n}.shed{n} (paid/fridays.js:{n})" for n in range(10))
 
     told = Fabric(memory, NOW).inject_for_prompt(f"The same happens again here:\n\n{log}").text

@@ -49,7 +49,7 @@ def meant(memory: Memory, text: str) -> dict[str, str]:
         ("rust", "redis", 3),
     ],
 )
-def test_edits_are_counted_up_to_a_limit(one: str, other: str, count: int) -> None:
+def test_edit_distance_is_counted_up_to_a_limit(one: str, other: str, count: int) -> None:
     assert edits(one, other, 2) == edits(other, one, 2) == count
 
 
@@ -66,17 +66,17 @@ def test_edits_are_counted_up_to_a_limit(one: str, other: str, count: int) -> No
         ("how do we use Kafka", {}),
     ],
 )
-def test_words_that_mean_a_name(memory: Memory, text: str, names: dict[str, str]) -> None:
+def test_aliases_and_typos_are_resolved(memory: Memory, text: str, names: dict[str, str]) -> None:
     assert meant(memory, text) == names
 
 
-def test_a_word_that_the_memory_holds_is_no_mistake(memory: Memory) -> None:
+def test_a_word_found_in_memory_is_not_taken_for_a_typo(memory: Memory) -> None:
     remember(memory, "Reedis is our fork of a cache")
 
     assert meant(memory, "how do we use Reedis") == {}
 
 
-def test_a_word_near_to_two_names_means_neither(memory: Memory) -> None:
+def test_a_typo_of_two_possible_names_means_neither(memory: Memory) -> None:
     remember(memory, "Zephyriox is another cluster", names=("Zephyriox",))
 
     assert meant(memory, "restart zephyrios") == {}
@@ -98,7 +98,7 @@ def test_a_misspelt_or_short_name_finds_its_record(memory: Memory) -> None:
         assert text in [hit.text for hit in Fabric(memory, NOW).recall(asked).hits], asked
 
 
-def test_search_of_the_graph_finds_an_entity_by_one_word_of_its_alias(memory: Memory) -> None:
+def test_graph_search_finds_an_entity_by_one_word_of_its_alias(memory: Memory) -> None:
     (database,) = memory.databases()
 
     found = entity_search.find(database, "zph restarted")

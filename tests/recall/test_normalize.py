@@ -17,7 +17,7 @@ def relevances(question: str, *candidates: Candidate) -> dict[str, float]:
     return {hit.text: hit.relevance for hit in normalized(question, *candidates)}
 
 
-def test_br2_a_hit_has_the_normal_form() -> None:
+def test_br2_a_candidate_is_converted_to_a_normalised_hit() -> None:
     candidate = a_candidate(
         "Use cursor-based pagination",
         id="graph:cursor-pagination#7",
@@ -41,19 +41,19 @@ def test_br2_a_hit_has_the_normal_form() -> None:
 @pytest.mark.parametrize(
     "question", ["cursor-pagination", "Cursor Pagination?", "cursor_pagination"]
 )
-def test_br2_an_exact_name_is_fully_relevant(question: str) -> None:
+def test_br2_an_exact_entity_name_has_relevance_1(question: str) -> None:
     [hit] = normalized(question, a_candidate("scales well", entity="cursor-pagination"))
 
     assert hit.relevance == 1.0
 
 
-def test_br2_an_exact_name_with_signs_counts() -> None:
+def test_br2_an_exact_entity_name_with_punctuation_has_relevance_1() -> None:
     [hit] = normalized("C++", a_candidate("compiles slowly", entity="C++"))
 
     assert hit.relevance == 1.0
 
 
-def test_what_holds_more_of_the_question_is_more_relevant() -> None:
+def test_hits_that_match_more_words_of_the_question_are_more_relevant() -> None:
     found = relevances(
         "redis session expiry",
         a_candidate("redis session expiry is 30 minutes"),
@@ -64,14 +64,14 @@ def test_what_holds_more_of_the_question_is_more_relevant() -> None:
     assert list(found) == ["redis session expiry is 30 minutes", "redis session", "redis"]
 
 
-def test_a_store_of_one_row_is_judged_by_coverage_since_bm25_is_nothing() -> None:
+def test_coverage_ranks_the_only_row_of_a_store_although_bm25_is_near_zero() -> None:
     [hit] = normalized("redis session expiry", a_candidate("redis session expiry", bm25=1e-6))
 
     assert hit.metadata["coverage"] == pytest.approx(1.0)
     assert hit.relevance > 0.6
 
 
-def test_a_candidate_of_another_subject_covers_little_however_well_it_ranks() -> None:
+def test_a_well_ranked_candidate_on_another_subject_has_low_coverage() -> None:
     [hit] = normalized("flux capacitor wiring of the window", a_candidate("window", bm25=9.0))
 
     assert hit.metadata["coverage"] < 0.4
@@ -83,7 +83,7 @@ def test_words_match_in_every_inflection_and_spelling() -> None:
     assert hit.metadata["coverage"] == pytest.approx(1.0)
 
 
-def test_why_and_entities_of_a_record_count_as_its_words() -> None:
+def test_reason_and_entities_of_a_record_count_as_its_text() -> None:
     candidate = a_candidate("Use B-trees", metadata={"why": "latency", "entities": ["PostgreSQL"]})
 
     [hit] = normalized("latency in postgres", candidate)
@@ -91,7 +91,7 @@ def test_why_and_entities_of_a_record_count_as_its_words() -> None:
     assert set(hit.metadata["matched"]) == {"latency", "postgres"}
 
 
-def test_the_turn_before_raises_its_answer_and_a_question_more() -> None:
+def test_an_answer_gains_more_from_a_preceding_question_than_from_a_statement() -> None:
     answer, after = "Thirty minutes.", "Sure thing."
     other = a_candidate("session", source="episodes")
     found = relevances(
@@ -104,7 +104,7 @@ def test_the_turn_before_raises_its_answer_and_a_question_more() -> None:
     assert found[answer] > found[after]
 
 
-def test_the_best_of_a_session_raise_its_others() -> None:
+def test_good_matches_of_a_session_raise_its_other_hits() -> None:
     together = [a_candidate(f"redis expiry {i}", metadata={"session": "a"}) for i in range(3)]
     found = relevances(
         "redis expiry",
@@ -116,7 +116,7 @@ def test_the_best_of_a_session_raise_its_others() -> None:
     assert found["redis in a"] > found["redis in b"]
 
 
-def test_a_named_entity_is_added_to_what_its_words_weigh() -> None:
+def test_a_hit_on_the_named_entity_outranks_a_match_of_its_words() -> None:
     found = relevances(
         "what does billing-service need",
         a_candidate("a queue", id="graph:billing-service#1", entity="billing-service"),
@@ -126,7 +126,7 @@ def test_a_named_entity_is_added_to_what_its_words_weigh() -> None:
     assert found["a queue"] > found["billing service"]
 
 
-def test_a_time_in_the_question_raises_what_happened_then() -> None:
+def test_a_time_in_the_question_raises_hits_from_that_time() -> None:
     found = relevances(
         "deploys last week",
         a_candidate("deploys to staging", timestamp="2026-02-17T10:00:00Z"),
@@ -145,19 +145,19 @@ def test_a_time_in_the_question_raises_what_happened_then() -> None:
         ("How many release steps?", "release has three", "release has some"),
     ],
 )
-def test_the_kind_of_answer_counts(question: str, fitting: str, other: str) -> None:
+def test_hits_with_the_kind_of_answer_rank_higher(question: str, fitting: str, other: str) -> None:
     found = relevances(question, a_candidate(fitting), a_candidate(other))
 
     assert found[fitting] > found[other]
 
 
-def test_a_question_is_a_worse_answer() -> None:
+def test_a_question_ranks_below_a_statement_with_the_same_words() -> None:
     found = relevances("redis expiry", a_candidate("redis expiry?"), a_candidate("redis expiry!"))
 
     assert found["redis expiry!"] > found["redis expiry?"]
 
 
-def test_an_exact_phrase_must_stand_in_the_hit() -> None:
+def test_only_hits_with_the_exact_phrase_are_returned() -> None:
     found = relevances(
         '"session cache"', a_candidate("the Session  cache"), a_candidate("cache of the session")
     )
@@ -174,7 +174,7 @@ def test_an_entity_whose_observations_matched_is_not_listed_again() -> None:
     assert [hit.id for hit in hits] == ["graph:redis#1"]
 
 
-def test_the_best_row_of_a_store_that_knows_little_stays_behind() -> None:
+def test_the_best_row_of_a_store_without_a_good_match_ranks_lower() -> None:
     found = relevances(
         "redis session expiry",
         a_candidate("redis session expiry", bm25=3.0, store="project"),
@@ -185,11 +185,11 @@ def test_the_best_row_of_a_store_that_knows_little_stays_behind() -> None:
     assert found["redis session expiry"] > found["your session"] > found["my session"]
 
 
-def test_nothing_found_is_nothing() -> None:
+def test_normalising_no_candidates_returns_no_hits() -> None:
     assert normalized("redis") == []
 
 
-def test_a_long_answer_does_not_outrank_the_short_turn_that_says_it() -> None:
+def test_a_long_answer_with_scattered_words_ranks_below_a_short_direct_turn() -> None:
     filler = "Here is a further remark on another matter. " * 15
     scattered = f"The backup can wait. {filler}Friday is free. {filler}The server is new. {filler}"
     answer = a_candidate(

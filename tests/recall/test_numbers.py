@@ -38,7 +38,7 @@ PLANS = ["Plan A is to shard the orders table", "Plan B is to move the orders ta
         ("plan a trip, I'd say, e.g. DON'T", ["plan", "trip", "say"]),
     ],
 )
-def test_numbers_and_letters_that_name_are_terms(text: str, found: list[str]) -> None:
+def test_numbers_and_identifying_letters_are_search_terms(text: str, found: list[str]) -> None:
     assert [term for term in terms(text) if term not in ("e", "g")] == found
 
 
@@ -52,7 +52,7 @@ def test_numbers_and_letters_that_name_are_terms(text: str, found: list[str]) ->
         (PLANS, "what is plan A?", PLANS[0]),
     ],
 )
-def test_what_has_the_number_or_letter_is_found_first_and_alone_pushed(
+def test_a_memory_with_the_asked_number_or_letter_ranks_first_and_alone_is_injected(
     tmp_path: Path, texts: list[str], asked: str, first: str
 ) -> None:
     memory = open_memory(tmp_path)

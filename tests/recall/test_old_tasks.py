@@ -20,7 +20,7 @@ def turn(session: str, *matched: str, role: str = "user") -> Hit:
 QUERY = prompt("The sprocket of the carburettor squeaks under the bonnet")
 
 
-def test_the_task_is_of_the_session_that_alone_has_the_rare_words() -> None:
+def test_the_only_session_with_the_rare_words_is_the_earlier_task() -> None:
     hits = [turn("a", "sprocket"), turn("a", "carburettor", role="assistant"), turn("b", "bonnet")]
 
     found = nearest(hits, QUERY, sessions=12)
@@ -30,7 +30,7 @@ def test_the_task_is_of_the_session_that_alone_has_the_rare_words() -> None:
     assert found.rare == ("carburettor", "sprocket")
 
 
-def test_words_of_many_sessions_two_that_share_as_much_and_answers_alone_are_no_task() -> None:
+def test_common_words_ties_and_matches_only_in_answers_find_no_earlier_task() -> None:
     everywhere = [turn(name, "sprocket", "carburettor") for name in "abcd"]
     two = [turn("a", "sprocket", "carburettor"), turn("b", "squeaks", "bonnet")]
     answers = [turn("a", "sprocket", "carburettor", role="assistant")]
@@ -40,7 +40,7 @@ def test_words_of_many_sessions_two_that_share_as_much_and_answers_alone_are_no_
     assert nearest(answers, QUERY, sessions=12) is None
 
 
-def test_where_few_sessions_are_known_a_task_shares_half_of_the_prompt() -> None:
+def test_with_few_known_sessions_an_earlier_task_must_share_half_of_the_prompt() -> None:
     long = prompt("The sprocket of the carburettor squeaks under the bonnet of this lorry at dawn")
     hits = [turn("a", "sprocket", "carburettor")]
 
@@ -48,7 +48,7 @@ def test_where_few_sessions_are_known_a_task_shares_half_of_the_prompt() -> None
     assert nearest(hits, long, sessions=3) is None
 
 
-def test_a_line_is_short_and_names_few_files() -> None:
+def test_the_line_on_an_earlier_task_is_short_and_lists_few_files() -> None:
     said = line("Mend it " * 90, "It was mended " * 90, ["a.py", "b.py", "c.py", "d.py", "a.py"])
 
     assert len(said) < 360
@@ -56,7 +56,7 @@ def test_a_line_is_short_and_names_few_files() -> None:
     assert line("Mend it", "", ()) == "“Mend it”"
 
 
-def test_the_end_of_an_answer_is_its_last_prose_about_the_subject() -> None:
+def test_the_conclusion_of_an_answer_is_its_last_prose_about_the_subject() -> None:
     code = "```\noil()\n\nsprocket()\n```"
     answer = f"## Summary\n\nThe sprocket was dry.\n\n{code}\n\nAll is well.\n\nMore?"
 

@@ -10,7 +10,7 @@ from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
 NOW = "2026-03-01T12:00:00.000Z"
 
 
-def test_br1_a_question_becomes_words_hints_and_intent() -> None:
+def test_br1_a_question_is_parsed_into_terms_entity_hints_and_intent() -> None:
     query = parse("What pagination approach did database-engineer recommend?")
 
     assert " ".join(query.terms) == "pagination approach recommend"
@@ -18,7 +18,7 @@ def test_br1_a_question_becomes_words_hints_and_intent() -> None:
     assert query.intent in ("decision", "pattern")
 
 
-def test_br8_a_recommendation_of_an_agent_is_looked_for_in_the_graph() -> None:
+def test_br8_a_question_about_an_agents_recommendation_traverses_the_graph() -> None:
     assert parse("What did database-engineer recommend about pagination?").traverse
 
 
@@ -30,14 +30,14 @@ def test_br8_a_recommendation_of_an_agent_is_looked_for_in_the_graph() -> None:
         "is the parser connected to the lexer?",
     ],
 )
-def test_br12_relationship_words_ask_for_a_walk(text: str) -> None:
+def test_br12_words_about_relationships_request_a_graph_traversal(text: str) -> None:
     query = parse(text)
 
     assert query.traverse
     assert query.intent == "relationship"
 
 
-def test_an_order_that_names_a_technology_is_not_a_question_about_its_edges() -> None:
+def test_an_instruction_to_use_a_technology_requests_no_graph_traversal() -> None:
     assert not parse("use Redis for the session cache", plain=True).traverse
 
 
@@ -52,7 +52,7 @@ def test_an_order_that_names_a_technology_is_not_a_question_about_its_edges() ->
         ("billing endpoints", ""),
     ],
 )
-def test_the_intent_is_read_from_the_words(text: str, intent: str) -> None:
+def test_the_intent_is_derived_from_the_words(text: str, intent: str) -> None:
     assert parse(text).intent == intent
 
 
@@ -65,11 +65,11 @@ def test_the_intent_is_read_from_the_words(text: str, intent: str) -> None:
         ("What is the timeout?", ""),
     ],
 )
-def test_the_kind_of_answer_is_read_from_the_question_word(text: str, kind: str) -> None:
+def test_the_question_word_decides_the_kind_of_answer(text: str, kind: str) -> None:
     assert parse(text).answer_type == kind
 
 
-def test_filters_leave_the_words_and_hold_their_values() -> None:
+def test_filters_are_removed_from_the_terms_and_parsed() -> None:
     query = parse(
         "domain:code_reviewer type:decisions agent:database-engineer scope:team session:abc "
         "project:shop since:2026-01-01 before:2026-02 pagination",
@@ -89,11 +89,11 @@ def test_filters_leave_the_words_and_hold_their_values() -> None:
     )
 
 
-def test_br19_expert_domain_is_a_domain() -> None:
+def test_br19_expert_domain_is_parsed_as_a_domain_filter() -> None:
     assert parse("expert_domain:code_reviewer naming").filters.domains == ("code_reviewer",)
 
 
-def test_several_values_and_quoted_values_are_one_filter_each() -> None:
+def test_a_filter_accepts_several_values_and_quoted_values() -> None:
     query = parse('type:decision,pattern domain:"code review" caching')
 
     assert query.filters.types == ("decision", "pattern")
@@ -111,19 +111,19 @@ def test_several_values_and_quoted_values_are_one_filter_each() -> None:
         ("Domain:Legal-Advisor x", ("Legal-Advisor",)),
     ],
 )
-def test_br19_any_of_several_domains_is_stated_by_commas_and_by_repeating(
+def test_br19_several_domains_are_given_with_commas_or_repeated_filters(
     text: str, domains: tuple[str, ...]
 ) -> None:
     assert parse(text).filters.domains == domains
 
 
-def test_relative_times_in_filters_count_from_now() -> None:
+def test_relative_times_in_filters_are_resolved_from_now() -> None:
     assert parse("since:7d caching", now=NOW).filters.since == "2026-02-22"
     assert parse("since:yesterday caching", now=NOW).filters.since == "2026-02-28"
 
 
 @pytest.mark.parametrize("text", ["type:banana", "scope:everywhere", "since:soon", "foo:bar"])
-def test_a_filter_that_means_nothing_stays_words(text: str) -> None:
+def test_an_invalid_filter_is_searched_as_words(text: str) -> None:
     query = parse(text, now=NOW)
 
     assert query.filters == Filters()
@@ -133,27 +133,27 @@ def test_a_filter_that_means_nothing_stays_words(text: str) -> None:
     )
 
 
-def test_global_confines_to_the_global_scope() -> None:
+def test_the_marker_global_restricts_the_search_to_the_global_scope() -> None:
     query = parse("@global error handling")
 
     assert query.global_only
     assert query.filters.scopes == ("global",)
 
 
-def test_quoted_text_is_an_exact_phrase_and_words_too() -> None:
+def test_quoted_text_is_both_an_exact_phrase_and_search_terms() -> None:
     query = parse('where is "cursor based pagination" used')
 
     assert query.phrases == ("cursor based pagination",)
     assert "cursor" in query.terms
 
 
-def test_depth_is_two_unless_asked_for() -> None:
+def test_the_depth_is_two_unless_a_valid_depth_is_given() -> None:
     assert parse("Redis").depth == 2
     assert parse("Redis depth:3").depth == 3
     assert parse("Redis depth:9").depth == 2
 
 
-def test_a_prompt_read_plainly_has_no_filters_and_no_phrases() -> None:
+def test_a_plain_prompt_is_parsed_without_filters_and_phrases() -> None:
     query = parse('make type:decision the "default value" @global', plain=True)
 
     assert query.filters == Filters()
@@ -161,7 +161,7 @@ def test_a_prompt_read_plainly_has_no_filters_and_no_phrases() -> None:
     assert not query.global_only
 
 
-def test_names_are_hints_in_their_known_form() -> None:
+def test_names_become_entity_hints_in_their_canonical_form() -> None:
     query = parse("does k8s run src/app/main.py with FooBar, retry_count and Spring Boot?")
 
     hints = ("Kubernetes", "src/app/main.py", "FooBar", "retry_count", "Spring Boot")
@@ -169,7 +169,7 @@ def test_names_are_hints_in_their_known_form() -> None:
 
 
 @pytest.mark.parametrize("name", ["payments-engineer", "@security-auditor", "api-designer"])
-def test_any_hyphenated_role_is_an_agent(name: str) -> None:
+def test_a_hyphenated_role_is_recognised_as_an_agent(name: str) -> None:
     query = parse(f"what did {name} say about retries")
 
     assert query.entity_hints[0] == name.lstrip("@")
@@ -180,11 +180,11 @@ def test_identifiers_are_searched_whole_and_split() -> None:
     assert {"fastapirouter", "fast", "router"} <= set(parse("FastAPIRouter").terms)
 
 
-def test_scripts_without_spaces_are_searched_in_pairs() -> None:
+def test_scripts_without_spaces_are_searched_by_character_pairs() -> None:
     assert "認証" in parse("認証方式").terms
 
 
-def test_injected_blocks_are_not_part_of_the_question() -> None:
+def test_injected_blocks_are_removed_from_the_question() -> None:
     text = "<system-reminder>use Redis</system-reminder> explain caching"
 
     assert parse(text).terms == ("explain", "caching")
@@ -207,14 +207,14 @@ def test_injected_blocks_are_not_part_of_the_question() -> None:
         "🦀",
     ],
 )
-def test_odd_texts_are_read_without_complaint(text: str) -> None:
+def test_unusual_texts_are_parsed_without_an_error(text: str) -> None:
     parse(text, now="not a time")
 
 
 @pytest.mark.parametrize(
     "part", ["a", "a-", '"', 'domain:"', "x:", "<memory-fabric>", "how ", "Foo bar ", "\\", "認"]
 )
-def test_huge_and_adversarial_texts_are_bounded_and_quick(part: str) -> None:
+def test_huge_and_adversarial_texts_are_parsed_quickly_within_limits(part: str) -> None:
     text = part * (1_000_000 // len(part))
     before = time.process_time()
     query = parse(text, now=NOW)
@@ -234,7 +234,7 @@ def test_huge_and_adversarial_texts_are_bounded_and_quick(part: str) -> None:
         "- Rename the logo\n- Move it\n* Delete the old one\n1. Publish it",
     ],
 )
-def test_a_capital_where_a_sentence_or_an_item_begins_is_no_name(text: str) -> None:
+def test_a_capital_at_the_start_of_a_sentence_or_list_item_is_no_name(text: str) -> None:
     assert parse(text, plain=True).entity_hints == ()
 
 
@@ -249,7 +249,7 @@ def test_a_capital_within_a_sentence_is_a_name() -> None:
         ("open how-to-deploy.md, then stop", "tell me how to deploy"),
     ],
 )
-def test_the_name_of_a_file_asks_for_no_way(named: str, spoken: str) -> None:
+def test_how_to_in_a_file_name_does_not_set_the_intent(named: str, spoken: str) -> None:
     assert parse(named, plain=True).intent == ""
     assert parse(spoken, plain=True).intent == "howto"
 
@@ -261,6 +261,6 @@ def test_the_name_of_a_file_asks_for_no_way(named: str, spoken: str) -> None:
         ("rename @how-many.csv", "how many rows are there", "how many"),
     ],
 )
-def test_the_name_of_a_file_asks_for_no_kind_of_answer(named: str, spoken: str, kind: str) -> None:
+def test_a_file_name_does_not_set_the_kind_of_answer(named: str, spoken: str, kind: str) -> None:
     assert parse(named, plain=True).answer_type == ""
     assert parse(spoken, plain=True).answer_type == kind

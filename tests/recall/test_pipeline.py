@@ -27,7 +27,7 @@ def fabric(memory: Memory) -> Fabric:
     return Fabric(memory, NOW)
 
 
-def test_br1_the_question_of_the_brief_is_answered(fabric: Fabric) -> None:
+def test_br1_recall_answers_the_example_question_of_the_brief(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = fabric.recall("What pagination approach did database-engineer recommend?")
@@ -37,7 +37,7 @@ def test_br1_the_question_of_the_brief_is_answered(fabric: Fabric) -> None:
     assert "Use cursor-based pagination for scalability" in texts
 
 
-def test_br6_the_answer_has_the_form_of_the_brief(fabric: Fabric) -> None:
+def test_br6_the_json_answer_has_the_format_of_the_brief(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = answer_as_json(fabric.recall("cursor-based pagination scalability"))
@@ -62,7 +62,7 @@ def test_br6_the_answer_has_the_form_of_the_brief(fabric: Fabric) -> None:
     json.dumps(answer)
 
 
-def test_br8_the_path_is_in_the_answer(fabric: Fabric) -> None:
+def test_br8_the_answer_contains_the_path_of_relations(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = fabric.recall("What did database-engineer recommend about pagination?")
@@ -77,7 +77,7 @@ def test_br8_the_path_is_in_the_answer(fabric: Fabric) -> None:
     ]
 
 
-def test_br3_what_two_sessions_said_is_one_cross_validated_result(fabric: Fabric) -> None:
+def test_br3_the_same_text_of_two_sessions_is_one_cross_validated_result(fabric: Fabric) -> None:
     said = "All list endpoints of the public API return opaque cursors"
     entity = {"name": "API", "entityType": "component", "observations": [said + "."]}
     fabric.memory.write("create_entities", {"entities": [entity]}, USER._replace(session="s9"))
@@ -88,7 +88,7 @@ def test_br3_what_two_sessions_said_is_one_cross_validated_result(fabric: Fabric
     assert hit.metadata["cross_validated"] is True
 
 
-def test_a_record_and_its_copies_on_entities_are_one_result(fabric: Fabric) -> None:
+def test_a_record_and_its_copies_on_entities_are_merged_into_one_result(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis with Celery", names=["Redis", "Celery"])
 
     [hit] = fabric.recall("redis celery").hits
@@ -108,7 +108,7 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(fabric: Fabri
     assert Relation("cursor-pagination", "uses", "PostgreSQL") in hit.graph_relations
 
 
-def test_br10_old_results_are_marked_and_shown(fabric: Fabric) -> None:
+def test_br10_old_results_are_returned_and_marked_as_stale(fabric: Fabric) -> None:
     long_ago = USER._replace(at="2025-01-01T00:00:00.000Z")
     remember(fabric.memory, "Use Redis for sessions", by=long_ago)
 
@@ -119,7 +119,7 @@ def test_br10_old_results_are_marked_and_shown(fabric: Fabric) -> None:
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\n", "???"])
-def test_r7_an_empty_question_brings_recent_memories(fabric: Fabric, question: str) -> None:
+def test_r7_an_empty_question_returns_recent_memories(fabric: Fabric, question: str) -> None:
     remember(fabric.memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
     remember(fabric.memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
 
@@ -128,14 +128,14 @@ def test_r7_an_empty_question_brings_recent_memories(fabric: Fabric, question: s
     assert [hit.text for hit in answer.hits][:2] == ["New", "Old"]
 
 
-def test_r7_a_filter_without_words_finds_recent_memories_that_match(fabric: Fabric) -> None:
+def test_r7_a_filter_without_words_returns_recent_matching_memories(fabric: Fabric) -> None:
     remember(fabric.memory, "Use tabs", type="preference")
     remember(fabric.memory, "Use Redis")
 
     assert [hit.text for hit in fabric.recall("type:preference").hits] == ["Use tabs"]
 
 
-def test_filters_confine_the_answer(fabric: Fabric) -> None:
+def test_filters_limit_the_results(fabric: Fabric) -> None:
     remember(fabric.memory, "Use Redis for sessions")
     remember(fabric.memory, "Prefer Redis streams", type="preference", domain="messaging")
 
@@ -148,14 +148,14 @@ def test_filters_confine_the_answer(fabric: Fabric) -> None:
     assert texts("redis domain:nowhere") == []
 
 
-def test_br19_an_empty_filtered_answer_names_its_filter(fabric: Fabric) -> None:
+def test_br19_an_empty_filtered_answer_shows_its_filter(fabric: Fabric) -> None:
     answer = answer_as_json(fabric.recall("redis expert_domain:code_reviewer"))
 
     assert answer["label"] == "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
     assert answer["total_results"] == 0
 
 
-def test_an_exact_phrase_must_be_held(fabric: Fabric) -> None:
+def test_only_results_with_the_exact_phrase_are_returned(fabric: Fabric) -> None:
     remember(fabric.memory, "The session cache lives in Redis")
     remember(fabric.memory, "The cache of a session expires")
 
@@ -164,7 +164,7 @@ def test_an_exact_phrase_must_be_held(fabric: Fabric) -> None:
     assert hit.text == "The session cache lives in Redis"
 
 
-def test_limit_and_the_variable_for_each_source_are_kept(tmp_path: Path) -> None:
+def test_the_limit_and_the_maximum_from_the_environment_are_respected(tmp_path: Path) -> None:
     memory = open_memory(tmp_path, MEMORY_FABRIC_MAX_RESULTS="3")
     for i in range(8):
         remember(memory, f"Redis rule {'abcdefgh'[i] * 5} holds {'hgfedcba'[i] * 4}")
@@ -177,7 +177,7 @@ def test_limit_and_the_variable_for_each_source_are_kept(tmp_path: Path) -> None
     memory.close()
 
 
-def test_the_threshold_and_factor_come_from_the_environment(tmp_path: Path) -> None:
+def test_the_deduplication_threshold_is_read_from_the_environment(tmp_path: Path) -> None:
     memory = open_memory(
         tmp_path, MEMORY_FABRIC_DEDUP_THRESHOLD="0.3", MEMORY_FABRIC_BOOST_FACTOR="1.0"
     )
@@ -188,7 +188,7 @@ def test_the_threshold_and_factor_come_from_the_environment(tmp_path: Path) -> N
     memory.close()
 
 
-def test_a_prompt_gets_a_fenced_fact_with_its_ledger_id(fabric: Fabric) -> None:
+def test_a_prompt_gets_a_memory_block_with_the_fact_and_its_id(fabric: Fabric) -> None:
     record = remember(
         fabric.memory,
         "Use cursor-based pagination for all list endpoints",
@@ -205,7 +205,7 @@ def test_a_prompt_gets_a_fenced_fact_with_its_ledger_id(fabric: Fabric) -> None:
     assert record.id[-8:] in injection.text
 
 
-def test_a_question_of_the_brief_typed_as_a_prompt_is_answered_unasked(fabric: Fabric) -> None:
+def test_the_example_question_typed_as_a_prompt_gets_its_memory(fabric: Fabric) -> None:
     remember(
         fabric.memory,
         "Use cursor-based pagination for all list endpoints",
@@ -241,7 +241,7 @@ def test_an_unrelated_prompt_gets_nothing(fabric: Fabric, text: str) -> None:
     assert injection.ids == ()
 
 
-def test_what_was_given_before_is_not_given_again(fabric: Fabric) -> None:
+def test_a_memory_already_given_to_the_session_is_not_injected_again(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis for the session cache", names=["Redis"])
     prompt = "how does the session cache use Redis?"
 
@@ -250,7 +250,7 @@ def test_what_was_given_before_is_not_given_again(fabric: Fabric) -> None:
     assert not fabric.inject_for_prompt(prompt, shown={record.id}).ids
 
 
-def test_a_prompts_budget_is_kept(fabric: Fabric) -> None:
+def test_the_injected_text_stays_within_the_budget_of_a_prompt(fabric: Fabric) -> None:
     for i in range(12):
         remember(fabric.memory, f"Redis session cache {i} " + f"{'xyzuvw'[i % 6] * 5}{i} " * 60)
 
@@ -259,7 +259,7 @@ def test_a_prompts_budget_is_kept(fabric: Fabric) -> None:
     assert 0 < len(injection.text) <= 2000
 
 
-def test_br12_a_relationship_prompt_is_answered_from_the_edges(fabric: Fabric) -> None:
+def test_br12_a_prompt_about_relationships_gets_matching_relations(fabric: Fabric) -> None:
     graph = {"entities": [{"name": n, "entityType": "component", "observations": []} for n in "ab"]}
     fabric.memory.write("create_entities", graph, USER)
     edge = {"from": "billing-service", "to": "ledger-store", "relationType": "depends_on"}
@@ -270,7 +270,7 @@ def test_br12_a_relationship_prompt_is_answered_from_the_edges(fabric: Fabric) -
     assert "billing-service depends on ledger-store" in injection.text
 
 
-def test_br14_a_subagent_gets_what_its_kind_works_on(fabric: Fabric) -> None:
+def test_br14_a_subagent_gets_memories_about_the_subject_of_its_type(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Buttons are rounded", names=["React"])
 
@@ -280,7 +280,7 @@ def test_br14_a_subagent_gets_what_its_kind_works_on(fabric: Fabric) -> None:
     assert "Buttons" not in injection.text
 
 
-def test_br14_a_subagent_gets_what_its_task_asks_for_first(fabric: Fabric) -> None:
+def test_br14_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
 
@@ -292,13 +292,13 @@ def test_br14_a_subagent_gets_what_its_task_asks_for_first(fabric: Fabric) -> No
     assert len(injection.text) <= 1200
 
 
-def test_an_agent_of_no_known_kind_gets_what_its_task_asks_for_only(fabric: Fabric) -> None:
+def test_a_general_agent_without_a_task_gets_no_memory(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
 
     assert fabric.inject_for_agent("general-purpose").text == ""
 
 
-def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
+def test_recall_finds_a_decision_stored_from_a_statement(fabric: Fabric) -> None:
     said = stated(fabric.memory, "We decided to use PostgreSQL for the analytics DB.")
     stored, _ = state(fabric.memory, said, USER)
 
@@ -306,7 +306,7 @@ def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
     assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored.id}"
 
 
-def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: Path) -> None:
+def test_json_includes_relevance_category_and_the_time_of_a_relation(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     pagination_graph(memory)
     remember(memory, "Cursors are opaque to clients", category="api")
@@ -323,7 +323,7 @@ def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: 
     memory.close()
 
 
-def test_a_prompt_with_a_pasted_log_is_given_the_fix_of_its_error(fabric: Fabric) -> None:
+def test_a_prompt_with_a_pasted_log_gets_the_fix_of_its_error(fabric: Fabric) -> None:
     fix = remember(
         fabric.memory,
         '"ESLint couldn\'t find an eslint.config file" means that the package needs its own config',
@@ -347,7 +347,7 @@ ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
 @pytest.mark.parametrize(
     "text", ["What does zephyr-gateway do?", "Does the retry budget of zephyr-gateway suffice?"]
 )
-def test_observations_by_tools_are_given_to_a_prompt_that_names_their_entity(
+def test_a_prompt_that_mentions_an_entity_gets_its_observations_by_tools(
     fabric: Fabric, text: str
 ) -> None:
     entity = {

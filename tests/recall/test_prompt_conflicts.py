@@ -33,7 +33,7 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("commit this to main", a_rule("Do not commit to main")),
     ],
 )
-def test_a_rule_contradicts_a_prompt_that_asks_for_the_forbidden_thing(
+def test_a_rule_contradicts_a_prompt_that_requests_the_forbidden_thing(
     prompt: str, rule: Hit
 ) -> None:
     assert contradicts(rule, requests(prompt))
@@ -53,13 +53,13 @@ def test_a_rule_contradicts_a_prompt_that_asks_for_the_forbidden_thing(
         ("show more cards in the POS view, I like it", a_rule("Filters belong here, not in views")),
     ],
 )
-def test_a_question_a_negation_and_another_purpose_contradict_nothing(
+def test_questions_negations_and_other_purposes_do_not_contradict_a_rule(
     prompt: str, rule: Hit
 ) -> None:
     assert not contradicts(rule, requests(prompt))
 
 
-def test_a_contradicting_rule_comes_first_and_marked_once_even_if_given_before(
+def test_a_contradicting_rule_is_injected_first_and_marked_once_even_if_known(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)

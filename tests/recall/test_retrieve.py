@@ -25,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     memory.close()
 
 
-def test_br1_an_entity_that_holds_the_words_apart_is_found(memory: Memory) -> None:
+def test_br1_an_entity_is_found_by_words_spread_over_its_name_and_text(memory: Memory) -> None:
     found, _, failures = retrieve(parse("pagination database-engineer"), memory)
 
     texts = {candidate.entity: candidate.text for candidate in found}
@@ -33,7 +33,7 @@ def test_br1_an_entity_that_holds_the_words_apart_is_found(memory: Memory) -> No
     assert failures == ()
 
 
-def test_all_sources_and_both_stores_are_asked(memory: Memory) -> None:
+def test_all_sources_of_both_databases_are_searched(memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors", names=["cursors"])
     remember(memory, "I like pagination by cursor", type="preference", scope="user")
     turn = {"id": "u1", "session": "s0", "role": "user", "text": "pagination was slow"}
@@ -46,7 +46,7 @@ def test_all_sources_and_both_stores_are_asked(memory: Memory) -> None:
     assert {c.store for c in found} == {"project", "user"}
 
 
-def test_br8_a_relationship_question_brings_the_walked_path(memory: Memory) -> None:
+def test_br8_a_question_about_relationships_returns_the_traversed_path(memory: Memory) -> None:
     question = "What did database-engineer recommend about pagination?"
 
     found, paths, _ = retrieve(parse(question), memory)
@@ -58,13 +58,13 @@ def test_br8_a_relationship_question_brings_the_walked_path(memory: Memory) -> N
     assert "database-engineer recommends cursor-pagination" in [c.text for c in found]
 
 
-def test_br12_no_walk_without_relationship_words(memory: Memory) -> None:
+def test_br12_the_graph_is_not_traversed_without_relationship_words(memory: Memory) -> None:
     _, paths, _ = retrieve(parse("pagination of lists"), memory)
 
     assert paths == ()
 
 
-def test_a_failing_source_is_named_and_the_others_answer(memory: Memory) -> None:
+def test_a_failing_source_is_reported_and_the_others_are_searched(memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors")
     memory.session_database().connection.execute("DROP TABLE episodes_fts")
 
@@ -74,7 +74,7 @@ def test_a_failing_source_is_named_and_the_others_answer(memory: Memory) -> None
     assert [failure.partition(":")[0] for failure in failures] == ["episodes (project)"]
 
 
-def test_a_damaged_store_is_named_and_the_other_answers(tmp_path: Path) -> None:
+def test_a_damaged_database_is_reported_and_the_other_is_searched(tmp_path: Path) -> None:
     first = open_memory(tmp_path)
     remember(first, "I like pagination by cursor", type="preference", scope="user")
     remember(first, "Pagination uses opaque cursors")
@@ -91,7 +91,7 @@ def test_a_damaged_store_is_named_and_the_other_answers(tmp_path: Path) -> None:
     assert GRAPH_REQUIRED not in failures
 
 
-def test_without_any_graph_the_answer_says_that_it_is_required(tmp_path: Path) -> None:
+def test_an_answer_without_any_readable_graph_says_that_one_is_required(tmp_path: Path) -> None:
     first = open_memory(tmp_path)
     remember(first, "Pagination uses opaque cursors")
     path = Path(first.path_of("project"))
@@ -115,7 +115,7 @@ def test_an_empty_home_is_not_a_failure(tmp_path: Path) -> None:
     assert retrieve(parse("pagination"), memory) == ([], (), ())
 
 
-def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
+def test_a_search_past_its_deadline_is_aborted(tmp_path: Path) -> None:
     first = open_memory(tmp_path)
     for i in range(40):
         texts = [f"pagination of list {i} {j}" for j in range(100)]
@@ -126,7 +126,7 @@ def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
         retrieve(parse("pagination"), Memory.open(first.settings))
 
 
-def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:
+def test_local_records_are_found_only_in_their_own_session(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     remember(memory, "Pagination is off in this branch", scope="local")
 
@@ -135,7 +135,7 @@ def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_br4_a_hit_brings_the_relations_of_its_entities_and_of_those_it_names(
+def test_br4_relations_of_entities_mentioned_in_a_hit_are_collected(
     memory: Memory,
 ) -> None:
     query = parse("analytics database")
@@ -146,7 +146,7 @@ def test_br4_a_hit_brings_the_relations_of_its_entities_and_of_those_it_names(
     assert Relation("cursor-pagination", "uses", "PostgreSQL") in around["PostgreSQL"]
 
 
-def test_r7_the_newest_come_first(memory: Memory) -> None:
+def test_r7_the_newest_memories_come_first(memory: Memory) -> None:
     remember(memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
     remember(memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
 
@@ -157,7 +157,7 @@ def test_r7_the_newest_come_first(memory: Memory) -> None:
     assert failures == ()
 
 
-def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
+def test_a_word_found_in_most_observations_is_skipped_without_losing_matches(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conditions, "COMMON_FROM_ROWS", 10)
@@ -176,7 +176,7 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     assert "the service caches invoices" in [candidate.text for candidate in found]
 
 
-def test_a_synonym_that_hundreds_of_rows_hold_is_not_searched_for(memory: Memory) -> None:
+def test_a_synonym_found_in_hundreds_of_rows_is_not_searched(memory: Memory) -> None:
     texts = [f"step {number} runs in parallel" for number in range(MAX_COUNTED)]
     about = {"name": "pipeline", "entityType": "service", "observations": texts}
     other = {"name": "loader", "entityType": "service", "observations": ["has a concurrency bug"]}

@@ -10,7 +10,7 @@ from recall.given import a_hit
     ("kind", "days"),
     [("decision", 90), ("pattern", 180), ("technology", 120), ("preference", 365), ("other", 90)],
 )
-def test_br10_each_type_has_its_limit(kind: str, days: int) -> None:
+def test_br10_each_type_becomes_stale_after_its_limit(kind: str, days: int) -> None:
     assert not is_stale(kind, days)
     assert is_stale(kind, days + 1)
 
@@ -19,14 +19,14 @@ def test_br10_agents_are_never_stale() -> None:
     assert not is_stale("agent", 100_000)
 
 
-def test_br10_results_carry_the_mark_and_the_days() -> None:
+def test_br10_results_are_marked_as_stale_with_their_age_in_days() -> None:
     [hit] = mark_stale([a_hit(timestamp="2026-01-01T00:00:00Z")], "2026-04-11T00:00:00Z")
 
     assert hit.metadata["stale"] is True
     assert hit.metadata["days_since"] == 100
 
 
-def test_what_the_user_confirmed_since_is_not_stale() -> None:
+def test_a_recently_confirmed_record_is_not_stale() -> None:
     said, confirmed = "2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"
     hit = a_hit(timestamp=said, metadata={"confirmed": confirmed})
 
@@ -37,14 +37,14 @@ def test_what_the_user_confirmed_since_is_not_stale() -> None:
     assert old.metadata["stale"] is True
 
 
-def test_br5_an_unknown_time_is_never_stale() -> None:
+def test_br5_a_hit_without_a_date_is_never_stale() -> None:
     [hit] = mark_stale([a_hit(timestamp="")], "2026-04-11T00:00:00Z")
 
     assert hit.metadata["stale"] is False
     assert hit.metadata["days_since"] is None
 
 
-def test_the_type_of_an_entity_counts_where_there_is_no_record() -> None:
+def test_without_a_record_the_entity_type_decides_staleness() -> None:
     hit = a_hit(timestamp="2026-01-01T00:00:00Z")._replace(metadata={"entityType": "Agent"})
 
     [marked] = mark_stale([hit], "2036-01-01T00:00:00Z")
@@ -52,7 +52,7 @@ def test_the_type_of_an_entity_counts_where_there_is_no_record() -> None:
     assert marked.metadata["stale"] is False
 
 
-def test_what_was_replaced_or_has_ended_is_over() -> None:
+def test_replaced_and_expired_records_are_marked_as_over() -> None:
     hits = [
         a_hit(metadata={"superseded_by": "2"}),
         a_hit(metadata={"valid_to": "2026-01-01T00:00:00Z"}),

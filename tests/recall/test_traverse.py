@@ -23,13 +23,13 @@ class Edges:
         return [r for r in self.relations if r.source in names or r.target in names]
 
 
-def test_br8_two_steps_are_walked_and_the_path_is_shown() -> None:
+def test_br8_traversal_follows_two_steps_and_returns_the_path() -> None:
     paths = walk(["database-engineer"], Edges(RECOMMENDS, USES, RUNS))
 
     assert paths == ((RECOMMENDS, USES),)
 
 
-def test_br8_three_steps_on_request_and_never_more() -> None:
+def test_br8_traversal_follows_at_most_three_steps() -> None:
     chain = [Relation(f"n{i}", "next", f"n{i + 1}") for i in range(6)]
 
     assert len(walk(["n0"], Edges(*chain), depth=3)[0]) == 3
@@ -37,7 +37,7 @@ def test_br8_three_steps_on_request_and_never_more() -> None:
     assert walk(["n0"], Edges(*chain), depth=0) == ()
 
 
-def test_br8_cycles_end() -> None:
+def test_br8_traversal_of_a_cycle_terminates() -> None:
     paths = walk(["database-engineer"], Edges(RECOMMENDS, USES, RUNS, BACK), depth=3)
 
     ends = [{r.source for r in path} | {r.target for r in path} for path in paths]
@@ -49,21 +49,21 @@ def test_br8_cycles_end() -> None:
     }
 
 
-def test_an_edge_from_a_node_to_itself_leads_nowhere() -> None:
+def test_a_relation_of_an_entity_to_itself_yields_no_path() -> None:
     assert walk(["a"], Edges(Relation("a", "calls", "a"))) == ()
 
 
-def test_edges_are_walked_against_their_direction_too() -> None:
+def test_traversal_follows_relations_in_both_directions() -> None:
     assert walk(["PostgreSQL"], Edges(USES, RECOMMENDS)) == ((USES, RECOMMENDS),)
 
 
-def test_a_hub_is_bounded() -> None:
+def test_traversal_of_a_hub_is_limited_to_the_maximum_of_nodes() -> None:
     hub = [Relation("hub", "touches", f"n{i}") for i in range(5000)]
 
     assert len(walk(["hub"], Edges(*hub), max_nodes=200)) == 199
 
 
-def test_the_store_is_asked_once_a_level() -> None:
+def test_traversal_queries_the_store_once_per_level() -> None:
     edges = Edges(*(Relation("hub", "touches", f"n{i}") for i in range(50)))
 
     walk(["hub"], edges, depth=2)
@@ -71,7 +71,7 @@ def test_the_store_is_asked_once_a_level() -> None:
     assert edges.asked == 2
 
 
-def test_paths_that_name_what_was_asked_come_first() -> None:
+def test_paths_that_contain_words_of_the_question_come_first() -> None:
     other = Relation("database-engineer", "likes", "tea")
 
     paths = most_relevant([(other,), (RECOMMENDS, USES)], ["pagination", "recommend"])
@@ -79,13 +79,13 @@ def test_paths_that_name_what_was_asked_come_first() -> None:
     assert paths[0] == (RECOMMENDS, USES)
 
 
-def test_an_answer_shows_a_handful_of_paths() -> None:
+def test_an_answer_contains_a_limited_number_of_paths() -> None:
     paths = [(Relation("hub", "touches", f"n{i}"),) for i in range(100)]
 
     assert len(most_relevant(paths, [])) == MAX_PATHS
 
 
-def test_a_question_is_told_the_way_over_the_things_and_relations_that_it_names() -> None:
+def test_a_question_gets_the_path_over_the_entities_and_relations_it_mentions() -> None:
     store = Relation("parcels", "uses", "sorter")
     upward = (store, Relation("tracking", "depends_on", "parcels"))
     downward = (Relation("sorter", "runs_on", "Kubernetes"), Relation("Kubernetes", "in", "Oslo"))

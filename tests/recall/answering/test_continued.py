@@ -51,14 +51,14 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
     memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
 
 
-def test_a_message_of_many_words_is_about_a_conversation() -> None:
+def test_a_text_of_several_sentences_counts_as_a_message() -> None:
     assert is_message(parse(MESSAGE))
     assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
     assert not is_message(parse("Did Dr. Seuss ever live in the U.S. or not?"))
 
 
-def test_the_session_that_a_message_carries_on_comes_first(memory: Memory) -> None:
+def test_the_session_that_a_message_continues_is_ranked_first(memory: Memory) -> None:
     say(memory, "holiday", HOLIDAY, 3)
     say(memory, "invoices", INVOICES, 2)
 
@@ -67,7 +67,7 @@ def test_the_session_that_a_message_carries_on_comes_first(memory: Memory) -> No
     assert hits[0].metadata["session"] == "invoices"
 
 
-def test_a_session_is_found_by_all_its_turns_together(memory: Memory) -> None:
+def test_a_session_is_scored_by_all_its_turns_together(memory: Memory) -> None:
     words = (
         "amber basil cedar dahlia elder fennel ginger hazel iris jasmine kelp laurel "
         "myrtle nettle olive pepper"
@@ -82,7 +82,7 @@ def test_a_session_is_found_by_all_its_turns_together(memory: Memory) -> None:
     assert not found.failures
 
 
-def test_of_sessions_that_say_the_same_the_newer_scores_higher() -> None:
+def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
     texts = {"old": "sharpen the chisel", "new": "sharpen the chisel", "other": "bake the bread"}
 
     scores = scored(texts, concepts(parse("How do we sharpen a chisel?")))
@@ -91,7 +91,7 @@ def test_of_sessions_that_say_the_same_the_newer_scores_higher() -> None:
     assert scores["new"] > scores["old"] > scores["other"]
 
 
-def test_a_session_like_the_best_ones_is_found_without_the_words_of_the_message() -> None:
+def test_a_session_similar_to_the_best_one_scores_without_matching_the_message() -> None:
     texts = {
         "unlike": "bread butter honey jam",
         "like": "lathe spindle gouge mandrel",
@@ -104,7 +104,7 @@ def test_a_session_like_the_best_ones_is_found_without_the_words_of_the_message(
     assert scores["like"] > max(scores["unlike"], scores["filler"])
 
 
-def test_nothing_is_ranked_for_a_short_question_or_an_exact_phrase(memory: Memory) -> None:
+def test_sessions_are_not_ranked_for_a_short_question_or_an_exact_phrase(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     assert not continued(parse("When do reminders go out?"), memory, ()).scores
@@ -112,7 +112,7 @@ def test_nothing_is_ranked_for_a_short_question_or_an_exact_phrase(memory: Memor
     assert continued(parse(MESSAGE), memory, ()).scores
 
 
-def test_candidates_are_added_from_the_best_sessions_once(memory: Memory) -> None:
+def test_turns_of_the_best_session_are_added_as_candidates_only_once(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     found = continued(parse(MESSAGE), memory, ())
@@ -122,7 +122,7 @@ def test_candidates_are_added_from_the_best_sessions_once(memory: Memory) -> Non
     assert not again.candidates
 
 
-def test_the_filters_of_a_question_limit_its_sessions(memory: Memory) -> None:
+def test_filters_in_a_message_limit_the_sessions(memory: Memory) -> None:
     say(memory, "invoices", INVOICES, 2)
     say(memory, "holiday", HOLIDAY, 3)
 
@@ -131,7 +131,7 @@ def test_the_filters_of_a_question_limit_its_sessions(memory: Memory) -> None:
     assert {hit.metadata["session"] for hit in answer.hits} == {"holiday"}
 
 
-def test_the_explanation_names_the_session(memory: Memory) -> None:
+def test_the_explanation_shows_the_part_for_the_continued_session(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     hits = Fabric(memory, NOW).recall(MESSAGE, explain=True).hits

@@ -16,13 +16,13 @@ WHOLE = covering("whole", 1.0, "redis", "sessions")
 PART = covering("part", 0.3, "redis")
 
 
-def test_a_hit_that_holds_the_whole_question_comes_without_what_shares_a_little() -> None:
+def test_a_hit_with_all_words_of_the_question_removes_hits_with_few_of_them() -> None:
     much = covering("much", 0.6, "redis")
 
     assert cut_off([WHOLE, PART, much], Query("redis sessions")) == [WHOLE, much]
 
 
-def test_without_such_a_hit_everything_stays() -> None:
+def test_no_hit_is_removed_if_none_matches_the_whole_question() -> None:
     half = covering("half", 0.7, "redis", "sessions")
     one_word = covering("one", 1.0, "redis")
 
@@ -30,12 +30,12 @@ def test_without_such_a_hit_everything_stays() -> None:
     assert cut_off([one_word, PART], Query("redis")) == [one_word, PART]
 
 
-def test_what_was_found_by_meaning_or_contradicts_stays() -> None:
+def test_hits_found_by_meaning_and_contradicted_hits_are_not_removed() -> None:
     near = covering("near", 0.0, similarity=0.7)
     older = covering("older", 0.2, said_before=["whole"])
 
     assert cut_off([WHOLE, older, near, PART], Query("redis sessions")) == [WHOLE, older, near]
 
 
-def test_the_names_around_a_subject_stay_if_relations_are_asked_for() -> None:
+def test_no_hit_is_removed_from_a_question_about_relations() -> None:
     assert cut_off([WHOLE, PART], Query("redis sessions", traverse=True)) == [WHOLE, PART]

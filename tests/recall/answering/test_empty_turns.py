@@ -49,39 +49,39 @@ def texts(memory: Memory, question: str, session: str = "") -> list[str]:
 @pytest.mark.parametrize(
     "text", ["OK.", "Noted.", "Continue to iterate?", "Yes, please go on!", "👍", ""]
 )
-def test_an_assent_says_nothing(text: str) -> None:
+def test_a_mere_assent_has_no_content(text: str) -> None:
     assert not says_something(text)
 
 
 @pytest.mark.parametrize("text", ["Postgres.", "Use pnpm", "42", "使用 pnpm"])
-def test_a_name_or_a_number_says_something(text: str) -> None:
+def test_a_name_or_a_number_counts_as_content(text: str) -> None:
     assert says_something(text)
 
 
-def test_turns_without_content_are_not_found(memory: Memory) -> None:
+def test_recall_omits_turns_without_content(memory: Memory) -> None:
     found = texts(memory, QUESTION)
 
     assert found[0] == "We use pytest for tests, never unittest."
     assert not {"OK.", "Noted.", "Continue to iterate?"}.intersection(found)
 
 
-def test_the_question_itself_is_not_found(memory: Memory) -> None:
+def test_recall_does_not_return_the_question_itself(memory: Memory) -> None:
     assert QUESTION not in texts(memory, "what do we use for tests")
     assert QUESTION not in texts(memory, QUESTION)
 
 
-def test_questions_of_this_session_are_not_found_but_those_of_others_are(memory: Memory) -> None:
+def test_recall_omits_questions_of_this_session_but_not_of_others(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "slow tests with a fixture", session="s9")
     assert asked not in texts(memory, "slow tests with a fixture", session="s7")
 
 
-def test_an_exact_phrase_is_found_wherever_it_stands(memory: Memory) -> None:
+def test_an_exact_phrase_also_finds_turns_without_content(memory: Memory) -> None:
     assert "Noted." in texts(memory, '"noted"')
 
 
-def test_a_question_that_asks_nothing_else_is_not_found(memory: Memory) -> None:
+def test_recall_omits_a_past_question_that_asks_the_same(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "why are the tests slow")
@@ -89,7 +89,7 @@ def test_a_question_that_asks_nothing_else_is_not_found(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("errand", ["undo", "undo 1a2b3c4d", "push it"])
-def test_an_errand_beside_the_subject_is_not_found_but_a_short_answer_is(
+def test_recall_omits_an_unrelated_request_but_finds_a_short_answer(
     memory: Memory, errand: str
 ) -> None:
     turns = ["The lamp shade is too dark.", errand, "Which lamp shade is next?", "Sapphire"]

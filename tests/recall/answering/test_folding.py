@@ -46,7 +46,7 @@ def say(memory: Memory, *texts: str) -> None:
         f"One more thing before lunch: {RULE.lower()}, so that runs do not disturb one another.",
     ],
 )
-def test_a_turn_that_states_a_record_is_folded_under_it(memory: Memory, said: str) -> None:
+def test_a_turn_that_states_a_record_is_merged_into_it(memory: Memory, said: str) -> None:
     say(memory, said)
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
@@ -54,7 +54,7 @@ def test_a_turn_that_states_a_record_is_folded_under_it(memory: Memory, said: st
     assert [(hit.source, hit.text) for hit in hits] == [("records", RULE)]
 
 
-def test_a_turn_that_says_something_else_stays(memory: Memory) -> None:
+def test_a_turn_that_says_something_else_is_not_merged(memory: Memory) -> None:
     say(memory, "The integration tests took nine minutes on the old machine")
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
@@ -62,7 +62,7 @@ def test_a_turn_that_says_something_else_stays(memory: Memory) -> None:
     assert [hit.source for hit in hits] == ["records", "episodes"]
 
 
-def test_the_record_names_its_turns_and_takes_the_place_of_the_first() -> None:
+def test_a_record_lists_its_merged_turns_and_takes_their_best_position() -> None:
     record = a_hit(RULE)
     turn = a_hit(f"{RULE}, please", id="episode:t1", source="episodes")
     other = a_hit("Deploys run on Friday", id="record:other")
@@ -73,7 +73,7 @@ def test_the_record_names_its_turns_and_takes_the_place_of_the_first() -> None:
     assert hits[0].metadata["said_in_turns"] == ["episode:t1"]
 
 
-def test_a_turn_with_another_number_states_another_thing() -> None:
+def test_a_turn_with_a_different_number_is_not_merged() -> None:
     record = a_hit("Login tokens of the public web page expire after exactly 15 long minutes")
     turn = a_hit(
         "Login tokens of the public web page expire after exactly 30 long minutes",
@@ -84,7 +84,7 @@ def test_a_turn_with_another_number_states_another_thing() -> None:
     assert len(folded([record, turn])) == 2
 
 
-def test_a_long_turn_is_not_folded() -> None:
+def test_a_long_turn_is_not_merged_into_a_record() -> None:
     turn = a_hit(
         f"{RULE}. " + "And there is more to say. " * 40, id="episode:t1", source="episodes"
     )

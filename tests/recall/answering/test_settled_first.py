@@ -43,14 +43,14 @@ def found(memory: Memory, question: str, session: str = "") -> list[str]:
     return [hit.text for hit in Fabric(memory, NOW).recall(question, session=session).hits]
 
 
-def test_an_old_record_stands_before_newer_talk_with_the_same_words(memory: Memory) -> None:
+def test_an_old_record_ranks_above_newer_turns_with_the_same_words(memory: Memory) -> None:
     remember(memory, RULE, by=LONG_AGO)
     talk(memory, [("user", "Tell me of maps in Leaflet."), ("assistant", LONG)] * 6)
 
     assert found(memory, "maps Leaflet")[0] == RULE
 
 
-def test_much_talk_does_not_hide_a_record(memory: Memory) -> None:
+def test_many_turns_do_not_displace_a_record(memory: Memory) -> None:
     remember(memory, RULE, by=LONG_AGO)
     for number in range(12):
         turns = [
@@ -62,7 +62,7 @@ def test_much_talk_does_not_hide_a_record(memory: Memory) -> None:
     assert found(memory, "maps Leaflet")[0] == RULE
 
 
-def test_a_decision_stands_before_the_question_and_the_proposal_that_hold_more(
+def test_a_decision_ranks_above_a_question_and_a_proposal_that_match_more_words(
     memory: Memory,
 ) -> None:
     remember(memory, RULE, by=LONG_AGO)
@@ -82,7 +82,7 @@ def test_a_decision_stands_before_the_question_and_the_proposal_that_hold_more(
     assert texts.index(RULE) < texts.index("Which fits the maps, Cesium or Leaflet?")
 
 
-def test_a_record_that_holds_less_stays_behind_a_turn_that_answers(memory: Memory) -> None:
+def test_a_record_that_matches_less_ranks_below_a_turn_that_answers(memory: Memory) -> None:
     remember(memory, "The harbour is on the map", by=LONG_AGO)
     said = "The harbour opens its gates at six on winter mornings."
     talk(memory, [("user", said)])
@@ -90,7 +90,7 @@ def test_a_record_that_holds_less_stays_behind_a_turn_that_answers(memory: Memor
     assert found(memory, "when does the harbour open its gates in winter")[0] == said
 
 
-def test_the_users_statement_stands_before_long_answers_that_match_as_well(
+def test_the_users_statement_ranks_above_long_answers_that_match_equally(
     memory: Memory,
 ) -> None:
     said = "I keep two hens, and the coop is red."
@@ -101,7 +101,7 @@ def test_the_users_statement_stands_before_long_answers_that_match_as_well(
     assert found(memory, "hens coop")[0] == said
 
 
-def test_who_asks_what_the_assistant_said_gets_the_assistants_turns(memory: Memory) -> None:
+def test_a_question_about_what_the_assistant_said_finds_its_turns(memory: Memory) -> None:
     said = "I keep two hens, and the coop is red."
     answer = (
         "I recommend cedar for the coop of the hens: cedar lasts, and hens like a dry coop. " * 5
@@ -123,5 +123,5 @@ def test_who_asks_what_the_assistant_said_gets_the_assistants_turns(memory: Memo
         ("Can you make the coop larger?", False),
     ],
 )
-def test_a_question_for_what_the_assistant_said_is_known(question: str, asks: bool) -> None:
+def test_a_question_about_the_assistant_is_recognised(question: str, asks: bool) -> None:
     assert asks_for_the_assistant(question) is asks
