@@ -183,7 +183,7 @@ def test_items_of_two_replays_have_the_same_ids(
     assert again == first
 
 
-def test_stretches_draw_sessions_that_fit(data: Path, noted: Path, tmp_path: Path) -> None:
+def test_stretches_are_drawn_from_fitting_sessions(data: Path, noted: Path, tmp_path: Path) -> None:
     drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
     run("--data", data, "--out", tmp_path / "out", *drawn)
 

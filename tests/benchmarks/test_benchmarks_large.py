@@ -62,7 +62,7 @@ def test_a_measured_store_is_restored_unchanged(large: Any, tmp_path: Path) -> N
     assert not kept.exists()
 
 
-def test_an_interrupted_run_is_put_back_before_the_next(large: Any, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_rolled_back_before_the_next(large: Any, tmp_path: Path) -> None:
     for name, text in (("store", "changed"), ("store.kept", "before")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(text)

@@ -11,7 +11,7 @@ import learn
 from past_sessions.transcripts import PROJECTS
 
 
-def test_all_is_read_while_a_live_session_writes_and_last_month_is_known(tmp_path: Path) -> None:
+def test_everything_is_learned_during_a_live_session(tmp_path: Path) -> None:
     found = learn.measure(str(tmp_path), 12, 3)
 
     assert [one["name"] for one in found.made] == sorted(

@@ -45,7 +45,7 @@ def test_a_checkout_gives_the_same_replies_as_itself(data: Path, way: str) -> No
     assert done.stdout == "4 of 4 replies are equal\n"
 
 
-def test_another_word_of_another_checkout_is_shown_at_its_event(data: Path, tmp_path: Path) -> None:
+def test_a_reply_that_differs_is_shown_with_its_event(data: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     shutil.copytree(ROOT / "plugin", other / "plugin", ignore=shutil.ignore_patterns("assets"))

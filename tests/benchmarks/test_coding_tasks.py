@@ -91,7 +91,7 @@ def test_hidden_tests_accept_the_naive_solution_only_without_a_recorded_fact(
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "old.patch") for task in WITH_OLD])
-def test_hidden_tests_refuse_what_follows_the_older_fact(task: str, solved: Path) -> None:
+def test_hidden_tests_refuse_a_solution_by_the_older_fact(task: str, solved: Path) -> None:
     assert not hidden_tests_pass(task, solved)
 
 

@@ -67,7 +67,7 @@ npm error command sh -c tsc"""
         ("", ""),
     ],
 )  # fmt: skip
-def test_the_telling_line_says_what_is_wrong(output: str, line: str) -> None:
+def test_the_line_with_the_error_is_found_in_command_output(output: str, line: str) -> None:
     assert telling_line(output) == line
 
 
@@ -94,11 +94,11 @@ def test_the_telling_line_says_what_is_wrong(output: str, line: str) -> None:
         ("error: could not compile `shop` due to 2 previous errors", ""),
     ],
 )  # fmt: skip
-def test_a_signature_says_what_failed_or_there_is_none(output: str, line: str) -> None:
+def test_a_signature_identifies_the_failure_or_is_empty(output: str, line: str) -> None:
     assert signature(output) == line
 
 
-def test_an_error_in_a_prompt_is_what_was_pasted_not_what_was_said() -> None:
+def test_an_error_in_a_prompt_comes_from_pasted_output_and_not_from_prose() -> None:
     assert (
         pasted_error("I get an error here:\nTypeError: cart is null") == "TypeError: cart is null"
     )
@@ -135,17 +135,17 @@ def test_a_report_speaks_for_itself_or_not_at_all(output: str, passed: bool | No
         "Exit code 143",
     ],
 )
-def test_what_no_command_did_is_no_failure(output: str) -> None:
+def test_output_not_caused_by_the_command_is_no_failure(output: str) -> None:
     assert is_no_failure(output)
 
 
 @pytest.mark.parametrize("output", [PYTEST, TSC, "Exit code 1\nboom", "Error: boom", ""])
-def test_what_a_command_did_is_one(output: str) -> None:
+def test_output_caused_by_the_command_is_a_failure(output: str) -> None:
     assert not is_no_failure(output)
 
 
 @pytest.mark.parametrize("unit", ["E  a ", "error ", "x." * 9, "FAILED", "1 failed ", "\x1b[", " "])
-def test_any_output_is_read_in_linear_time(unit: str) -> None:
+def test_any_output_is_parsed_in_linear_time(unit: str) -> None:
     began = time.process_time()
     telling_line(unit * 400_000)
     outcome(unit * 400_000)

@@ -20,20 +20,20 @@ from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, STORED_FROM
 CLASSES = (CANDIDATE, NOTE, STATED, USER_NOTE, PURPOSE)
 
 
-def test_only_words_of_the_user_reach_memory_md() -> None:
+def test_only_statements_of_the_user_reach_the_confidence_for_memory_md() -> None:
     assert CANDIDATE_FROM <= CANDIDATE < STORED_FROM <= BASE < NOTE < PROMOTED_FROM <= STATED
 
 
 @pytest.mark.parametrize(("lower", "higher"), [*pairwise(CLASSES)])
-def test_a_reason_counts_and_never_lifts_a_record_into_the_next_class(
+def test_a_reason_raises_confidence_but_never_into_the_next_class(
     lower: float, higher: float
 ) -> None:
     assert lower == with_reason(lower, False) < with_reason(lower, True) < higher
 
 
-def test_a_reason_makes_a_candidate_no_memory() -> None:
+def test_a_reason_does_not_turn_a_candidate_into_a_memory() -> None:
     assert with_reason(CANDIDATE, True) < STORED_FROM
 
 
-def test_nothing_is_certain() -> None:
+def test_confidence_never_exceeds_95_percent() -> None:
     assert with_reason(PURPOSE, True) == 0.95

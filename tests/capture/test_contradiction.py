@@ -56,12 +56,12 @@ def test_opposite_choices_on_one_subject_contradict(one: str, other: str) -> Non
 
 
 @pytest.mark.parametrize(("one", "other"), COMPATIBLE)
-def test_what_may_both_hold_does_not_contradict(one: str, other: str) -> None:
+def test_statements_that_can_both_be_true_do_not_contradict(one: str, other: str) -> None:
     assert contradicted(said(one), [said(other)]) == []
     assert contradicted(said(other), [said(one)]) == []
 
 
-def test_another_outcome_contradicts_and_is_no_other_choice() -> None:
+def test_a_different_outcome_contradicts_but_is_not_an_opposite_choice() -> None:
     failed = statement("Redis for sessions lost logins", type="antipattern")
     chosen = said("We decided to use Redis for sessions")
 
@@ -69,7 +69,7 @@ def test_another_outcome_contradicts_and_is_no_other_choice() -> None:
     assert not is_choice_against(failed, chosen)
 
 
-def test_only_current_records_of_this_memory_are_told(tmp_path: Path) -> None:
+def test_only_current_records_of_this_memory_are_reported_as_contradicted(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     old = memory.remember(statement("Use npm"), USER)
     memory.remember(statement("Use npm for the docs")._replace(scope="local"), USER)

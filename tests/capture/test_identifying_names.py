@@ -214,11 +214,11 @@ def told(memory: Memory, text: str) -> str:
     return for_everybody(Record("note", text, scope="global"), memory).what
 
 
-def test_best_practice_stays_as_it_was_said(memory: Memory) -> None:
+def test_general_best_practice_is_left_unchanged(memory: Memory) -> None:
     assert [text for text in HARMLESS if told(memory, text) != text] == []
 
 
-def test_no_name_is_left_or_the_sentence_is_refused(memory: Memory) -> None:
+def test_every_name_is_removed_or_the_sentence_is_refused(memory: Memory) -> None:
     left = {}
     for text, names in TELLING.items():
         try:
@@ -246,7 +246,7 @@ def test_no_name_is_left_or_the_sentence_is_refused(memory: Memory) -> None:
         ),
     ],
 )
-def test_a_name_gives_way_to_what_it_is(memory: Memory, text: str, cleaned: str) -> None:
+def test_a_name_is_replaced_by_its_kind(memory: Memory, text: str, cleaned: str) -> None:
     payer = Entity("brightwater", "company")
     known = Record("note", "brightwater pays late", entities=(payer,), confidence=0.9)
     memory.remember(known, Provenance("cli", trust="user"))
@@ -254,7 +254,7 @@ def test_a_name_gives_way_to_what_it_is(memory: Memory, text: str, cleaned: str)
     assert told(memory, text) == cleaned
 
 
-def test_a_refusal_names_the_words_and_backticks_let_a_term_pass(memory: Memory) -> None:
+def test_a_refusal_lists_the_words_and_a_term_in_backticks_is_accepted(memory: Memory) -> None:
     with pytest.raises(BadInput, match="this may name somebody: Zephyrine") as refused:
         told(memory, "Run the Zephyrine checks first.")
 
@@ -263,7 +263,7 @@ def test_a_refusal_names_the_words_and_backticks_let_a_term_pass(memory: Memory)
     assert "build7" not in told(memory, "Never use `build7.acme.internal`.")
 
 
-def test_entities_that_name_somebody_go_with_their_relations(memory: Memory) -> None:
+def test_identifying_entities_are_removed_with_their_relations(memory: Memory) -> None:
     record = Record(
         "note",
         "Use Redis for sessions.",

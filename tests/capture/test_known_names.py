@@ -36,14 +36,14 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_a_name_that_is_known_is_found_in_any_spelling(memory: Memory, lookups: list[str]) -> None:
+def test_a_known_name_is_found_in_any_spelling(memory: Memory, lookups: list[str]) -> None:
     text = "Let's use borealis for all the nightly exports from now on."
     record = stated(memory, text)
     assert "Borealis" in [entity.name for entity in record.entities]
     assert lookups == [f"{text}. "]
 
 
-def test_names_are_those_of_the_text_only(memory: Memory) -> None:
+def test_only_names_in_the_text_are_found(memory: Memory) -> None:
     assert dict(KnownNames(memory, "borealis is down")) == {"borealis": "Borealis"}
     assert len(KnownNames(memory, "Redis is down")) == 0
     assert "borealis" not in KnownNames(memory, "Redis is down")

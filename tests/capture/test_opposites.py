@@ -100,12 +100,12 @@ def test_the_same_thing_with_the_other_outcome_is_opposed(new: Record, old: Reco
 
 
 @pytest.mark.parametrize(("new", "old"), NOT_OPPOSITE.values(), ids=NOT_OPPOSITE)
-def test_what_does_not_surely_speak_against_it_is_not_opposed(new: Record, old: Record) -> None:
+def test_a_record_that_is_not_clearly_opposite_is_not_reported(new: Record, old: Record) -> None:
     assert opposed(new, [old]) == []
     assert opposed(old, [new]) == []
 
 
-def test_the_nearest_come_first_then_the_newest_and_only_a_few() -> None:
+def test_only_a_few_opposites_are_listed_by_similarity_and_then_by_age() -> None:
     known = [
         said(f"Redis for sessions lost logins in run {n}", FAILED, at=f"2026-01-0{n}")
         for n in range(1, 6)
@@ -116,7 +116,7 @@ def test_the_nearest_come_first_then_the_newest_and_only_a_few() -> None:
     assert found == known[: -MAX_SHOWN - 1 : -1]
 
 
-def test_a_line_names_day_outcome_words_and_id() -> None:
+def test_a_line_shows_day_outcome_text_and_id() -> None:
     record = OFFSET_FAILED._replace(id="0000-1a2b3c4d", created_at="2026-01-03T10:00:00Z")
 
     assert as_line(record) == f"earlier, 2026-01-03: failed: {record.what} (1a2b3c4d)"
@@ -126,7 +126,7 @@ def test_a_line_names_day_outcome_words_and_id() -> None:
     assert "from bob as claimed, unverified" in as_line(shared)
 
 
-def test_what_stands_in_memory_is_found_and_what_is_over_is_not(tmp_path: Path) -> None:
+def test_current_records_are_found_as_opposites_and_ended_ones_are_not(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     old = memory.remember(OFFSET_FAILED, USER)
     assert old is not None
@@ -141,7 +141,7 @@ def test_what_stands_in_memory_is_found_and_what_is_over_is_not(tmp_path: Path) 
     assert afterwards == []
 
 
-def test_what_another_session_keeps_to_itself_is_not_told(tmp_path: Path) -> None:
+def test_local_records_of_another_session_are_not_reported(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     memory.remember(OFFSET_FAILED._replace(scope="local"), USER)
     new = said("Offset pagination is fine below 10k rows", WORKED)

@@ -59,23 +59,23 @@ MEANT = [
 
 
 @pytest.mark.parametrize("text", DENIED)
-def test_a_denial_is_heard_in_every_language_of_capture(text: str) -> None:
+def test_a_negation_is_recognised_in_every_language_of_capture(text: str) -> None:
     assert is_denied(text)
 
 
 @pytest.mark.parametrize("text", LEFT)
-def test_a_departure_is_heard_in_every_language_of_capture(text: str) -> None:
+def test_moving_away_from_a_tool_is_recognised_in_every_language_of_capture(text: str) -> None:
     assert is_left(text)
 
 
 @pytest.mark.parametrize("text", MEANT)
-def test_what_is_only_compared_or_answered_is_no_denial(text: str) -> None:
+def test_comparisons_and_answers_are_not_negations(text: str) -> None:
     assert not is_denied(text)
     assert not is_left(text)
 
 
 @pytest.mark.parametrize("text", [*DENIED, *LEFT, "Meet in Berlin", "Hire Alice Smith as lead"])
-def test_the_project_chose_nothing_by_a_denial_a_departure_a_town_or_a_person(
+def test_negations_departures_towns_and_persons_yield_no_choice_relation(
     text: str, tmp_path: Path
 ) -> None:
     memory = open_memory(tmp_path)
@@ -89,7 +89,7 @@ def test_the_project_chose_nothing_by_a_denial_a_departure_a_town_or_a_person(
     memory.close()
 
 
-def test_the_project_chose_what_it_decided_to_use(tmp_path: Path) -> None:
+def test_a_decision_to_use_something_yields_a_choice_relation(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     record = Record("decision", "Use GraphQL", entities=(Entity("GraphQL", "technology"),))
 
@@ -109,11 +109,11 @@ def test_the_project_chose_what_it_decided_to_use(tmp_path: Path) -> None:
         "We dropped Redis for session-caching",
     ],
 )
-def test_no_relation_is_read_from_a_clause_that_denies_or_leaves(text: str) -> None:
+def test_no_relation_is_extracted_from_a_negated_clause_or_a_departure(text: str) -> None:
     assert extract(text)[1] == ()
 
 
-def test_the_reason_may_deny_what_the_clause_does_not() -> None:
+def test_a_negation_in_the_reason_does_not_negate_the_clause() -> None:
     text = "billing-service uses Redis because Postgres cannot keep up"
 
     assert [tuple(r) for r in extract(text)[1]] == [("billing-service", "uses", "Redis")]
@@ -128,7 +128,7 @@ def test_the_reason_may_deny_what_the_clause_does_not() -> None:
         "We chose SQLite over DuckDB for image-service",
     ],
 )
-def test_what_it_is_for_is_said_of_what_was_taken(text: str) -> None:
+def test_the_purpose_is_attached_to_the_chosen_option(text: str) -> None:
     assert [tuple(r) for r in extract(text)[1]] == [
         ("SQLite", "chose_over", "DuckDB"),
         ("SQLite", "used_for", "image-service"),
@@ -167,7 +167,7 @@ def chosen(memory: Memory) -> set[str]:
     }
 
 
-def test_hooks_never_push_the_opposite_of_what_was_decided(tmp_path: Path) -> None:
+def test_hooks_never_inject_the_opposite_of_a_decision(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
     memory = client.memory()
     say(memory, "We decided not to use GraphQL because the clients cannot cache it.")

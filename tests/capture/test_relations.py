@@ -294,7 +294,7 @@ def chosen_in(text: str) -> str:
     return chosen(text, [entity.name for entity in extract(text)[0]])
 
 
-def test_nine_of_ten_stated_relations_are_read_and_nearly_all_that_are_read_are_right() -> None:
+def test_relations_are_extracted_with_high_precision_and_ninety_percent_recall() -> None:
     made = {(text, relation) for text in STATED for relation in relations_in(text)}
     stated = {(text, relation) for text, some in STATED.items() for relation in some}
 
@@ -305,11 +305,11 @@ def test_nine_of_ten_stated_relations_are_read_and_nearly_all_that_are_read_are_
 
 
 @pytest.mark.parametrize("text", NOTHING)
-def test_questions_conditions_denials_and_talk_relate_nothing(text: str) -> None:
+def test_questions_conditions_negations_and_talk_yield_no_relation(text: str) -> None:
     assert relations_in(text) == set()
 
 
-def test_nine_of_ten_choices_are_read() -> None:
+def test_ninety_percent_of_choices_are_extracted() -> None:
     right = [text for text, name in CHOSEN.items() if chosen_in(text) == name]
 
     assert len(right) >= 0.9 * len(CHOSEN), CHOSEN.keys() - set(right)
@@ -317,5 +317,5 @@ def test_nine_of_ten_choices_are_read() -> None:
 
 
 @pytest.mark.parametrize("text", ONLY_NAMED)
-def test_a_thing_that_no_verb_chooses_is_not_chosen(text: str) -> None:
+def test_an_entity_without_a_verb_of_choice_is_not_chosen(text: str) -> None:
     assert chosen_in(text) == ""

@@ -26,7 +26,7 @@ from memory_fabric.capture.stated_causes import admits_failure, cause_in, senten
         ("原因是购物车没有计算总价。", "原因是购物车没有计算总价"),
     ],
 )  # fmt: skip
-def test_a_stated_cause_is_found(said: str, cause: str) -> None:
+def test_a_stated_cause_of_a_failure_is_found(said: str, cause: str) -> None:
     assert cause_in(said) == cause.removeprefix("Done. ").rstrip(".")
 
 
@@ -48,11 +48,11 @@ def test_a_stated_cause_is_found(said: str, cause: str) -> None:
         "",
     ],
 )
-def test_a_guess_a_plan_and_a_choice_are_no_cause(said: str) -> None:
+def test_guesses_plans_and_choices_are_not_causes(said: str) -> None:
     assert cause_in(said) == ""
 
 
-def test_a_past_defect_counts_if_it_is_about_the_failure() -> None:
+def test_a_past_defect_counts_as_a_cause_if_it_concerns_the_failure() -> None:
     said = "The discount was subtracted twice in applyDiscount."
 
     assert cause_in(said, "expected 90 to be 95 src/discount.ts") == said.rstrip(".")
@@ -78,14 +78,14 @@ def test_an_answer_says_what_still_fails(said: str, admits: bool | None) -> None
     assert admits_failure(said) is admits
 
 
-def test_lines_of_notes_and_code_are_no_sentences() -> None:
+def test_note_lines_and_code_are_not_read_as_sentences() -> None:
     said = "**It works.** See below.\n```\nx = 1.\n```\n- Noted fix: Use x.\nDropped: 1630ad9a"
 
     assert list(sentences_in(said)) == ["It works.", "See below."]
 
 
 @pytest.mark.parametrize("unit", ["a because ", "the issue ", "x. ", "fail ", "**", "- ", "Found "])
-def test_any_answer_is_read_in_linear_time(unit: str) -> None:
+def test_any_answer_is_parsed_in_linear_time(unit: str) -> None:
     began = time.process_time()
     for said in (unit * 100_000, (unit * 20 + "\n") * 5000):
         cause_in(said, unit)

@@ -72,7 +72,7 @@ def current(memory: Memory) -> dict[str, Record]:
     return {record.what: record for record in found}
 
 
-def test_a_changed_or_removed_line_ends_and_a_new_one_is_added(memory: Memory) -> None:
+def test_a_changed_or_removed_line_ends_its_rule_and_a_new_line_adds_one(memory: Memory) -> None:
     old = current(memory)
     write(
         memory,
@@ -98,7 +98,7 @@ def test_a_changed_or_removed_line_ends_and_a_new_one_is_added(memory: Memory) -
     assert follow.update(memory, ["CLAUDE.md"]) == follow.Followings()
 
 
-def test_a_line_that_comes_back_holds_again(memory: Memory) -> None:
+def test_a_rule_is_valid_again_when_its_line_returns(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n")
     instruction_updates.at_start(memory)
     write(memory, RULES)
@@ -111,7 +111,7 @@ def test_a_line_that_comes_back_holds_again(memory: Memory) -> None:
     }
 
 
-def test_a_deleted_file_closes_its_rules_and_its_return_brings_them_back(memory: Memory) -> None:
+def test_deleting_a_file_closes_its_rules_and_restoring_it_reopens_them(memory: Memory) -> None:
     assert memory.project is not None
     path = Path(memory.project.root) / "CLAUDE.md"
     path.unlink()
@@ -123,7 +123,7 @@ def test_a_deleted_file_closes_its_rules_and_its_return_brings_them_back(memory:
     assert len(current(memory)) == 3
 
 
-def test_what_the_user_pinned_or_forgot_stays_so(memory: Memory) -> None:
+def test_records_that_the_user_pinned_or_forgot_stay_pinned_or_forgotten(memory: Memory) -> None:
     known = current(memory)
     pinned = known["Deploy on Mondays"]
     memory.remember(pinned._replace(pinned=True), USER)
@@ -139,7 +139,7 @@ def test_what_the_user_pinned_or_forgot_stays_so(memory: Memory) -> None:
     }
 
 
-def test_an_undone_import_is_followed_no_more(memory: Memory) -> None:
+def test_a_file_is_no_longer_followed_after_its_import_is_undone(memory: Memory) -> None:
     undo.undo(memory, changes.of_batch(memory, "import-1"), USER)
     write(memory, RULES + "- A new rule\n")
 
@@ -149,7 +149,7 @@ def test_an_undone_import_is_followed_no_more(memory: Memory) -> None:
     assert instruction_files.changed(memory) == {}
 
 
-def test_an_update_is_undone_as_one(memory: Memory) -> None:
+def test_an_update_of_a_file_is_undone_in_one_step(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n- Run pytest -q before each push\n")
     instruction_updates.at_start(memory)
 
@@ -162,7 +162,7 @@ def test_an_update_is_undone_as_one(memory: Memory) -> None:
     }
 
 
-def test_rules_are_told_where_the_client_does_not_show_their_file(
+def test_rules_are_shown_if_the_client_does_not_show_their_file(
     memory: Memory, tmp_path: Path
 ) -> None:
     ids = {record.id for record in current(memory).values()}
@@ -176,7 +176,7 @@ def test_rules_are_told_where_the_client_does_not_show_their_file(
     assert all(some == set() for some in shown.values())
 
 
-def test_a_rule_that_several_files_state_is_shown_by_each(memory: Memory, tmp_path: Path) -> None:
+def test_a_rule_contained_in_several_files_is_shown_by_each(memory: Memory, tmp_path: Path) -> None:
     assert memory.project is not None
     root = Path(memory.project.root)
     (root / "AGENTS.md").write_text("- Use tabs, not spaces\n- Only for Codex\n")
@@ -195,7 +195,7 @@ def test_a_rule_that_several_files_state_is_shown_by_each(memory: Memory, tmp_pa
     assert "Only for Codex" not in told["gemini"]
 
 
-def test_files_that_are_imported_are_shown_and_followed_with_the_one_that_names_them(
+def test_files_included_by_an_instruction_file_are_shown_and_followed_with_it(
     memory: Memory, tmp_path: Path
 ) -> None:
     write(memory, "- Tests come first\n", "docs/rules.md")
@@ -211,7 +211,7 @@ def test_files_that_are_imported_are_shown_and_followed_with_the_one_that_names_
     assert "Tests come first" not in current(memory)
 
 
-def test_a_file_that_becomes_a_link_to_another_leaves_only_the_rules_of_that(
+def test_a_file_replaced_by_a_symlink_keeps_only_the_rules_of_the_target(
     memory: Memory, tmp_path: Path
 ) -> None:
     root = Path(memory.settings.project_dir)
@@ -235,7 +235,7 @@ def test_a_file_that_becomes_a_link_to_another_leaves_only_the_rules_of_that(
     there.close()
 
 
-def test_a_record_that_a_person_closed_stays_closed_while_its_line_stands(memory: Memory) -> None:
+def test_a_record_closed_by_a_person_stays_closed_while_its_line_remains(memory: Memory) -> None:
     old = current(memory)["Deploy on Mondays"]
     link = {"id": old.id, "by": "", "at": timestamp(), "was": OPEN}
     memory.write_now("supersede", {"links": [link]}, USER, store="project")
@@ -247,7 +247,7 @@ def test_a_record_that_a_person_closed_stays_closed_while_its_line_stands(memory
     assert "Deploy on Mondays" not in current(memory)
 
 
-def test_nothing_of_a_file_enters_memory_md(memory: Memory) -> None:
+def test_no_rule_of_an_instruction_file_is_written_to_memory_md(memory: Memory) -> None:
     for record in current(memory).values():
         kept = record._replace(trust="user", pinned=True)
         memory.remember(kept, USER)
@@ -258,7 +258,7 @@ def test_nothing_of_a_file_enters_memory_md(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("followed, other", [("legal", ""), ("", "legal")])
-def test_a_file_stays_in_its_domain_whichever_session_sees_its_change(
+def test_a_file_stays_in_its_domain_whichever_session_notices_its_change(
     tmp_path: Path, followed: str, other: str
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -291,7 +291,7 @@ def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> Non
     assert "Use tabs only please" in current(memory)
 
 
-def test_records_of_a_file_that_returns_are_the_same_ones(memory: Memory) -> None:
+def test_a_file_that_returns_reopens_the_same_records(memory: Memory) -> None:
     known = {what: record.id for what, record in current(memory).items()}
     other = "- Use tabs, not spaces\n- Run pytest -q before each commit\n"
     for text in (other, RULES, other):
@@ -325,7 +325,7 @@ def test_a_large_import_is_read_by_no_start_and_a_huge_one_is_told(memory: Memor
     assert instruction_files.changed(memory) == {}
 
 
-def test_many_new_rules_are_stored_over_several_events(memory: Memory) -> None:
+def test_many_new_rules_are_stored_across_several_events(memory: Memory) -> None:
     many = "".join(f"- Rule number {number} holds\n" for number in range(450))
     write(memory, "- Deploy on Tuesdays\n" + many)
 

@@ -36,7 +36,7 @@ def here(tmp_path: Path) -> Here:
     return Here("shop", (str(tmp_path / "shop"),), str(home), str(home / ".claude"))
 
 
-def test_observations_of_claude_mem_come_with_facts_type_and_time(
+def test_observations_of_claude_mem_are_imported_with_facts_type_and_time(
     tmp_path: Path, here: Here
 ) -> None:
     made = ClaudeMem(tmp_path / "claude-mem.db")
@@ -81,7 +81,7 @@ def test_a_database_of_an_early_claude_mem_is_read(tmp_path: Path, here: Here) -
     assert [i.what for i in read(made.close(), here).items] == ["The queue is Redis"]
 
 
-def test_databases_that_cannot_be_read_are_named_with_a_remedy(tmp_path: Path, here: Here) -> None:
+def test_unreadable_databases_are_reported_with_a_remedy(tmp_path: Path, here: Here) -> None:
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as c:
         c.execute("CREATE TABLE songs (name TEXT)")
@@ -107,7 +107,7 @@ def test_databases_that_cannot_be_read_are_named_with_a_remedy(tmp_path: Path, h
     assert "in use by another program. Stop claude-mem" in found["claude-mem.db"]
 
 
-def test_a_note_of_basic_memory_is_an_entity_with_records_and_relations(
+def test_a_note_of_basic_memory_becomes_an_entity_with_records_and_relations(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "notes"
@@ -161,7 +161,7 @@ def test_an_export_of_mem0_is_read_in_each_of_its_forms(
     assert left(reading) == {items.EMPTY: 1, items.UNREADABLE: 1}
 
 
-def test_what_mem0_knows_of_the_person_is_for_every_project(tmp_path: Path, here: Here) -> None:
+def test_facts_of_mem0_about_the_person_apply_to_every_project(tmp_path: Path, here: Here) -> None:
     rows: list[dict[str, object]] = [
         {"memory": "Prefers short answers", "user_id": "ana"},
         {"memory": "Lives in Lyon and has a dog", "user_id": "ana"},
@@ -178,7 +178,7 @@ def test_what_mem0_knows_of_the_person_is_for_every_project(tmp_path: Path, here
     assert scopes == ["user", "user", "user", "user", "team", "team"]
 
 
-def test_a_torn_export_is_a_mistake_that_is_explained(tmp_path: Path, here: Here) -> None:
+def test_a_truncated_export_is_refused_with_an_explanation(tmp_path: Path, here: Here) -> None:
     path = tmp_path / "export.json"
     path.write_text('{"results": [{"id": "1", "memory": "We ch', "utf-8")
 
@@ -186,7 +186,7 @@ def test_a_torn_export_is_a_mistake_that_is_explained(tmp_path: Path, here: Here
         read(path, here)
 
 
-def test_topic_files_of_auto_memory_give_rules_with_their_reason(
+def test_topic_files_of_auto_memory_are_read_as_rules_with_reasons(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / "-shop" / "memory"
@@ -210,7 +210,7 @@ def test_topic_files_of_auto_memory_give_rules_with_their_reason(
     assert len(said) == 2
 
 
-def test_memories_of_codex_are_taken_by_their_folder(tmp_path: Path, here: Here) -> None:
+def test_memories_of_codex_are_selected_by_their_folder(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     (folder / "rollout_summaries" / "a.md").write_text("thread_id: 1\n")
@@ -226,7 +226,7 @@ def test_memories_of_codex_are_taken_by_their_folder(tmp_path: Path, here: Here)
     assert left(reading)[items.UNSTATED] == 1
 
 
-def test_a_title_below_a_frontmatter_begins_no_other_block(tmp_path: Path, here: Here) -> None:
+def test_a_title_below_frontmatter_does_not_start_a_new_block(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     text = codex_main(tmp_path / "shop").replace("\n- Stripe", "\n# Payments\n\n- Stripe")
@@ -249,7 +249,7 @@ def test_a_subfolder_belongs_to_this_project_unless_it_is_a_project_itself(tmp_p
     assert not any(git.is_stated(str(work / "shop" / name)) for name in ("vendor", "gone"))
 
 
-def test_examples_of_what_is_left_out_show_no_secret() -> None:
+def test_examples_of_skipped_entries_show_no_secret() -> None:
     token = "ghp_" + "aB3dE6gH9jK2" * 3
     counted = items.Left()
     counted.add("prose", f"The token of the robot, which nobody may know, is {token} since May.")
@@ -287,7 +287,7 @@ def test_instructions_import_nothing_that_is_private(tmp_path: Path, here: Here)
     assert left(project[0])["links out of the folder"] == 1
 
 
-def test_raw_memories_of_codex_are_read_where_there_is_nothing_else(
+def test_raw_memories_of_codex_are_read_only_if_nothing_else_exists(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "memories"
@@ -304,7 +304,7 @@ def test_raw_memories_of_codex_are_read_where_there_is_nothing_else(
     assert (one.what, one.at) == ("The API needs a token", "2026-02-12T10:30:00.000Z")
 
 
-def test_bullets_of_instructions_are_rules_and_descriptions_are_facts(
+def test_bullets_of_instructions_become_rules_and_descriptions_become_facts(
     tmp_path: Path, here: Here
 ) -> None:
     shop = tmp_path / "shop"
@@ -328,7 +328,7 @@ def test_bullets_of_instructions_are_rules_and_descriptions_are_facts(
     ]
 
 
-def test_rules_of_cursor_are_instructions(tmp_path: Path, here: Here) -> None:
+def test_rules_of_cursor_are_read_as_instructions(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "shop" / ".cursor" / "rules"
     folder.mkdir(parents=True)
     (folder / "api.mdc").write_text(
@@ -344,7 +344,7 @@ def test_rules_of_cursor_are_instructions(tmp_path: Path, here: Here) -> None:
     )
 
 
-def test_what_has_no_known_form_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_a_file_of_unknown_format_is_refused_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "poem.md").write_text("Roses are red\n")
     os.symlink(tmp_path / "nowhere", tmp_path / "link")
@@ -356,7 +356,7 @@ def test_what_has_no_known_form_is_refused_with_a_remedy(tmp_path: Path) -> None
         recognise(str(tmp_path / "none"))
 
 
-def test_a_graph_file_is_nobody_elses(tmp_path: Path) -> None:
+def test_a_graph_file_is_not_taken_for_another_programs_memory(tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_text('{"type":"entity","name":"a","entityType":"t","observations":[]}\n')
 

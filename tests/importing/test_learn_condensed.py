@@ -26,7 +26,7 @@ def condensed(machine: Machine, place: Path, budget: int = 8000, before: str = "
         memory.close()
 
 
-def test_sessions_are_told_newest_first_with_what_was_asked_and_answered(
+def test_sessions_are_listed_newest_first_with_prompts_and_answers(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -50,7 +50,7 @@ def test_sessions_are_told_newest_first_with_what_was_asked_and_answered(
     assert "- changed: orders.py" in older
 
 
-def test_no_more_is_told_than_the_budget_and_the_rest_can_be_asked_for(machine: Machine) -> None:
+def test_output_stays_within_the_budget_and_the_rest_can_be_requested(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in range(20, 1, -1):
         asked = f"Please write page {days_ago} of the manual, with all its pictures and tables."
@@ -71,7 +71,7 @@ def test_no_more_is_told_than_the_budget_and_the_rest_can_be_asked_for(machine: 
     assert pages == list(range(2, 21))
 
 
-def test_a_budget_of_nothing_only_counts(machine: Machine) -> None:
+def test_a_budget_of_zero_only_counts_sessions(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Please write the manual of the shop.", "Done.")
     machine.learn()
@@ -82,7 +82,7 @@ def test_a_budget_of_nothing_only_counts(machine: Machine) -> None:
     assert found.all_tokens > 0
 
 
-def test_a_long_session_is_cut_to_the_budget(machine: Machine) -> None:
+def test_a_long_session_is_shortened_to_the_budget(machine: Machine) -> None:
     shop = machine.project("shop")
     said = [part for n in range(30) for part in (f"Please write page {n} of the manual.", "Yes.")]
     machine.session(shop, *said)
@@ -94,7 +94,7 @@ def test_a_long_session_is_cut_to_the_budget(machine: Machine) -> None:
     assert sum(len(line) + 1 for line in found.lines) <= 60 * CHARS_PER_TOKEN
 
 
-def test_other_projects_are_not_told(machine: Machine) -> None:
+def test_sessions_of_other_projects_are_not_listed(machine: Machine) -> None:
     shop, atlas = machine.project("shop"), machine.project("atlas")
     machine.session(shop, "Please sell boats in the shop.", "Done.")
     machine.session(atlas, "Please draw lakes in the atlas.", "Done.")

@@ -34,7 +34,7 @@ def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
     return reading
 
 
-def test_a_file_with_several_names_is_one_session_and_what_is_no_file_none(
+def test_a_file_with_several_names_is_one_session_and_a_non_file_is_none(
     machine: Machine,
 ) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)
@@ -54,7 +54,7 @@ def test_a_file_with_several_names_is_one_session_and_what_is_no_file_none(
     assert "folder.jsonl: " in because
 
 
-def test_a_transcript_that_grows_while_it_is_read_is_stored_whole_and_once(
+def test_a_transcript_that_grows_during_reading_is_stored_completely_and_once(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -77,7 +77,7 @@ def test_a_transcript_that_grows_while_it_is_read_is_stored_whole_and_once(
     assert [one.state for one in machine.found()] == [past_sessions.READ]
 
 
-def test_a_transcript_that_is_deleted_while_it_is_read_is_named_and_the_rest_is_read(
+def test_a_transcript_deleted_during_reading_is_reported_and_the_rest_is_read(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -94,7 +94,7 @@ def test_a_transcript_that_is_deleted_while_it_is_read_is_named_and_the_rest_is_
     ]
 
 
-def test_a_line_that_is_too_long_is_passed_over(machine: Machine) -> None:
+def test_an_overlong_line_is_skipped(machine: Machine) -> None:
     machine.session(machine.project("shop"), ASKED, DONE, "x" * TOO_LONG, "I see.")
 
     done = machine.learn()
@@ -104,7 +104,7 @@ def test_a_line_that_is_too_long_is_passed_over(machine: Machine) -> None:
     assert kept == [(ASKED,), (DONE,), ("I see.",)]
 
 
-def test_what_the_client_deletes_afterwards_stays_in_memory(machine: Machine) -> None:
+def test_a_learned_session_stays_in_memory_after_the_client_deletes_it(machine: Machine) -> None:
     shop = machine.project("shop")
     first = machine.session(shop, ASKED, DONE, days_ago=29)
     machine.session(shop, "And now the customers.", "Done.", days_ago=2)

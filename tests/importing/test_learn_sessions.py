@@ -21,7 +21,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_sessions_are_grouped_by_project_and_in_the_order_of_time(machine: Machine) -> None:
+def test_sessions_are_grouped_by_project_in_chronological_order(machine: Machine) -> None:
     shop, atlas = machine.project("shop"), machine.project("atlas")
     machine.session(shop, "Hello", "Hi.", days_ago=2)
     machine.session(atlas, "Good day", "Hello.", days_ago=9)
@@ -35,7 +35,7 @@ def test_sessions_are_grouped_by_project_and_in_the_order_of_time(machine: Machi
     assert {one.state for one in machine.found()} == {past_sessions.NEW}
 
 
-def test_looking_registers_no_project(machine: Machine) -> None:
+def test_listing_sessions_registers_no_project(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.")
 
     machine.found()
@@ -43,7 +43,7 @@ def test_looking_registers_no_project(machine: Machine) -> None:
     assert not machine.memory.exists()
 
 
-def test_a_session_below_the_projects_folder_belongs_to_it(machine: Machine) -> None:
+def test_a_session_in_a_subfolder_belongs_to_the_project(machine: Machine) -> None:
     shop = machine.project("shop")
     inside = shop / "src" / "deep"
     inside.mkdir(parents=True)
@@ -55,7 +55,7 @@ def test_a_session_below_the_projects_folder_belongs_to_it(machine: Machine) -> 
     assert len(group) == 2
 
 
-def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(
+def test_a_deleted_folder_is_reported_and_skipped_unless_its_project_is_known(
     machine: Machine,
 ) -> None:
     known, unknown = machine.project("known"), machine.project("unknown")
@@ -75,7 +75,7 @@ def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(
     assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
 
 
-def test_the_new_place_of_a_moved_folder_can_be_stated_and_is_remembered(
+def test_the_new_path_of_a_moved_folder_can_be_given_and_is_saved(
     machine: Machine,
 ) -> None:
     old, kept = machine.project("old"), machine.project("kept")
@@ -100,7 +100,7 @@ def test_the_new_place_of_a_moved_folder_can_be_stated_and_is_remembered(
     assert runs.moved(machine.settings.home) == moved
 
 
-def test_the_torn_last_line_of_a_killed_client_is_nothing_to_read(machine: Machine) -> None:
+def test_an_incomplete_last_line_of_a_killed_client_is_ignored(machine: Machine) -> None:
     path = machine.session(machine.project("shop"), "Hello", "Hi.")
     with path.open("ab") as file:
         file.write(b'{"type": "user", "message": {"con')
@@ -121,7 +121,7 @@ def test_a_session_that_changed_just_now_is_left_to_its_hooks(machine: Machine) 
     assert [one.state for one in machine.found()] == [past_sessions.RUNNING]
 
 
-def test_a_project_whose_capture_is_off_is_left_out(machine: Machine) -> None:
+def test_a_project_with_capture_off_is_skipped(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.", days_ago=9)
     machine.learn()
@@ -132,7 +132,7 @@ def test_a_project_whose_capture_is_off_is_left_out(machine: Machine) -> None:
     assert sorted(one.state for one in machine.found()) == [past_sessions.OFF, past_sessions.READ]
 
 
-def test_what_the_client_deletes_soon_is_known_by_its_own_setting(machine: Machine) -> None:
+def test_sessions_the_client_deletes_soon_follow_from_its_cleanup_setting(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
     now_s = machine.now.timestamp()
 
@@ -144,7 +144,7 @@ def test_what_the_client_deletes_soon_is_known_by_its_own_setting(machine: Machi
     assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
 
 
-def test_memory_is_said_to_have_everything_up_to_the_first_session_that_it_lacks(
+def test_memory_is_reported_complete_up_to_the_first_missing_session(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -158,7 +158,7 @@ def test_memory_is_said_to_have_everything_up_to_the_first_session_that_it_lacks
     assert until[:10] == machine.found()[0].transcript.head.began_at[:10]
 
 
-def test_what_holds_no_conversation_is_no_session(machine: Machine) -> None:
+def test_a_file_without_a_conversation_is_not_a_session(machine: Machine) -> None:
     path = machine.session(machine.project("shop"), "Hello", "Hi.")
     (path.parent / "empty.jsonl").write_text("", "utf-8")
     (path.parent / "summary.jsonl").write_text('{"type": "summary", "summary": "x"}\n', "utf-8")
@@ -168,7 +168,7 @@ def test_what_holds_no_conversation_is_no_session(machine: Machine) -> None:
     assert len(machine.found()) == 1
 
 
-def test_looking_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None:
+def test_listing_sessions_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.")
     machine.learn()
@@ -186,7 +186,7 @@ def test_looking_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None
     assert [one.state for one in machine.found()] == [past_sessions.NEW]
 
 
-def test_a_deleted_project_is_not_filed_under_a_repository_around_it(machine: Machine) -> None:
+def test_a_deleted_project_is_not_assigned_to_an_enclosing_repository(machine: Machine) -> None:
     around = machine.project("")
     known, secret = around / "known", around / "secret"
     machine.session(around, "Hello", "Hi.", days_ago=9)
@@ -210,7 +210,7 @@ def test_a_deleted_project_is_not_filed_under_a_repository_around_it(machine: Ma
     assert stated == [str(around)] * 2
 
 
-def test_a_session_that_memory_has_is_not_left_out_when_its_folder_is_deleted(
+def test_a_session_already_in_memory_is_listed_after_its_folder_is_deleted(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -230,7 +230,7 @@ def test_a_session_that_memory_has_is_not_left_out_when_its_folder_is_deleted(
     ]
 
 
-def test_runs_that_are_noted_at_the_same_time_are_all_kept(machine: Machine) -> None:
+def test_runs_recorded_at_the_same_time_are_all_kept(machine: Machine) -> None:
     home = machine.settings.home
     names = {f"import-{number}" for number in range(12)}
 

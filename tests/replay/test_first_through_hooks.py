@@ -144,7 +144,7 @@ def test_a_call_is_held_with_the_users_words_until_the_command_has_passed(
     assert passes == ""
 
 
-def test_a_rule_that_is_kept_is_never_told(session: Session) -> None:
+def test_a_rule_that_is_followed_is_never_shown(session: Session) -> None:
     remember(session)
     session.edited("src/app.py")
     session.ran("cd . && .venv/bin/pytest -q tests 2>&1 | tail -5", PASSED)
@@ -192,7 +192,7 @@ def test_a_run_counts_unless_its_failure_can_be_seen(
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_the_last_run_counts(session: Session) -> None:
+def test_only_the_last_run_of_a_command_counts(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     session.ran("pytest -q -n 2", FAILED, is_error=True)
@@ -216,7 +216,7 @@ def test_a_run_without_a_result_does_not_count(session: Session) -> None:
     ("ending", "counts"),
     [("completed (exit code 0)", True), ("failed with exit code 1", False), ("", False)],
 )
-def test_a_run_in_the_background_counts_once_it_has_passed_there(
+def test_a_background_run_counts_once_it_has_passed(
     session: Session, ending: str, counts: bool
 ) -> None:
     remember(session)
@@ -243,7 +243,7 @@ def test_a_run_in_the_background_counts_once_it_has_passed_there(
         ("../elsewhere/app.py", True),
     ],
 )
-def test_a_change_of_a_source_file_undoes_the_pass_of_a_check(
+def test_changing_a_source_file_invalidates_a_passed_check(
     session: Session, path: str, counts: bool
 ) -> None:
     remember(session)
@@ -268,7 +268,7 @@ def test_a_change_of_a_source_file_undoes_the_pass_of_a_check(
         ("echo done >> CHANGELOG.md", True),
     ],
 )
-def test_a_command_that_visibly_changes_a_source_file_undoes_it_too(
+def test_a_command_that_changes_a_source_file_invalidates_a_passed_check(
     session: Session, command: str, counts: bool
 ) -> None:
     remember(session)
@@ -278,7 +278,7 @@ def test_a_command_that_visibly_changes_a_source_file_undoes_it_too(
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_a_change_that_was_refused_undoes_nothing(session: Session) -> None:
+def test_a_refused_change_does_not_invalidate_a_passed_check(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     edit = {"file_path": str(session.hooks.project / "src/app.py")}
@@ -287,7 +287,7 @@ def test_a_change_that_was_refused_undoes_nothing(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_what_looks_at_no_files_counts_for_the_session(session: Session) -> None:
+def test_a_command_that_reads_no_files_counts_for_the_whole_session(session: Session) -> None:
     remember(session, "`git push`, first `git pull`")
 
     held = session.held("git push")
@@ -313,7 +313,7 @@ def test_what_looks_at_no_files_counts_for_the_session(session: Session) -> None
         ("git commit -m 'pytest && done'", False),
     ],
 )
-def test_a_run_in_the_same_line_counts_if_the_call_depends_on_it(
+def test_a_run_in_the_same_command_line_counts_if_the_call_depends_on_it(
     session: Session, command: str, passes: bool
 ) -> None:
     remember(session)
@@ -321,7 +321,7 @@ def test_a_run_in_the_same_line_counts_if_the_call_depends_on_it(
     assert (session.held(command) == "") == passes
 
 
-def test_after_each_pass_a_call_without_a_new_one_is_held_again(session: Session) -> None:
+def test_a_call_after_a_new_change_is_held_again(session: Session) -> None:
     remember(session)
     first = [session.held(COMMIT) for _ in range(2)]
     session.ran("pytest -q", PASSED)
@@ -332,7 +332,7 @@ def test_after_each_pass_a_call_without_a_new_one_is_held_again(session: Session
     assert [UNMET in reason for reason in (*first, *second)] == [True, False, True, False]
 
 
-def test_a_denied_call_is_refused_until_it_has_passed(session: Session) -> None:
+def test_a_denied_call_is_refused_until_the_required_command_has_passed(session: Session) -> None:
     rule = remember(session, **{EFFECT: "deny"})
     refused = [session.held(COMMIT) for _ in range(3)]
     session.ran("pytest -q", PASSED)
@@ -341,7 +341,7 @@ def test_a_denied_call_is_refused_until_it_has_passed(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_a_denied_call_is_held_once_where_no_transcript_can_be_read(session: Session) -> None:
+def test_a_denied_call_is_held_once_if_the_transcript_is_unreadable(session: Session) -> None:
     remember(session, **{EFFECT: "deny"})
     session.transcript.unlink()
 
@@ -362,7 +362,7 @@ def test_the_user_is_asked_about_a_call_before_it_has_passed(session: Session) -
     assert session.asked("Bash", push) == {}
 
 
-def test_a_change_of_a_file_is_held_as_well(session: Session) -> None:
+def test_a_file_edit_is_held_too(session: Session) -> None:
     remember(session, "src/api/**, first `make schema`")
     edit = {"file_path": str(session.hooks.project / "src/api/users.py"), "old_string": "a"}
 
@@ -373,7 +373,7 @@ def test_a_change_of_a_file_is_held_as_well(session: Session) -> None:
     assert session.asked("Edit", edit) == {}
 
 
-def test_all_that_is_named_has_to_pass(session: Session) -> None:
+def test_all_required_commands_have_to_pass(session: Session) -> None:
     remember(session, "commit, first pytest and ruff check")
     session.ran("pytest -q", PASSED)
     held = session.held(COMMIT)
@@ -383,7 +383,7 @@ def test_all_that_is_named_has_to_pass(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_an_activity_passes_by_any_of_its_commands(session: Session) -> None:
+def test_any_command_of_an_activity_satisfies_the_rule(session: Session) -> None:
     remember(session, "commit, first the tests")
     held = session.held(COMMIT)
     session.ran("npm run test:unit", "Tests: 4 passed")
@@ -392,7 +392,7 @@ def test_an_activity_passes_by_any_of_its_commands(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_runs_and_changes_of_a_subagent_are_the_sessions(session: Session) -> None:
+def test_runs_and_changes_of_a_subagent_count_for_the_session(session: Session) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
     agent.write("user", "Run the tests.")
@@ -406,7 +406,7 @@ def test_runs_and_changes_of_a_subagent_are_the_sessions(session: Session) -> No
     assert agent.held(COMMIT) == ""
 
 
-def test_a_subagent_is_held_as_well(session: Session) -> None:
+def test_a_call_of_a_subagent_is_held_too(session: Session) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
 
@@ -435,7 +435,7 @@ def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_a_running_server_holds_and_lets_pass_alike(tmp_path: Path) -> None:
+def test_a_running_server_holds_and_allows_the_same_calls(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
     session = started(hooks)
@@ -451,7 +451,7 @@ def test_a_running_server_holds_and_lets_pass_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_print_mode_is_told_with_the_result_and_held_by_nothing(
+def test_print_mode_gets_the_rule_with_the_result_and_is_never_held(
     session: Session, effect: str
 ) -> None:
     remember(session, **({EFFECT: effect} if effect else {}))
@@ -463,7 +463,7 @@ def test_print_mode_is_told_with_the_result_and_held_by_nothing(
     assert told[1] == {}
 
 
-def test_what_cannot_be_read_of_a_transcript_is_passed_over(session: Session) -> None:
+def test_unreadable_parts_of_a_transcript_are_skipped(session: Session) -> None:
     remember(session)
     with session.transcript.open("ab") as stream:
         stream.write(b'\xff\xfe{"type": "assistant"\n[]\n{"message": 3}\n')

@@ -37,7 +37,7 @@ def empty(hooks: HookRunner) -> bool:
 
 
 @pytest.mark.parametrize("path", SENDING, ids=lambda path: path.stem)
-def test_a_recorded_event_arrives(path: Path, hooks: HookRunner) -> None:
+def test_a_recorded_event_arrives_at_the_receiver(path: Path, hooks: HookRunner) -> None:
     event = hooks.recorded(path)
     with Receiver() as receiver:
         result = hooks.run(event, named(hooks, receiver))
@@ -58,7 +58,7 @@ def test_a_recorded_event_arrives(path: Path, hooks: HookRunner) -> None:
     assert [line for line in hooks.log if "forward" in line] == []
 
 
-def test_the_real_transcript_gives_its_last_ten_messages(hooks: HookRunner) -> None:
+def test_the_last_ten_messages_of_a_real_transcript_are_forwarded(hooks: HookRunner) -> None:
     event = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver() as receiver:
         hooks.run({**event, "last_assistant_message": ""}, named(hooks, receiver))
@@ -105,7 +105,7 @@ def test_what_waited_is_sent_by_the_next_start_or_end(hooks: HookRunner, event: 
     assert last.key == receiver.requests[0].key
 
 
-def test_before_it_is_due_no_event_starts_a_sender(hooks: HookRunner) -> None:
+def test_no_event_starts_a_sender_before_the_retry_is_due(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver(Says(429, (("Retry-After", "3600"),))) as receiver:
         hooks.run(stop, named(hooks, receiver))
@@ -118,7 +118,7 @@ def test_before_it_is_due_no_event_starts_a_sender(hooks: HookRunner) -> None:
         assert len(spool.waiting(str(hooks.memory))) == 4
 
 
-def test_the_key_stands_in_no_file_and_no_argument(hooks: HookRunner) -> None:
+def test_the_key_is_in_no_file_and_no_argument(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     arguments: list[bytes] = []
 
@@ -139,7 +139,7 @@ def test_the_key_stands_in_no_file_and_no_argument(hooks: HookRunner) -> None:
     assert [p for p in hooks.folder.rglob("*") if SECRET.encode() in content(p)] == []
 
 
-def test_two_installations_that_ring_for_one_stop_send_it_once(hooks: HookRunner) -> None:
+def test_two_installations_that_receive_the_same_stop_forward_it_once(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver() as receiver:
         for _ in range(2):

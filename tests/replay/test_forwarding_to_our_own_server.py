@@ -70,7 +70,7 @@ def test_a_wrong_key_keeps_it_here_and_says_so(hooks: HookRunner, shell: Shell) 
     assert len(spool.waiting(home)) == 1
 
 
-def test_sent_twice_it_is_taken_once(hooks: HookRunner, shell: Shell) -> None:
+def test_an_event_sent_twice_is_stored_once(hooks: HookRunner, shell: Shell) -> None:
     with serving(shell) as server:
         forward(hooks, server, "")
         [path] = [hooks.memory / "forward" / "state.json"]

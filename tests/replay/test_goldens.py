@@ -31,7 +31,7 @@ WRITE = "after a wanted change: PYTHONPATH=plugin:tests python -m replay.write_g
 
 
 @pytest.mark.parametrize(("name", "way"), ALL + FEW)
-def test_a_session_is_answered_and_stored_as_its_goldens_say(
+def test_replies_and_stored_data_of_a_session_match_its_goldens(
     name: str, way: Way, tmp_path: Path
 ) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), way) as replay:
@@ -43,7 +43,7 @@ def test_a_session_is_answered_and_stored_as_its_goldens_say(
     assert replay.hooks.log == []
 
 
-def test_the_sessions_server_answers_and_stores_the_same(tmp_path: Path) -> None:
+def test_the_server_of_the_session_gives_the_same_replies_and_data(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), by_launcher) as replay:
         command = [str(replay.python), "-I", "-S", str(ROOT / "hooks" / "mcp.py")]
         with LiveServer(replay.hooks.environ, command=command) as server:
@@ -60,7 +60,7 @@ def test_every_memory_belongs_to_a_session() -> None:
     assert sorted(path.stem for path in MEMORY.iterdir()) == names()
 
 
-def test_commands_say_in_json_what_their_golden_says(tmp_path: Path) -> None:
+def test_json_output_of_commands_matches_the_goldens(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play_all()
         answers = [answered(replay, line) for line in read(COMMANDS)]

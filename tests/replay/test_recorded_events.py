@@ -34,14 +34,14 @@ def test_every_reviewed_reply_belongs_to_a_recording() -> None:
     assert sorted(p.stem for p in REPLIES.glob("*.json")) == sorted(IDS)
 
 
-def test_only_starts_and_typed_prompts_are_given_what_was_stated_earlier() -> None:
+def test_only_session_starts_and_typed_prompts_get_earlier_statements() -> None:
     """A prompt of a session without a start is given the session block; a machine turn is not."""
     given = {p.stem for p in REPLIES.glob("*.json") if "PostgreSQL" in p.read_text("utf-8")}
     starts = {name for name in IDS if name.startswith("SessionStart")}
     assert given == starts | {"UserPromptSubmit", "UserPromptSubmit.as_agent"}
 
 
-def test_an_empty_memory_gives_no_context_but_the_request_for_notes() -> None:
+def test_an_empty_memory_injects_only_the_request_for_notes() -> None:
     for path in REPLIES.glob("*.json"):
         empty = json.loads(path.read_text("utf-8"))["empty"] or {}
         specific = empty.get("hookSpecificOutput", {"additionalContext": PROTOCOL})

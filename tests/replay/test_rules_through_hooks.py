@@ -63,7 +63,7 @@ def tool(
     return specific
 
 
-def test_a_rule_holds_the_first_call_of_a_session_back_and_lets_it_pass_when_repeated(
+def test_a_rule_holds_the_first_call_of_a_session_and_allows_the_repeated_call(
     hooks: HookRunner,
 ) -> None:
     rule = remember(hooks, STYLE, "src/api/**", evidence={QUOTATION: "use problem+json"})
@@ -82,7 +82,7 @@ def test_a_rule_holds_the_first_call_of_a_session_back_and_lets_it_pass_when_rep
     assert later["permissionDecision"] == "deny"
 
 
-def test_what_the_users_words_forbid_is_asked_once_a_session(hooks: HookRunner) -> None:
+def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(hooks: HookRunner) -> None:
     rule = remember(hooks, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
 
     asked = bash(hooks, "cd web && npm run dev &")
@@ -108,7 +108,7 @@ def test_what_the_users_words_forbid_is_asked_once_a_session(hooks: HookRunner) 
         ("make clean-data", "make clean-data && git push"),
     ],
 )
-def test_what_cannot_be_taken_back_is_asked_each_time(
+def test_a_call_that_cannot_be_undone_is_asked_each_time(
     hooks: HookRunner, when: str, command: str
 ) -> None:
     remember(hooks, SERVER, when, evidence={EFFECT: "ask"})
@@ -140,7 +140,7 @@ def test_a_call_that_the_user_declined_is_asked_about_again(hooks: HookRunner) -
     assert bash(hooks, "npm run build", **more) == {}
 
 
-def test_a_rule_that_the_user_denied_is_refused_each_time(hooks: HookRunner) -> None:
+def test_a_call_denied_by_the_user_in_a_rule_is_refused_each_time(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push --force", evidence={EFFECT: "deny"})
 
     refused = [bash(hooks, "git push -f origin main") for _ in range(2)]
@@ -157,7 +157,7 @@ def test_a_rule_that_the_user_denied_is_refused_each_time(hooks: HookRunner) -> 
     ],
 )
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_without_a_person_a_rule_is_only_told(
+def test_a_rule_is_only_shown_when_no_person_is_present(
     hooks: HookRunner, environ: dict[str, str], effect: str
 ) -> None:
     evidence = {EFFECT: effect} if effect else {}
@@ -178,7 +178,7 @@ def test_a_rule_of_the_assistant_refuses_nothing(hooks: HookRunner) -> None:
     assert "noted by the assistant" in told["additionalContext"]
 
 
-def test_each_agent_is_told_once(hooks: HookRunner) -> None:
+def test_each_agent_is_held_once_by_a_rule(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "commit")
 
     first = bash(hooks, "git commit -m x")
@@ -188,13 +188,13 @@ def test_each_agent_is_told_once(hooks: HookRunner) -> None:
     assert by_agent[1] == {}
 
 
-def test_a_rule_of_the_user_binds_in_every_project(hooks: HookRunner) -> None:
+def test_a_rule_of_the_user_applies_in_every_project(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push", scope="user")
 
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_where_nothing_can_be_recorded_nothing_is_refused(hooks: HookRunner) -> None:
+def test_nothing_is_refused_when_nothing_can_be_recorded(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push")
 
     told = [bash(hooks, "git push", session="") for _ in range(2)]
@@ -203,7 +203,7 @@ def test_where_nothing_can_be_recorded_nothing_is_refused(hooks: HookRunner) -> 
     assert STYLE in told[0]["additionalContext"]
 
 
-def test_a_memory_that_is_broken_or_off_lets_every_call_pass(hooks: HookRunner) -> None:
+def test_a_broken_or_disabled_memory_allows_every_call(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push")
 
     assert bash(hooks, "git push", environ={"MEMORY_FABRIC": "off"}) == {}
@@ -212,7 +212,7 @@ def test_a_memory_that_is_broken_or_off_lets_every_call_pass(hooks: HookRunner) 
     assert bash(hooks, "git push") == {}
 
 
-def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner) -> None:
+def test_the_launcher_starts_python_only_while_a_rule_exists(hooks: HookRunner) -> None:
     broken = {"CLAUDE_PLUGIN_DATA": str(hooks.folder / "none"), "PATH": "/nonexistent"}
     interpreter = Path(hooks.environ["CLAUDE_PLUGIN_DATA"]) / "interpreter"
     before = interpreter.read_text()
@@ -226,7 +226,7 @@ def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_an_event_without_a_handler_leaves_the_place_of_the_rules(hooks: HookRunner) -> None:
+def test_an_event_without_a_handler_does_not_disable_later_rules(hooks: HookRunner) -> None:
     (hooks.memory / "config.toml").write_text("write = false\n")
     hooks.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
     (hooks.memory / "config.toml").unlink()
@@ -236,7 +236,7 @@ def test_an_event_without_a_handler_leaves_the_place_of_the_rules(hooks: HookRun
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_a_config_that_is_corrected_leaves_no_session_without_its_rules(hooks: HookRunner) -> None:
+def test_rules_apply_again_once_an_invalid_config_is_corrected(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push")
     config = hooks.memory / "config.toml"
     config.write_text("[domains.legal]\nisolate = = true\n")
@@ -248,7 +248,7 @@ def test_a_config_that_is_corrected_leaves_no_session_without_its_rules(hooks: H
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_bind_again_from_the_prompt_after_reading_is_on_again(hooks: HookRunner) -> None:
+def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push")
     config = hooks.memory / "config.toml"
     config.write_text("read = false\n")
@@ -261,7 +261,7 @@ def test_rules_bind_again_from_the_prompt_after_reading_is_on_again(hooks: HookR
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
+def test_rules_that_match_no_call_start_python_only_once(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "working on the lists")
     [mark] = hooks.memory.glob("projects/*/has-rules")
 
@@ -274,7 +274,7 @@ def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
     assert mark.exists()
 
 
-def test_rules_that_an_agent_may_not_see_still_start_python(hooks: HookRunner) -> None:
+def test_rules_hidden_from_an_agent_still_start_python(hooks: HookRunner) -> None:
     config = '[domains.legal]\nisolate = true\nagents = ["lawyer"]\n'
     (hooks.memory / "config.toml").write_text(config)
     remember(hooks, STYLE, "git push", domain="legal")
@@ -286,7 +286,7 @@ def test_rules_that_an_agent_may_not_see_still_start_python(hooks: HookRunner) -
     assert seen["permissionDecision"] == "deny"
 
 
-def test_a_rule_of_one_session_binds_in_that_session_only(hooks: HookRunner) -> None:
+def test_a_rule_of_one_session_applies_only_in_that_session(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push", scope="local")
     assert rule.session == "earlier"
 
@@ -297,7 +297,7 @@ def test_a_rule_of_one_session_binds_in_that_session_only(hooks: HookRunner) -> 
     assert own["permissionDecision"] == "deny"
 
 
-def test_what_was_held_back_is_counted_as_told(hooks: HookRunner) -> None:
+def test_a_rule_that_held_a_call_is_counted_as_shown(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push")
     for _ in range(2):
         bash(hooks, "git push")
@@ -326,7 +326,7 @@ def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunn
     assert told["permissionDecision"] == "deny"
 
 
-def test_no_secret_of_a_rule_is_told(hooks: HookRunner) -> None:
+def test_no_secret_in_a_rule_is_shown(hooks: HookRunner) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     remember(hooks, f"Deploys use the token {secret}", "git push")
 

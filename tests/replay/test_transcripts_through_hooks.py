@@ -63,7 +63,7 @@ def rows(hooks: HookRunner, query: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_cannot_be_read_stops_no_hook_and_is_told_once(
+def test_an_unreadable_transcript_fails_no_hook_and_is_reported_once(
     hooks: HookRunner, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "s.jsonl"
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_stops_no_hook_and_is_told_once(
     assert sum("cannot be read" in entry for entry in hooks.log) == 1
 
 
-def test_a_transcript_that_grows_meanwhile_is_read_whole_and_each_turn_once(
+def test_a_growing_transcript_is_read_completely_with_each_turn_once(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.jsonl"

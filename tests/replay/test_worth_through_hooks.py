@@ -60,7 +60,7 @@ def of_second(tmp_path: Path, *steps: Step, first: Sequence[Step] = FIRST) -> di
 
 
 @pytest.mark.parametrize("way", [in_process, by_launcher])
-def test_three_weeks_are_counted_each_by_what_followed_in_it(way: Way, tmp_path: Path) -> None:
+def test_each_of_three_weeks_counts_its_own_outcomes(way: Way, tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), way) as replay:
         replay.play(STORY)
         answer = worth(replay)
@@ -81,7 +81,7 @@ def test_three_weeks_are_counted_each_by_what_followed_in_it(way: Way, tmp_path:
     assert costs == [pytest.approx(week["tokens"] * 8e-6, abs=8e-6) for week in answer["weeks"]]
 
 
-def test_weeks_before_the_days_asked_for_are_left_out(tmp_path: Path) -> None:
+def test_weeks_before_the_requested_days_are_left_out(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *SECOND, *THIRD])
         answer = worth(replay, "--days", "3")
@@ -93,7 +93,7 @@ def test_a_turn_that_has_not_ended_is_not_judged(tmp_path: Path) -> None:
     assert of_second(tmp_path, *call("b1", "Bash", INSTALL)) == {}
 
 
-def test_a_held_call_that_is_made_in_a_later_turn_was_not_followed(tmp_path: Path) -> None:
+def test_a_held_call_repeated_in_a_later_turn_counts_as_not_followed(tmp_path: Path) -> None:
     held, turn = call("b1", "Bash", INSTALL), [stop(), prompt("Go on.")]
 
     figures = of_second(tmp_path, *held, *turn, *call("b2", "Bash", INSTALL, "added"), stop())
@@ -101,7 +101,7 @@ def test_a_held_call_that_is_made_in_a_later_turn_was_not_followed(tmp_path: Pat
     assert figures["held_not_run"] == (0, 1)
 
 
-def test_a_held_call_that_another_session_makes_counts_for_that_session(tmp_path: Path) -> None:
+def test_a_held_call_made_by_another_session_counts_for_that_session(tmp_path: Path) -> None:
     held = [*call("b1", "Bash", INSTALL), stop()]
     other = [*start("third"), prompt("Go on."), *call("c1", "Bash", INSTALL)]
 
@@ -112,7 +112,7 @@ def test_a_held_call_that_another_session_makes_counts_for_that_session(tmp_path
     assert figures["held_not_run"] == (1, 2)
 
 
-def test_a_call_that_the_user_declined_was_not_made(tmp_path: Path) -> None:
+def test_a_call_declined_by_the_user_counts_as_not_made(tmp_path: Path) -> None:
     declined = "The user doesn't want to proceed with this tool use."
 
     figures = of_second(tmp_path, *call("b1", "Edit", LEGACY, error=declined), stop())
@@ -120,7 +120,7 @@ def test_a_call_that_the_user_declined_was_not_made(tmp_path: Path) -> None:
     assert figures["asked_not_run"] == (1, 1)
 
 
-def test_what_a_subagent_was_told_is_not_judged(tmp_path: Path) -> None:
+def test_text_shown_to_a_subagent_is_not_judged(tmp_path: Path) -> None:
     whose = {"agent_id": "a1", "agent_type": "general-purpose"}
     calls = [{**step, **whose} for step in call("b1", "Bash", INSTALL)]
 
@@ -136,7 +136,7 @@ def test_what_a_subagent_was_told_is_not_judged(tmp_path: Path) -> None:
     ],
     ids=["used", "in vain", "another change"],
 )
-def test_a_fix_is_applied_if_its_words_come_between_the_error_and_the_pass(
+def test_a_fix_is_applied_if_its_words_appear_between_the_error_and_the_pass(
     tmp_path: Path, given: dict[str, str], outcome: dict[str, str], *, is_applied: bool
 ) -> None:
     failure = call("b1", "Bash", TEST, error=KEY_ERROR)
@@ -152,14 +152,14 @@ def test_a_fix_is_applied_if_its_words_come_between_the_error_and_the_pass(
     assert figures["fixes_applied"] == (int(is_applied), 1)
 
 
-def test_a_fix_is_applied_in_the_turn_after_its_error(tmp_path: Path) -> None:
+def test_a_fix_can_be_applied_in_the_turn_after_its_error(tmp_path: Path) -> None:
     failure = [*call("b1", "Bash", TEST, error=KEY_ERROR), stop(), prompt("Go on.")]
     mended = [*call("b2", "Edit", EDIT, CHANGED), *call("b3", "Bash", TEST, "1 passed in 0.10s")]
 
     assert of_second(tmp_path, *failure, *mended, stop())["fixes_applied"] == (1, 1)
 
 
-def test_reading_what_a_fix_names_does_not_apply_it(tmp_path: Path) -> None:
+def test_reading_a_file_mentioned_in_a_fix_does_not_apply_it(tmp_path: Path) -> None:
     failure = call("b1", "Bash", TEST, error=KEY_ERROR)
     read = call("b2", "Read", {"file_path": "src/cart.py", "note": "sum item.cents"}, "def total")
 
@@ -182,7 +182,7 @@ def test_reading_what_a_fix_names_does_not_apply_it(tmp_path: Path) -> None:
     ],
     ids=["one sentence", "several sentences", "words of the prompt", "no word"],
 )
-def test_a_decision_is_named_by_a_sentence_with_most_of_its_words(
+def test_a_sentence_with_most_of_its_words_mentions_a_decision(
     tmp_path: Path, asked: str, answer: str, *, is_named: bool
 ) -> None:
     figures = of_second(tmp_path, stop(), prompt(asked), stop(answer))
@@ -190,7 +190,7 @@ def test_a_decision_is_named_by_a_sentence_with_most_of_its_words(
     assert figures["decisions_named"] == (int(is_named), 1)
 
 
-def test_a_decision_is_named_by_its_id(tmp_path: Path) -> None:
+def test_an_id_mentions_its_decision(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *start("second", after_s=WEEK_S), prompt("Go on.")])
         words = ("recall", "--json", "--limit", "1", DECISION)
@@ -218,13 +218,13 @@ REPEATED = [prompt(f"Remember that {DECISION}."), stop()]
     ],
     ids=["stated", "stated twice", "quoted", "another", "the assistant's words", "a machine's"],
 )
-def test_what_is_on_record_is_said_again_if_the_user_types_it_in_a_later_session(
+def test_a_record_counts_as_repeated_if_the_user_types_it_in_a_later_session(
     tmp_path: Path, turns: list[Step], expected: tuple[int, int] | None
 ) -> None:
     assert of_second(tmp_path, stop(), *turns).get("said_again") == expected
 
 
-def test_what_is_repeated_in_its_own_session_is_not_said_again(tmp_path: Path) -> None:
+def test_a_record_repeated_in_its_own_session_does_not_count(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *REPEATED])
         (week,) = worth(replay)["weeks"]

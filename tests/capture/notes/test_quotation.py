@@ -47,7 +47,7 @@ def found(quotation: str, *prompts: str, origin: str = TYPED, sentence: str = ""
         ('use pnpm here" and "never npm', "use pnpm here because of the lock, never npm"),
     ],
 )
-def test_typed_words_are_found_however_they_are_written(quotation: str, prompt: str) -> None:
+def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> None:
     assert found(quotation, prompt).words == " ".join(prompt.split())
 
 
@@ -71,18 +71,18 @@ def test_other_words_and_few_words_are_not(quotation: str, prompt: str, reason: 
     assert found(quotation, prompt, sentence="Push to main.").reason == reason
 
 
-def test_a_short_prompt_counts_whole_if_the_sentence_has_a_word_of_it() -> None:
+def test_a_short_prompt_is_quoted_whole_if_it_shares_a_word_with_the_sentence() -> None:
     assert found("no mocks!", "no mocks!", sentence="Mocks are not used").words == "no mocks!"
     assert not found("no mocks!", "no mocks!", sentence="Push to main").words
 
 
-def test_a_click_on_an_option_is_an_answer_and_no_words_of_the_user() -> None:
+def test_a_chosen_option_counts_as_an_answer_and_not_as_typed_words() -> None:
     option = "Always push straight to the main branch"
 
     assert found(option, option, origin=CHOSEN).answer == option
 
 
-def test_the_newest_prompt_that_has_the_words_counts() -> None:
+def test_the_newest_prompt_that_contains_the_words_is_quoted() -> None:
     words = "never push to main"
 
     assert found(words, "never push to main on Fridays", "never push to main at all").words == (
@@ -123,27 +123,27 @@ class TestWidening:
         assert "Never do these:" in words and f"{mark} push straight to main" in words
         assert len(words) < 600
 
-    def test_an_item_below_another_with_that_one(self) -> None:
+    def test_a_nested_list_item_is_kept_with_its_parent(self) -> None:
         prompt = f"{LONG}\n\nGit:\n- forbidden is\n  - rebasing main\n  - push to main now\n{LONG}"
 
         words = found("push to main now", prompt).words
 
         assert "Git:" in words and "- forbidden is" in words
 
-    def test_the_items_below_and_the_next_one(self) -> None:
+    def test_a_list_item_is_kept_with_its_nested_items_and_the_next_item(self) -> None:
         prompt = f"{LONG}\n\n- push to main now\n  - but never on Fridays\n- that was a joke\n"
 
         words = found("push to main now", prompt).words
 
         assert "never on Fridays" in words and "that was a joke" in words
 
-    def test_what_follows_the_list(self) -> None:
+    def test_a_list_item_is_kept_with_the_text_after_the_list(self) -> None:
         items = "\n".join(f"- {FILLER}" for _ in range(5))
         prompt = f"{LONG}\n\n- push straight to main\n{items}\n\nWe must never do any of that.\n"
 
         assert "We must never do any of that." in found("push straight to main", prompt).words
 
-    def test_paragraphs_under_a_line_with_a_colon_and_under_headings(self) -> None:
+    def test_a_paragraph_is_kept_with_its_heading_or_introducing_line(self) -> None:
         prompt = (
             f"{LONG}\n\n# Forbidden\n\n## Git\n\nOur rivals do this:\n\n{LONG}\n\n"
             f"push straight to main\n\n{LONG}"
@@ -153,7 +153,7 @@ class TestWidening:
 
         assert all(part in words for part in ("# Forbidden", "## Git", "Our rivals do this:"))
 
-    def test_the_sentences_before_and_behind_a_paragraph(self) -> None:
+    def test_a_paragraph_is_kept_with_the_sentences_before_and_after_it(self) -> None:
         prompt = (
             f"{LONG}\n\nThis is what the vendor wants.\n\nPush straight to main.\n\n"
             f"That is what we must never do.\n\n{LONG}"
@@ -163,14 +163,14 @@ class TestWidening:
 
         assert "This is what the vendor wants. Push straight to main. That is what" in words
 
-    def test_each_place_where_the_words_stand(self) -> None:
+    def test_the_context_of_every_occurrence_of_the_words_is_kept(self) -> None:
         prompt = f"Please push straight to main.\n\n{LONG}\n\nNever push straight to main.\n"
 
         words = found("push straight to main", prompt).words
 
         assert "Please push straight to main." in words and "Never push straight to main." in words
 
-    def test_a_very_long_paragraph_is_kept_around_the_words_in_whole_sentences(self) -> None:
+    def test_a_very_long_paragraph_is_reduced_to_whole_sentences_around_the_words(self) -> None:
         first, last = "The team wrote this in May.", "So much for the orders."
         prompt = f"{first} {LONG * 3}Some say push straight to main. They are wrong. {LONG * 3}"
 
@@ -183,7 +183,7 @@ class TestWidening:
         kept = kept.replace("Some say push straight to main. They are wrong. ", "")
         assert kept.replace(FILLER, "").strip("… ") in ("", FILLER.strip())
 
-    def test_a_sentence_too_long_to_keep_is_not_cut(self) -> None:
+    def test_a_sentence_too_long_to_keep_is_left_out_and_not_truncated(self) -> None:
         prompt = f"{'and again we look at the orders ' * 40} push straight to main"
 
         assert found("push straight to main", prompt).words == ""
@@ -198,14 +198,14 @@ class TestWidening:
         "네, 진행해주세요",
     ],
 )  # fmt: skip
-def test_a_prompt_that_only_agrees_is_known(prompt: str) -> None:
+def test_a_prompt_that_only_agrees_is_recognised_as_assent(prompt: str) -> None:
     assert is_assent(prompt)
 
 
 @pytest.mark.parametrize(
     "prompt", ["", "?", "yes but never on Fridays", "use redis", "no", "mach das nicht", "不要"]
 )
-def test_a_prompt_that_says_more_is_no_assent(prompt: str) -> None:
+def test_a_prompt_that_says_more_is_not_an_assent(prompt: str) -> None:
     assert not is_assent(prompt)
 
 
@@ -231,7 +231,7 @@ OPTIONS = "There are two ways: A) keep the cart in Redis. B) keep it in the data
         ("", "yes", ""),
     ],
 )
-def test_an_answer_is_kept_with_the_one_proposal_that_it_means(
+def test_an_answer_is_stored_with_the_proposal_it_accepts(
     said: str, answer: str, agreed: str
 ) -> None:
     assert agreement(said, answer) == (f"{agreed} — “{answer}”" if agreed else "")
@@ -246,7 +246,7 @@ def test_an_answer_is_kept_with_the_one_proposal_that_it_means(
         "/review never push to main"[:7],
     ],
 )
-def test_marked_pastes_and_messages_of_the_client_are_not_typed(prompt: str) -> None:
+def test_pasted_text_and_messages_of_the_client_do_not_count_as_typed(prompt: str) -> None:
     assert "never push" not in typed_words(prompt)
 
 
@@ -274,7 +274,7 @@ def test_marked_pastes_and_messages_of_the_client_are_not_typed(prompt: str) -> 
         "모든 저장소에서 pnpm 사용",
     ],
 )
-def test_words_that_hold_everywhere_say_so(words: str) -> None:
+def test_a_quotation_that_says_so_applies_to_all_projects(words: str) -> None:
     assert says_everywhere(words)
 
 
@@ -288,7 +288,7 @@ def test_words_that_hold_everywhere_say_so(words: str) -> None:
         "not in all projects",
     ],
 )
-def test_words_that_do_not_say_so_hold_here(words: str) -> None:
+def test_a_quotation_without_such_words_applies_to_this_project_only(words: str) -> None:
     assert not says_everywhere(words)
 
 

@@ -38,7 +38,7 @@ def stored(tmp_path: Path) -> tuple[Shared, dict[str, Record]]:
     return Shared(memory), records
 
 
-def test_a_new_value_for_a_thing_is_about_it_and_about_no_other(
+def test_a_new_value_replaces_only_the_record_about_the_same_subject(
     stored: tuple[Shared, dict[str, Record]],
 ) -> None:
     shared, records = stored
@@ -64,7 +64,7 @@ def test_a_new_value_for_a_thing_is_about_it_and_about_no_other(
         ("Теперь счета хранятся семь лет", "Счета хранятся десять лет"),
     ],
 )
-def test_it_is_so_in_other_languages(
+def test_a_new_value_replaces_a_record_in_other_languages_too(
     stored: tuple[Shared, dict[str, Record]], said: str, old: str
 ) -> None:
     shared, records = stored
@@ -88,7 +88,7 @@ def test_it_is_so_in_other_languages(
         ),
     ],
 )
-def test_a_sentence_that_begins_with_the_subject_of_a_record_is_about_it(
+def test_a_sentence_that_begins_with_the_subject_of_a_record_concerns_it(
     stored: tuple[Shared, dict[str, Record]], said: str, old: str
 ) -> None:
     shared, records = stored
@@ -97,7 +97,7 @@ def test_a_sentence_that_begins_with_the_subject_of_a_record_is_about_it(
     assert not any(shared.is_about(said, record) for record in records.values())
 
 
-def test_a_sentence_that_shares_only_its_first_common_words_is_about_something_else(
+def test_a_sentence_sharing_only_common_first_words_does_not_concern_the_record(
     stored: tuple[Shared, dict[str, Record]],
 ) -> None:
     shared, _ = stored
