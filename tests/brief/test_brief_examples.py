@@ -57,7 +57,7 @@ def pagination(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(
+def test_br1_a_question_finds_an_entity_with_its_words_in_different_observations(
     client: SimulatedClient,
 ) -> None:
     client.fire(
@@ -76,7 +76,7 @@ def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(
     assert "api-guidelines" in [name for hit in answer["results"] for name in hit["entities"]]
 
 
-def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: SimulatedClient) -> None:
+def test_br2_br6_an_answer_has_the_format_of_the_brief(pagination: SimulatedClient) -> None:
     answer = pagination.recall("cursor-pagination scalability")
 
     best = answer["results"][0]
@@ -99,7 +99,7 @@ def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: SimulatedClient
     assert scores == sorted(scores, reverse=True)
 
 
-def test_br3_two_sessions_that_say_the_same_give_one_cross_validated_hit(
+def test_br3_two_sessions_with_the_same_statement_give_one_cross_validated_hit(
     client: SimulatedClient,
 ) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
@@ -132,7 +132,7 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(client: Simul
     ]
 
 
-def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(
+def test_br5_the_cross_validated_one_of_two_equal_memories_ranks_first(
     client: SimulatedClient,
 ) -> None:
     shared = "The nightly export compresses its archives with zstd before upload"
@@ -173,7 +173,7 @@ def test_br7_a_sentence_becomes_entities_and_relations(client: SimulatedClient) 
     }
 
 
-def test_br8_a_relationship_question_walks_the_graph_and_shows_the_path(
+def test_br8_a_relationship_question_traverses_the_graph_and_shows_the_path(
     pagination: SimulatedClient,
 ) -> None:
     answer = pagination.recall("What did database-engineer recommend about pagination?")
@@ -221,7 +221,7 @@ def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedCl
     assert best["metadata"]["days_since"] > 90
 
 
-def test_br15_remember_takes_success_failure_and_global(client: SimulatedClient) -> None:
+def test_br15_remember_accepts_success_failure_and_global(client: SimulatedClient) -> None:
     success = client.command(
         "remember", "--json", "--success", "Cursor-based pagination scales for 2M+ rows"
     )
@@ -244,7 +244,7 @@ def test_br15_remember_takes_success_failure_and_global(client: SimulatedClient)
     assert kinds[2][2] == "global"
 
 
-def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(client: SimulatedClient) -> None:
+def test_br16_a_choice_lists_the_chosen_and_the_rejected_options(client: SimulatedClient) -> None:
     client.command("remember", "We chose PostgreSQL over MongoDB because we need transactions.")
 
     (record,) = client.records()
@@ -256,7 +256,7 @@ def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(client: Simul
     assert ("PostgreSQL", "technology") in [(e.name, e.type) for e in record.entities]
 
 
-def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(client: SimulatedClient) -> None:
+def test_br17_status_reports_each_tier_and_a_corrupt_line(client: SimulatedClient) -> None:
     client.command("remember", "We decided to use Redis for sessions because of speed.")
     client.fire("Stop", last_assistant_message="ok")
     healthy = json.loads(client.command("status", "--json").stdout)
@@ -284,7 +284,7 @@ def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(
     assert record.scope == "team"
 
 
-def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(
+def test_br19_a_filtered_recall_is_labelled_and_never_falls_back_to_all_memories(
     client: SimulatedClient,
 ) -> None:
     for domain, text in (
@@ -317,7 +317,7 @@ def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(
         ("Which import batch size do I prefer?", "preference", "preference"),
     ],
 )
-def test_br1_of_equal_memories_the_kind_that_is_asked_for_comes_first(
+def test_br1_the_kind_asked_for_ranks_first_among_equal_memories(
     client: SimulatedClient, question: str, intent: str, first: str
 ) -> None:
     for kind in ("problem", "preference", "decision", "problem", "preference"):
@@ -349,7 +349,7 @@ def test_br2_an_entity_is_one_result_with_its_other_observations(client: Simulat
     assert "writes batches of receipts" in " ".join(shown.split())
 
 
-def test_br3_one_session_that_says_the_same_twice_is_cross_validated(
+def test_br3_the_same_statement_twice_in_one_session_is_cross_validated(
     client: SimulatedClient,
 ) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
@@ -378,7 +378,7 @@ def test_br3_a_lower_threshold_merges_more(client: SimulatedClient) -> None:
     assert merged[0]["metadata"]["cross_validated"] is True
 
 
-def test_br16_from_now_on_rejects_no_now(client: SimulatedClient) -> None:
+def test_br16_from_now_on_does_not_record_now_as_a_rejected_option(client: SimulatedClient) -> None:
     client.fire("UserPromptSubmit", prompt="From now on add a test to every mended fault.")
     client.fire("Stop", last_assistant_message="ok")
     client.command("remember", "From now on use pnpm over npm, instead of that.")
@@ -395,7 +395,7 @@ def test_br16_from_now_on_rejects_no_now(client: SimulatedClient) -> None:
         ("Polling every second overloaded the API", "polling-every-second"),
     ],
 )
-def test_br15_what_failed_is_an_antipattern_of_the_graph(
+def test_br15_a_failure_becomes_an_antipattern_in_the_graph(
     client: SimulatedClient, text: str, failed: str
 ) -> None:
     done = client.command("remember", "--json", "--failed", text)
@@ -406,7 +406,7 @@ def test_br15_what_failed_is_an_antipattern_of_the_graph(
     ]
 
 
-def test_br7_who_recommends_what_is_a_relation(client: SimulatedClient) -> None:
+def test_br7_a_recommendation_becomes_a_relation(client: SimulatedClient) -> None:
     done = client.command("remember", "--json", "The vendor recommends nightly backups")
 
     assert json.loads(done.stdout)["relations"] == [

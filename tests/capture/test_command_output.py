@@ -118,7 +118,7 @@ def test_an_error_in_a_prompt_comes_from_pasted_output_and_not_from_prose() -> N
         ("", None),
     ],
 )
-def test_a_report_speaks_for_itself_or_not_at_all(output: str, passed: bool | None) -> None:
+def test_a_report_shows_passed_failed_or_nothing(output: str, passed: bool | None) -> None:
     assert outcome(output) is passed
 
 

@@ -94,7 +94,7 @@ NOT_OPPOSITE = {
 
 
 @pytest.mark.parametrize(("new", "old"), OPPOSITE, ids=lambda r: r.what)
-def test_the_same_thing_with_the_other_outcome_is_opposed(new: Record, old: Record) -> None:
+def test_the_same_subject_with_the_opposite_outcome_is_opposed(new: Record, old: Record) -> None:
     assert opposed(new, [old]) == [old]
     assert opposed(old, [new]) == [new]
 
@@ -105,7 +105,7 @@ def test_a_record_that_is_not_clearly_opposite_is_not_reported(new: Record, old:
     assert opposed(old, [new]) == []
 
 
-def test_only_a_few_opposites_are_listed_by_similarity_and_then_by_age() -> None:
+def test_a_few_opposites_are_listed_by_similarity_and_then_newest_first() -> None:
     known = [
         said(f"Redis for sessions lost logins in run {n}", FAILED, at=f"2026-01-0{n}")
         for n in range(1, 6)

@@ -74,7 +74,7 @@ def test_a_past_defect_counts_as_a_cause_if_it_concerns_the_failure() -> None:
         ("", None),
     ],
 )
-def test_an_answer_says_what_still_fails(said: str, admits: bool | None) -> None:
+def test_an_answer_that_admits_a_failure_is_recognised(said: str, admits: bool | None) -> None:
     assert admits_failure(said) is admits
 
 

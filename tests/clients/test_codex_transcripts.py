@@ -94,7 +94,7 @@ def test_a_rollout_is_found_with_its_session_and_folder(rollouts: Rollouts) -> N
     assert found.deleted_s == 0
 
 
-def test_what_a_program_prompted_is_unattended_and_subagents_are_left_out(
+def test_sessions_started_by_a_program_are_unattended_and_subagents_are_skipped(
     rollouts: Rollouts,
 ) -> None:
     rollouts.write(source="exec")
@@ -139,7 +139,7 @@ def test_both_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two(
     assert [turn.text for turn in rollouts.turns] == ["Go on", "Done.", "Go on"]
 
 
-def test_commands_and_patches_have_the_names_that_fixes_are_found_by(rollouts: Rollouts) -> None:
+def test_commands_and_patches_get_the_tool_names_used_to_detect_fixes(rollouts: Rollouts) -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
     rollouts.write(
         ("response_item", shell_call("ls x")),
@@ -158,7 +158,7 @@ def test_commands_and_patches_have_the_names_that_fixes_are_found_by(rollouts: R
     assert passed.results == (ToolResult("call_1", "ok", False),)
 
 
-def test_older_forms_of_commands_and_results_are_read(rollouts: Rollouts) -> None:
+def test_older_formats_of_commands_and_results_are_parsed(rollouts: Rollouts) -> None:
     given = json.dumps({"command": ["bash", "-lc", "make test"], "workdir": "/home/ann/shop"})
     told = json.dumps({"output": "2 failed", "metadata": {"exit_code": 2, "duration_seconds": 1}})
     call = {"type": "function_call", "name": "shell", "arguments": given, "call_id": "c"}
@@ -178,7 +178,7 @@ def test_older_forms_of_commands_and_results_are_read(rollouts: Rollouts) -> Non
     assert turns[3].results[0].is_error
 
 
-def test_a_rollout_is_read_on_from_any_line(rollouts: Rollouts) -> None:
+def test_reading_a_rollout_can_resume_at_any_line(rollouts: Rollouts) -> None:
     rollouts.write(
         ("event_msg", user_message("Run the tests", "x")),
         ("response_item", message("assistant", "They pass.")),

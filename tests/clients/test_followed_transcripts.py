@@ -41,7 +41,7 @@ def notes(other: OtherClient) -> dict[str, object]:
 
 
 @BOTH
-def test_stop_keeps_the_turns_and_the_changed_files(tmp_path: Path, client: str) -> None:
+def test_stop_stores_the_turns_and_the_changed_files(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     other.converse()
 
@@ -55,7 +55,7 @@ def test_stop_keeps_the_turns_and_the_changed_files(tmp_path: Path, client: str)
 
 
 @BOTH
-def test_a_note_in_the_transcript_is_kept_once(tmp_path: Path, client: str) -> None:
+def test_a_note_in_the_transcript_is_stored_once(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     note = "Noted decision: The reports run on PostgreSQL."
     other.converse((ANSWER, f"Done.\\n\\n{note}"))
@@ -67,7 +67,7 @@ def test_a_note_in_the_transcript_is_kept_once(tmp_path: Path, client: str) -> N
     assert (record.session, record.evidence["client"]) == (SESSION, client)
 
 
-def test_what_codex_exec_runs_has_no_person(tmp_path: Path) -> None:
+def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     codex.converse(('"source": "cli"', '"source": "exec"'))
     said = "The workers use Redis because pagination was slow"
@@ -104,7 +104,7 @@ def test_claude_code_catches_up_on_the_other_clients_session(tmp_path: Path, cli
 
 
 @BOTH
-def test_what_is_learned_of_a_past_session_names_its_client(tmp_path: Path, client: str) -> None:
+def test_a_record_learned_from_a_past_session_shows_its_client(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     path = other.converse((PROMPT[client], "Write the first page of the shop, and its styles."))
     os.utime(path, (time.time() - 86400,) * 2)
@@ -117,7 +117,7 @@ def test_what_is_learned_of_a_past_session_names_its_client(tmp_path: Path, clie
     assert notes(other)["client"] == client
 
 
-def test_codexs_checkpoint_has_the_files_of_its_patches(tmp_path: Path) -> None:
+def test_a_checkpoint_of_codex_lists_the_files_of_its_patches(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     codex.converse()
 

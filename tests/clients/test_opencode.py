@@ -68,7 +68,7 @@ def store(opencode: OpenCode, record: Record) -> None:
     memory.close()
 
 
-def test_starts_and_prompts_reach_the_model(opencode: OpenCode) -> None:
+def test_context_from_starts_and_prompts_reaches_the_model(opencode: OpenCode) -> None:
     store(opencode, DECISION)
 
     first, second = opencode.play(

@@ -61,7 +61,7 @@ def told(reply: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(("client", "name"), EVERY_EVENT)
-def test_every_recorded_event_is_answered_in_the_clients_form(
+def test_every_recorded_event_is_answered_in_the_format_of_its_client(
     tmp_path: Path, client: str, name: str
 ) -> None:
     other = OtherClient(client, tmp_path)
@@ -77,7 +77,7 @@ def test_every_recorded_event_is_answered_in_the_clients_form(
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_the_sessions_start_tells_what_is_on_record(tmp_path: Path, client: str) -> None:
+def test_the_session_start_shows_stored_records(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     store(other, DECISION)
 
@@ -87,7 +87,7 @@ def test_the_sessions_start_tells_what_is_on_record(tmp_path: Path, client: str)
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_a_prompt_recalls_unless_the_client_takes_no_context_with_it(
+def test_a_prompt_recalls_memories_unless_the_client_accepts_no_context(
     tmp_path: Path, client: str
 ) -> None:
     other = OtherClient(client, tmp_path)
@@ -105,9 +105,7 @@ def test_a_prompt_recalls_unless_the_client_takes_no_context_with_it(
 
 
 @pytest.mark.parametrize("client", sorted(set(OTHERS) - {"factory"}))
-def test_a_note_in_the_last_message_is_kept_with_the_client_in_which_it_was_made(
-    tmp_path: Path, client: str
-) -> None:
+def test_a_note_in_the_last_message_is_stored_with_its_client(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     said = "The workers use Redis because pagination was slow"
     field = {"gemini": "prompt_response", "cursor": "text"}.get(client, "last_assistant_message")
@@ -189,7 +187,7 @@ def test_a_client_that_cannot_ask_is_told_instead(tmp_path: Path, client: str) -
 
 
 @pytest.mark.parametrize("client", sorted(FAILURES))
-def test_the_fix_on_record_is_told_with_a_command_that_failed(tmp_path: Path, client: str) -> None:
+def test_a_failed_command_is_given_its_stored_fix(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     line = "Error: the port 5433 of the analytics proxy refuses the handshake"
     fix = f'"{line}" goes away once the proxy has the new certificate'
@@ -207,7 +205,7 @@ def test_the_fix_on_record_is_told_with_a_command_that_failed(tmp_path: Path, cl
     assert "new certificate" in told(reply)
 
 
-def test_an_empty_prompt_between_two_calls_of_tools_is_nothing(tmp_path: Path) -> None:
+def test_an_empty_prompt_between_two_tool_calls_is_ignored(tmp_path: Path) -> None:
     qwen = OtherClient("qwen", tmp_path)
     qwen.fire("UserPromptSubmit", prompt="The build needs Node 22.")
 
@@ -233,7 +231,7 @@ def test_a_variable_that_another_client_sets_too_does_not_mislead() -> None:
     assert {"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"} == set(ALSO["qwen"])
 
 
-def test_claude_code_in_the_shell_of_another_client_is_itself() -> None:
+def test_claude_code_in_the_shell_of_another_client_is_recognised() -> None:
     event = {"hook_event_name": "Stop", "transcript_path": "/h/.claude/projects/-p/s.jsonl"}
     environ = {"QWEN_PROJECT_DIR": "/p", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 
@@ -241,7 +239,7 @@ def test_claude_code_in_the_shell_of_another_client_is_itself() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "events").rglob("*.json")))
-def test_events_of_claude_code_are_its_own(path: Path) -> None:
+def test_events_of_claude_code_are_recognised_as_such(path: Path) -> None:
     event = json.loads(path.read_text("utf-8"))
     environ = {"CLAUDE_PROJECT_DIR": "/home/user/project", "CLAUDECODE": "1"}
 
@@ -249,14 +247,14 @@ def test_events_of_claude_code_are_its_own(path: Path) -> None:
 
 
 @pytest.mark.parametrize("client", ["codex", "qwen", "gemini", "factory", "codebuddy"])
-def test_notices_name_no_command_that_only_claude_code_has(tmp_path: Path, client: str) -> None:
+def test_notices_mention_no_command_that_only_claude_code_has(tmp_path: Path, client: str) -> None:
     notice = OtherClient(client, tmp_path).fire("SessionStart")["systemMessage"]
 
     assert "memory-fabric is on" in notice and "`memory-fabric status` shows" in notice
     assert "Claude" not in notice and "/memory-fabric:" not in notice
 
 
-def test_an_unknown_client_is_answered_in_claude_codes_form(tmp_path: Path) -> None:
+def test_an_unknown_client_is_answered_in_the_format_of_claude_code(tmp_path: Path) -> None:
     other = OtherClient("codebuddy", tmp_path)
     other.environ = {**other.person, "MEMORY_FABRIC_CLIENT": "newcomer"}
     store(other, DECISION)

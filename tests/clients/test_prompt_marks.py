@@ -45,7 +45,7 @@ def test_the_client_marks_typed_and_scheduled_prompts() -> None:
     assert marks["forget 12345678"] == ("system", "scheduled", None, True, "loop_wakeup")
 
 
-def test_only_what_was_typed_is_a_turn_of_the_user() -> None:
+def test_only_typed_prompts_are_turns_of_the_user() -> None:
     reading = read_on(str(RECORDED))
 
     said = [turn.text for turn in reading.turns if turn.role == "user" and turn.text]
@@ -84,20 +84,20 @@ def later(entry: dict[str, Any], **marks: object) -> str:
     ],
     ids=str,
 )
-def test_marks_that_a_newer_client_invents_never_make_a_prompt_more_trusted(
+def test_unknown_marks_of_a_newer_client_never_raise_the_trust_of_a_prompt(
     marks: dict[str, object],
 ) -> None:
     assert {later(entry, **marks) for entry in entries() if "promptSource" in entry} == {"machine"}
 
 
-def test_a_newer_client_with_the_marks_that_are_known_is_believed() -> None:
+def test_known_marks_of_a_newer_client_are_trusted() -> None:
     first = entries()[0]
 
     assert later(first, promptSource="typed", turnOrigin="human") == prompts.TYPED
     assert later(first, turnOrigin="human", origin={"kind": "human"}) == prompts.TYPED
 
 
-def test_releases_up_to_the_newest_measured_one_are_believed_without_marks() -> None:
+def test_releases_up_to_the_newest_measured_one_are_trusted_without_marks() -> None:
     newest = ".".join(map(str, MEASURED))
 
     assert f"newer than {newest} " in (RECORDED.parents[2] / "docs/hooks.md").read_text("utf-8")
@@ -105,7 +105,7 @@ def test_releases_up_to_the_newest_measured_one_are_believed_without_marks() -> 
     assert later(entries()[0], version="") == prompts.TYPED
 
 
-def test_a_schedule_that_fired_is_seen_at_the_event(tmp_path: Path) -> None:
+def test_a_scheduled_prompt_is_recognised_at_its_event(tmp_path: Path) -> None:
     lines = RECORDED.read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / "transcript.jsonl"
     shown = []
@@ -128,7 +128,7 @@ def test_an_end_without_any_message_counts_as_a_running_tool(tmp_path: Path) -> 
     assert before_prompt(str(tmp_path / "missing"), "notes off") == ""
 
 
-def test_what_qwen_adds_to_a_prompt_for_hooks_is_no_part_of_it() -> None:
+def test_text_that_qwen_adds_to_a_prompt_is_not_part_of_the_prompt() -> None:
     added = "<qwen:user-prompt-submit-context>\nKeep it short.\n</qwen:user-prompt-submit-context>"
     parts = [{"text": "Which database?"}, {"text": added}]
     entry = {"type": "user", "provenance": "real_user", "message": {"role": "user", "parts": parts}}

@@ -48,7 +48,7 @@ def read(chats: Path, *entries: dict[str, Any]) -> list[Turn]:
     return Reader(found)(str(path), 0, "", 1 << 20, max_said=1 << 20).turns
 
 
-def test_prompts_and_answers_are_turns_and_the_clients_own_entries_are_not(chats: Path) -> None:
+def test_prompts_and_answers_are_turns_but_entries_of_the_client_are_not(chats: Path) -> None:
     asked, answered = read(
         chats,
         entry(1, "user", [{"text": "Write it"}], provenance="real_user"),
@@ -63,7 +63,7 @@ def test_prompts_and_answers_are_turns_and_the_clients_own_entries_are_not(chats
     assert answered.created_at == "2026-11-23T08:42:04.591Z"
 
 
-def test_commands_and_changes_have_the_names_that_fixes_are_found_by(chats: Path) -> None:
+def test_commands_and_changes_get_the_tool_names_used_to_detect_fixes(chats: Path) -> None:
     call = {"id": "c0", "name": "run_shell_command", "args": {"command": "ls x; exit 3"}}
     answer = {"id": "c0", "name": "run_shell_command", "response": {"error": OUTPUT}}
     edit = {"id": "c1", "name": "edit", "args": {"file_path": "/home/ann/shop/a.py"}}
@@ -87,7 +87,7 @@ def test_commands_and_changes_have_the_names_that_fixes_are_found_by(chats: Path
     assert turns[1].text == ""
 
 
-def test_a_branch_names_the_session_that_it_copied(chats: Path) -> None:
+def test_a_forked_session_is_attributed_to_the_session_it_copied(chats: Path) -> None:
     forked = {"sessionId": "parent", "messageUuid": "x"}
     [turn] = read(chats, entry(1, "user", [{"text": "Write it"}], forkedFrom=forked))
 

@@ -26,7 +26,7 @@ RED = (AssertionError, FabricError)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_store_conforms(store: Store, check: Check) -> None:
+def test_a_store_passes_every_conformance_check(store: Store, check: Check) -> None:
     check(store)
 
 
@@ -82,7 +82,7 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("wall", DROPPED)
-def test_without_a_wall_of_the_schema_its_check_fails(
+def test_a_check_fails_if_its_isolation_rule_is_removed_from_the_schema(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     sql, check = DROPPED[wall]
@@ -93,7 +93,7 @@ def test_without_a_wall_of_the_schema_its_check_fails(
 
 
 @pytest.mark.parametrize("wall", REPLACED)
-def test_without_a_condition_of_a_function_its_check_fails(
+def test_a_check_fails_if_its_condition_is_removed_from_a_function(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     function, of, by, check = REPLACED[wall]
@@ -105,7 +105,7 @@ def test_without_a_condition_of_a_function_its_check_fails(
         check(own_postgres_store)
 
 
-def test_without_marks_of_authors_others_count_as_oneself(
+def test_removing_author_marks_makes_statements_of_others_count_as_own(
     postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(rows, "FOREIGN", rows.BY_TOOL)
@@ -114,7 +114,7 @@ def test_without_marks_of_authors_others_count_as_oneself(
         checks.what_others_say_is_marked(postgres_store)
 
 
-def test_without_bounds_of_writes_a_domain_is_left(
+def test_removing_write_limits_allows_writes_to_another_domain(
     own_postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
@@ -133,7 +133,7 @@ def test_without_bounds_of_writes_a_domain_is_left(
 @pytest.mark.parametrize(
     "check", [checks.undo_restores_what_was_taken_back, checks.undo_restores_what_was_replaced]
 )
-def test_without_what_was_replaced_undo_restores_nothing(
+def test_undo_restores_nothing_if_the_replaced_value_is_missing(
     postgres_store: PostgresStore, monkeypatch: Patch, check: Check
 ) -> None:
     append = writes.append
@@ -203,7 +203,7 @@ LOCAL = {
 
 
 @pytest.mark.parametrize("wall", LOCAL)
-def test_without_a_wall_of_the_local_store_its_check_fails(
+def test_a_check_fails_without_its_isolation_in_the_local_store(
     sqlite_store: SqliteStore, monkeypatch: Patch, wall: str
 ) -> None:
     module, name, instead, check = LOCAL[wall]

@@ -51,7 +51,7 @@ def test_both_retrievals_answer_alike(filled: Store, question: str, first: str |
         assert (texts[0] if texts else None) == first
 
 
-def test_an_observation_is_found_by_its_entity_and_by_its_words(filled: Store) -> None:
+def test_an_observation_is_found_by_its_entity_and_by_its_text(filled: Store) -> None:
     filled.observe(ANN, "Zephyrion", "It is restarted at night")
 
     for question in ("restart zephyrion", "restarted at night"):

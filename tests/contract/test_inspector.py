@@ -69,7 +69,7 @@ def inspected(folder: Path, *asked: str) -> dict[str, Any]:
     return printed
 
 
-def test_it_lists_our_tools_and_each_has_a_call_here(folder: Path) -> None:
+def test_the_inspector_lists_our_tools_and_each_one_is_tested(folder: Path) -> None:
     tools = inspected(folder, "--method", "tools/list")["tools"]
 
     assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS]
@@ -77,7 +77,7 @@ def test_it_lists_our_tools_and_each_has_a_call_here(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_it_calls_a_tool_and_finds_the_answer_valid(folder: Path, tool: str) -> None:
+def test_the_inspector_calls_a_tool_and_accepts_the_answer(folder: Path, tool: str) -> None:
     pairs = [f"{name}={json.dumps(value)}" for name, value in CALLS[tool].items()]
     arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
 
@@ -91,7 +91,7 @@ def test_it_calls_a_tool_and_finds_the_answer_valid(folder: Path, tool: str) -> 
 
 
 @pytest.mark.behaviour("MEM-16a")
-def test_it_lists_the_graph_as_a_resource(folder: Path) -> None:
+def test_the_inspector_lists_the_graph_as_a_resource(folder: Path) -> None:
     (resource,) = inspected(folder, "--method", "resources/list")["resources"]
 
     assert resource["uri"] == "memory://knowledge-graph"

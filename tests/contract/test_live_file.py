@@ -87,7 +87,7 @@ CHANGES = {
 
 @pytest.mark.behaviour("MEM-17a", "MEM-17b", "MEM-18a")
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=list(CHANGES))
-def test_the_same_file_is_the_same_file_after_the_same_calls(
+def test_the_same_calls_produce_the_same_file_on_both_servers(
     tmp_path: Path, changes: tuple[Step, ...]
 ) -> None:
     odd = (entity(name, name, kind=name) for name in ODD)
@@ -104,7 +104,7 @@ def test_the_same_file_is_the_same_file_after_the_same_calls(
 
 
 @pytest.mark.behaviour("MEM-17a", "MEM-17b", "MEM-17j")
-def test_a_file_that_is_not_there_begins_an_empty_graph(tmp_path: Path) -> None:
+def test_a_missing_file_starts_an_empty_graph(tmp_path: Path) -> None:
     own, other = tmp_path / "own.jsonl", tmp_path / "other.jsonl"
     steps = (read(), create(*TEAM), relate(OWNS), read())
 
@@ -133,7 +133,7 @@ def test_a_user_can_switch_to_ours_and_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17c")
-def test_what_another_program_writes_is_served_by_the_next_call(tmp_path: Path) -> None:
+def test_a_change_by_another_program_is_visible_to_the_next_call(tmp_path: Path) -> None:
     for start in (ours_on, Reference):
         file = tmp_path / f"{start.__name__}.jsonl"
         file.write_bytes(b"\n".join(lines(ADA)))
@@ -151,7 +151,7 @@ def test_what_another_program_writes_is_served_by_the_next_call(tmp_path: Path) 
 
 
 @pytest.mark.behaviour("MEM-17g")
-def test_the_file_follows_while_the_server_runs(tmp_path: Path) -> None:
+def test_the_file_is_updated_while_the_server_runs(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     with ours_on(file) as side:
         side.greet()
@@ -170,7 +170,7 @@ def test_the_file_follows_while_the_server_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad", [b'{"type":"entity","na', b"null", b"[1]", b"\xff\xfe", b'{"type":"entity"}', b'"x"']
 )
-def test_a_bad_line_is_set_aside_and_the_rest_is_served(tmp_path: Path, bad: bytes) -> None:
+def test_an_invalid_line_is_set_aside_and_the_rest_is_served(tmp_path: Path, bad: bytes) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_bytes(b"\n".join((*lines(ADA), bad, *lines(API, OWNS))))
     with ours_on(file) as side:
@@ -208,7 +208,7 @@ def test_a_byte_order_mark_and_other_ends_of_lines_are_read(tmp_path: Path, endi
 
 
 @pytest.mark.behaviour("MEM-17e")
-def test_link_mode_and_unknown_records_stay(tmp_path: Path) -> None:
+def test_symlink_file_mode_and_unknown_records_are_preserved(tmp_path: Path) -> None:
     note = b'{"type":"note","text":"mine"}'
     for start in (ours_on, Reference):
         file = tmp_path / f"real-{start.__name__}.jsonl"
@@ -227,7 +227,7 @@ def test_link_mode_and_unknown_records_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17f")
-def test_without_the_variable_the_graph_lies_in_home(tmp_path: Path) -> None:
+def test_the_graph_is_in_the_home_folder_if_the_variable_is_unset(tmp_path: Path) -> None:
     played(Process(tmp_path / "home"), (create(ADA),))
 
     assert [path.name for path in (tmp_path / "home").rglob("*.db")] == ["graph.db"]
@@ -235,14 +235,14 @@ def test_without_the_variable_the_graph_lies_in_home(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17h")
-def test_a_relative_path_starts_in_the_project(tmp_path: Path) -> None:
+def test_a_relative_path_is_resolved_against_the_project(tmp_path: Path) -> None:
     played(Process(tmp_path / "home", MEMORY_FILE_PATH="my memory.jsonl"), (create(ADA),))
 
     assert (tmp_path / "project" / "my memory.jsonl").read_bytes().splitlines() == lines(ADA)
 
 
 @pytest.mark.behaviour("MEM-18c")
-def test_several_servers_on_one_file_lose_nothing_here_and_something_there(tmp_path: Path) -> None:
+def test_several_servers_on_one_file_lose_data_only_with_the_reference(tmp_path: Path) -> None:
     kept = []
     for start in (ours_on, Reference):
         file = tmp_path / f"{start.__name__}.jsonl"
@@ -263,7 +263,7 @@ def test_several_servers_on_one_file_lose_nothing_here_and_something_there(tmp_p
 
 
 @pytest.mark.behaviour("MEM-17e")
-def test_a_new_file_is_for_its_user_only(tmp_path: Path) -> None:
+def test_a_new_file_is_readable_only_by_its_user(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
 
     played(ours_on(file), (create(ADA),))

@@ -106,7 +106,7 @@ def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.behaviour("MEM-16c", "MEM-16e")
-def test_subscribers_hear_of_the_same_calls(ours: Process, theirs: Process) -> None:
+def test_subscribers_are_notified_of_the_same_calls(ours: Process, theirs: Process) -> None:
     heard: list[list[Any]] = []
     for side in (ours, theirs):
         side.greet()
@@ -138,7 +138,7 @@ def test_subscribers_hear_of_the_same_calls(ours: Process, theirs: Process) -> N
 
 
 @pytest.mark.behaviour("MEM-19b")
-def test_discovery_is_answered_by_both(ours: Process, theirs: Process) -> None:
+def test_discovery_is_answered_by_both_servers(ours: Process, theirs: Process) -> None:
     about = "io.modelcontextprotocol/"
     envelope = {
         f"{about}protocolVersion": "2026-07-28",
@@ -154,9 +154,7 @@ def test_discovery_is_answered_by_both(ours: Process, theirs: Process) -> None:
 
 
 @pytest.mark.behaviour("MEM-12d")
-def test_params_that_a_method_cannot_have_are_refused_by_both(
-    ours: Process, theirs: Process
-) -> None:
+def test_invalid_params_are_refused_by_both_servers(ours: Process, theirs: Process) -> None:
     codes = []
     for side in (ours, theirs):
         side.greet()
@@ -176,7 +174,7 @@ def test_params_that_a_method_cannot_have_are_refused_by_both(
 
 
 @pytest.mark.behaviour("MEM-19e")
-def test_what_is_no_message_is_told_here_and_overlooked_there(
+def test_our_server_reports_invalid_messages_and_the_reference_ignores_them(
     ours: Process, theirs: Process
 ) -> None:
     rubbish = (b"{", b"null", b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]")
@@ -189,7 +187,7 @@ def test_what_is_no_message_is_told_here_and_overlooked_there(
 
 
 @pytest.mark.behaviour("MEM-19f")
-def test_before_the_greeting_ours_answers_a_ping_and_theirs_everything(
+def test_before_initialisation_ours_answers_only_ping_and_theirs_everything(
     ours: Process, theirs: Process
 ) -> None:
     for side in (ours, theirs):
@@ -201,7 +199,7 @@ def test_before_the_greeting_ours_answers_a_ping_and_theirs_everything(
 
 
 @pytest.mark.behaviour("MEM-19c", "MEM-20")
-def test_both_end_when_their_input_ends(ours: Process, theirs: Process) -> None:
+def test_both_servers_exit_when_their_input_ends(ours: Process, theirs: Process) -> None:
     for side in (ours, theirs):
         side.greet()
         side.call("create_entities", {"entities": [API]})
@@ -213,7 +211,7 @@ def test_both_end_when_their_input_ends(ours: Process, theirs: Process) -> None:
 
 
 @pytest.mark.behaviour("MEM-19d")
-def test_interrupted_and_terminated_it_ends_in_order_and_keeps_what_it_acknowledged(
+def test_interrupt_and_terminate_end_the_server_without_losing_acknowledged_writes(
     tmp_path: Path,
 ) -> None:
     with Process(tmp_path / "home") as side:
@@ -233,7 +231,7 @@ def test_interrupted_and_terminated_it_ends_in_order_and_keeps_what_it_acknowled
 
 
 @pytest.mark.behaviour("MEM-18d")
-def test_killed_while_it_writes_it_has_lost_nothing_acknowledged(tmp_path: Path) -> None:
+def test_a_server_killed_during_a_write_loses_nothing_acknowledged(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as side:
         side.greet()
         flood(side, FLOOD)
@@ -248,9 +246,7 @@ def test_killed_while_it_writes_it_has_lost_nothing_acknowledged(tmp_path: Path)
 
 
 @pytest.mark.behaviour("MEM-18b", "MEM-20")
-def test_calls_in_parallel_lose_nothing_here_and_something_there(
-    ours: Process, theirs: Process
-) -> None:
+def test_parallel_calls_lose_data_only_with_the_reference(ours: Process, theirs: Process) -> None:
     kept = []
     for side in (ours, theirs):
         side.greet()

@@ -25,7 +25,7 @@ def marked() -> Iterator[str]:
         yield from story.behaviours
 
 
-def test_every_number_of_the_contract_has_its_behaviours() -> None:
+def test_every_section_of_the_contract_has_behaviours() -> None:
     numbers = {behaviour.number for behaviour in behaviours().values()}
 
     assert numbers == {f"MEM-{number:02d}" for number in range(1, LAST_NUMBER + 1)}
@@ -39,7 +39,7 @@ def test_every_behaviour_is_complete() -> None:
         assert bool(behaviour.reason) == (behaviour.status != "kept"), behaviour.key
 
 
-def test_every_behaviour_has_a_test_and_every_marker_names_a_behaviour() -> None:
+def test_every_behaviour_has_a_test_and_every_marker_refers_to_a_behaviour() -> None:
     assert set(marked()) == set(behaviours())
 
 
@@ -51,5 +51,5 @@ def test_every_divergence_of_the_live_comparison_is_recorded() -> None:
         assert {step.differs for step in story.steps if step.differs} <= set(story.behaviours)
 
 
-def test_the_page_is_written_from_the_manifest() -> None:
+def test_the_page_is_generated_from_the_manifest() -> None:
     assert PAGE.read_text("utf-8") == page()

@@ -37,7 +37,7 @@ ORDER = sorted(faults.FAULTS, key=lambda number: number not in (8, 7, 5))
 
 
 @pytest.mark.parametrize("number", ORDER, ids=lambda n: faults.FAULTS[n].__name__)
-def test_nothing_acknowledged_is_lost_and_nothing_known_becomes_unreadable(
+def test_no_acknowledged_write_is_lost_and_no_known_data_becomes_unreadable(
     tmp_path: Path, number: int
 ) -> None:
     rows = list(faults.FAULTS[number](str(tmp_path), SMALL))
@@ -46,7 +46,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_known_becomes_unreadable(
     assert rows and not harmed, "\n".join(harmed)
 
 
-def test_what_the_reference_server_loses_is_seen(tmp_path: Path) -> None:
+def test_losses_of_the_reference_server_are_detected(tmp_path: Path) -> None:
     """A test that found no loss there would find none in ours."""
     [row] = faults.FAULTS[2](str(tmp_path), SMALL._replace(reference=True))
 
@@ -56,7 +56,7 @@ def test_what_the_reference_server_loses_is_seen(tmp_path: Path) -> None:
     assert not row.ours.is_harmful
 
 
-def test_every_fault_has_its_number() -> None:
+def test_faults_are_numbered_without_gaps() -> None:
     assert list(faults.FAULTS) == list(range(1, 18))
 
 
@@ -70,11 +70,11 @@ def test_every_fault_has_its_number() -> None:
         (Damage(5, broken=("took 90 s",)), True),
     ],
 )
-def test_harm_is_loss_unreadability_or_a_broken_law(damage: Damage, is_harmful: bool) -> None:
+def test_harm_is_loss_unreadability_or_a_broken_invariant(damage: Damage, is_harmful: bool) -> None:
     assert damage.is_harmful is is_harmful
 
 
-def test_a_line_of_the_table_shows_both_sides() -> None:
+def test_a_row_of_the_table_shows_both_servers() -> None:
     row = Row(1, "crowd", Damage(400), Damage(400, 192, 3, "oops", ("late",)))
 
     assert faults.line(row) == "| crowd | 400, 0 | 0 |  | 400, **192** | **3** | late; oops |"

@@ -60,7 +60,7 @@ def a_day(client: SimulatedClient) -> str:
     ],
 )
 @pytest.mark.parametrize("bring", [giant, pipe])
-def test_a_file_of_a_repository_that_must_not_be_read_costs_nothing_else(
+def test_an_unreadable_file_of_a_repository_breaks_nothing_else(
     client: SimulatedClient, path: str, bring: object
 ) -> None:
     assert callable(bring)
@@ -71,7 +71,7 @@ def test_a_file_of_a_repository_that_must_not_be_read_costs_nothing_else(
 @pytest.mark.parametrize(
     "pointer", [b"gitdir: a\0b", b"gitdir: " + b"../x" * 250_000, b"gitdir: \xff\n", b"\0"]
 )
-def test_a_git_file_that_is_none_leaves_a_project_of_its_own(
+def test_an_invalid_git_file_does_not_prevent_storing_and_recalling(
     client: SimulatedClient, pointer: bytes
 ) -> None:
     (client.project / ".git").rmdir()
@@ -79,7 +79,7 @@ def test_a_git_file_that_is_none_leaves_a_project_of_its_own(
     assert "PostgreSQL" in a_day(client)
 
 
-def test_a_memory_md_that_is_a_pipe_is_named_and_the_rest_works(client: SimulatedClient) -> None:
+def test_a_memory_md_that_is_a_pipe_is_reported_and_the_rest_works(client: SimulatedClient) -> None:
     assert "PostgreSQL" in a_day(client)
     (notes,) = client.home.rglob("MEMORY.md")
     pipe(notes)
@@ -96,7 +96,7 @@ def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(client: SimulatedClien
     assert key.is_fifo()
 
 
-def test_a_database_that_is_a_pipe_is_named_and_waited_for_by_nobody(
+def test_a_database_that_is_a_pipe_is_reported_and_nothing_waits_for_it(
     client: SimulatedClient,
 ) -> None:
     assert "PostgreSQL" in a_day(client)
@@ -108,7 +108,7 @@ def test_a_database_that_is_a_pipe_is_named_and_waited_for_by_nobody(
     assert database.is_fifo()
 
 
-def test_a_registry_that_leads_to_a_pipe_is_refused_and_not_replaced(
+def test_a_registry_that_links_to_a_pipe_is_refused_and_not_replaced(
     client: SimulatedClient,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -128,7 +128,7 @@ def test_a_registry_that_leads_to_a_pipe_is_refused_and_not_replaced(
     assert "registry.json is no regular file" in client.log
 
 
-def test_a_folder_of_the_local_tier_that_is_a_pipe_keeps_nothing_from_the_graph(
+def test_a_pipe_in_place_of_the_local_folder_does_not_affect_the_graph(
     client: SimulatedClient,
 ) -> None:
     pipe(client.project / ".claude" / "memory")

@@ -84,7 +84,7 @@ def sent_until_killed(server: Serving) -> list[str]:
     return taken
 
 
-def test_a_kill_loses_nothing_that_was_answered_and_sending_again_doubles_nothing(
+def test_a_killed_server_loses_no_answered_text_and_resending_creates_no_duplicate(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)
@@ -104,7 +104,7 @@ def test_a_kill_loses_nothing_that_was_answered_and_sending_again_doubles_nothin
     assert len(set(again)) == MANY // 4
 
 
-def test_a_full_disk_is_told_loses_nothing_and_passes(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_loses_nothing_and_is_recovered_from(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
 
     def limit() -> None:
@@ -140,7 +140,7 @@ def test_a_worker_does_not_outlive_its_server(tmp_path: Path, number: int) -> No
         until(lambda: not runs(worker))
 
 
-def test_a_worker_that_is_killed_has_a_successor_who_does_its_work(tmp_path: Path) -> None:
+def test_the_work_of_a_killed_worker_is_done_by_its_successor(tmp_path: Path) -> None:
     with serving(Shell(tmp_path)) as server:
         server.send("We use PostgreSQL for the invoices.")
         os.kill(child_of(server), signal.SIGKILL)
@@ -151,7 +151,7 @@ def test_a_worker_that_is_killed_has_a_successor_who_does_its_work(tmp_path: Pat
         assert server.get("/readyz", key="none").status == 200
 
 
-def test_what_a_killed_server_left_is_worked_off_by_the_next_one(tmp_path: Path) -> None:
+def test_the_backlog_of_a_killed_server_is_processed_by_the_next_one(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     with serving(shell) as server:
         id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]

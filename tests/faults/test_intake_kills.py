@@ -136,7 +136,7 @@ def put_back(world: World, kept: Path) -> None:
     shutil.copytree(kept, world.root, symlinks=True)
 
 
-def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_does(
+def test_a_worker_killed_between_any_two_steps_leaves_the_same_final_result(
     world: World, tmp_path: Path
 ) -> None:
     kept = accepted(world, tmp_path / "kept")
@@ -153,7 +153,7 @@ def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_do
         assert remembered(world.memory()) == undisturbed, f"killed at {fatal}"
 
 
-def test_a_text_whose_worker_is_killed_twice_is_done_all_the_same(
+def test_a_text_is_processed_even_if_its_worker_is_killed_twice(
     world: World, tmp_path: Path
 ) -> None:
     kept = accepted(world, tmp_path / "kept")
@@ -167,7 +167,7 @@ def test_a_text_whose_worker_is_killed_twice_is_done_all_the_same(
         assert remembered(world.memory()) == undisturbed
 
 
-def test_who_is_killed_while_accepting_has_accepted_all_or_nothing(
+def test_a_process_killed_while_accepting_has_accepted_all_or_nothing(
     world: World, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"

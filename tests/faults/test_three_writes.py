@@ -126,7 +126,7 @@ def limited(most_bytes: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("most_bytes", [0, 100, 3000, 9000, 40_000, 140_000])
-def test_a_disk_that_fills_up_anywhere_in_the_writes_loses_nothing_acknowledged(
+def test_a_disk_that_fills_up_during_any_write_loses_nothing_acknowledged(
     hooks: HookRunner, most_bytes: int
 ) -> None:
     """The limit falls into the commit, its log, the queue, the journal or MEMORY.md.
@@ -159,7 +159,7 @@ def test_a_disk_that_fills_up_anywhere_in_the_writes_loses_nothing_acknowledged(
         assert "Redis" in notes(hooks).read_text()
 
 
-def test_a_prompt_that_cannot_be_kept_is_told_once(hooks: HookRunner) -> None:
+def test_a_prompt_that_cannot_be_stored_is_reported_once(hooks: HookRunner) -> None:
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Go on."}
     tellings = []
     for _ in range(3):
@@ -175,7 +175,7 @@ def test_a_prompt_that_cannot_be_kept_is_told_once(hooks: HookRunner) -> None:
 
 
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
-def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(
+def test_an_unwritable_journal_is_reported_once_and_catches_up_later(
     hooks: HookRunner, tier: str
 ) -> None:
     path = journal(hooks) if tier == "decisions.jsonl" else graph(hooks).with_name(tier)
@@ -195,7 +195,7 @@ def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(
     assert "journal" not in told(after)
 
 
-def test_memory_md_that_cannot_be_replaced_stays_whole_and_follows_later(hooks: HookRunner) -> None:
+def test_an_unwritable_memory_md_stays_intact_and_catches_up_later(hooks: HookRunner) -> None:
     before = notes(hooks).read_bytes()
     hooks.say(REDIS)
 
@@ -211,7 +211,7 @@ def test_memory_md_that_cannot_be_replaced_stays_whole_and_follows_later(hooks: 
     assert "Redis" in notes(hooks).read_text()
 
 
-def test_a_read_only_memory_md_is_told_once_and_again_after_it_had_worked(
+def test_a_read_only_memory_md_is_reported_once_and_again_after_a_success(
     hooks: HookRunner,
 ) -> None:
     seen = []
@@ -225,7 +225,7 @@ def test_a_read_only_memory_md_is_told_once_and_again_after_it_had_worked(
     assert "Redis" in notes(hooks).read_text() and "Kafka" in notes(hooks).read_text()
 
 
-def test_a_database_deleted_in_use_comes_back_with_all_that_was_said(hooks: HookRunner) -> None:
+def test_a_database_deleted_in_use_is_restored_completely(hooks: HookRunner) -> None:
     for path in graph(hooks).parent.glob("graph.db*"):
         path.unlink()
 
@@ -238,7 +238,7 @@ def test_a_database_deleted_in_use_comes_back_with_all_that_was_said(hooks: Hook
     assert "Redis" in given and "PostgreSQL" in given
 
 
-def test_a_project_folder_deleted_in_use_is_written_again(hooks: HookRunner) -> None:
+def test_a_project_folder_deleted_in_use_is_recreated(hooks: HookRunner) -> None:
     shutil.rmtree(hooks.project / ".claude")
 
     settle(hooks, REDIS)
@@ -249,7 +249,7 @@ def test_a_project_folder_deleted_in_use_is_written_again(hooks: HookRunner) -> 
     assert sorted("PostgreSQL" in what for what in lines(journal(hooks))) == [False, True]
 
 
-def test_a_folder_of_notes_deleted_in_use_is_made_again(hooks: HookRunner) -> None:
+def test_a_notes_folder_deleted_in_use_is_recreated(hooks: HookRunner) -> None:
     shutil.rmtree(notes(hooks).parent)
 
     stop(hooks)
@@ -271,7 +271,7 @@ for number in range(rounds):
 """
 
 
-def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(
+def test_a_concurrent_edit_of_the_notes_by_a_person_is_not_lost(
     hooks: HookRunner,
 ) -> None:
     """The editor's last version stays; it may itself overwrite our fence, which comes back."""

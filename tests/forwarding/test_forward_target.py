@@ -20,7 +20,7 @@ HOME = {"HOME": "/home/ann"}
         ("  http://127.0.0.1:1/x?y=1 ", "http://127.0.0.1:1/x?y=1"),
     ],
 )
-def test_an_address_without_a_path_gets_that_of_ingest(stated: str, url: str) -> None:
+def test_an_address_without_a_path_gets_the_ingest_path(stated: str, url: str) -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC_FORWARD_URL": stated}, {})
     assert settings.forward_url == url
     assert settings.complaints == ()
@@ -47,7 +47,7 @@ def test_an_address_without_a_path_gets_that_of_ingest(stated: str, url: str) ->
     ],
 )
 @pytest.mark.parametrize("name", ["MEMORY_FABRIC_FORWARD_URL", "MOE_MEMORY_ENDPOINT"])
-def test_one_that_cannot_be_used_is_named_and_nothing_is_forwarded(name: str, stated: str) -> None:
+def test_an_unusable_address_is_reported_and_nothing_is_forwarded(name: str, stated: str) -> None:
     settings = read_settings(HOME | {name: stated}, {})
     assert (settings.forward_url, settings.forward_key) == ("", "")
     assert [name in complaint for complaint in settings.complaints] == [True]
@@ -67,13 +67,13 @@ def test_each_address_has_its_own_key() -> None:
     assert (found.forward_url, found.forward_key) == ("http://ours/v1/memory/ingest", "k2")
 
 
-def test_a_key_that_would_break_a_header_is_named_but_not_shown() -> None:
+def test_a_key_invalid_in_a_header_is_reported_but_not_shown() -> None:
     environ = {"MEMORY_FABRIC_FORWARD_URL": "http://h", "MEMORY_FABRIC_FORWARD_KEY": "a\r\nb"}
     settings = read_settings(HOME | environ, {})
     assert settings.forward_url == ""
     assert settings.complaints[0].startswith("MEMORY_FABRIC_FORWARD_KEY contains a character")
 
 
-def test_a_key_alone_does_nothing() -> None:
+def test_a_key_without_an_address_does_nothing() -> None:
     settings = read_settings(HOME | {"MOE_API_KEY": "k"}, {})
     assert (settings.forward_url, settings.forward_key) == ("", "")

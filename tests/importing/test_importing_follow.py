@@ -307,7 +307,7 @@ def test_a_file_that_returns_reopens_the_same_records(memory: Memory) -> None:
     assert len(memory.find_records("1", (), 100)) == len(known) + 1
 
 
-def test_a_large_import_is_read_by_no_start_and_a_huge_one_is_told(memory: Memory) -> None:
+def test_large_imports_are_not_read_at_start_and_huge_ones_only_reported(memory: Memory) -> None:
     write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
     write(memory, RULES + "@docs/large.md\n- One more rule\n")
 

@@ -350,7 +350,7 @@ def test_a_denied_call_is_held_once_if_the_transcript_is_unreadable(session: Ses
     assert "as far as can be seen here" in held[0] and held[1] == ""
 
 
-def test_the_user_is_asked_about_a_call_before_it_has_passed(session: Session) -> None:
+def test_the_user_is_asked_until_the_command_has_passed(session: Session) -> None:
     remember(session, "git push, first pytest", **{EFFECT: "ask"})
     push = {"command": "git push"}
 

@@ -90,7 +90,7 @@ def test_the_reply_does_not_wait_for_the_receiver(hooks: HookRunner) -> None:
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "SessionEnd"])
-def test_what_waited_is_sent_by_the_next_start_or_end(hooks: HookRunner, event: str) -> None:
+def test_a_waiting_event_is_sent_at_the_next_start_or_end(hooks: HookRunner, event: str) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver(Says(503, (("Retry-After", "3600"),))) as receiver:
         hooks.run(stop, named(hooks, receiver))

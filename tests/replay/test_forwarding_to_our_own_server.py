@@ -39,7 +39,7 @@ def forward(hooks: HookRunner, server: Serving, key: str, **fields: str) -> dict
     return spool.backlog(home, f"{url}/v1/memory/ingest")._asdict()
 
 
-def test_it_arrives_there_and_is_recalled_there(hooks: HookRunner, shell: Shell) -> None:
+def test_a_forwarded_event_arrives_and_can_be_recalled(hooks: HookRunner, shell: Shell) -> None:
     key = shell.run("serve", "--new-key", "laptop").out.split()[-1]
     with serving(shell) as server:
         noted = forward(hooks, server, key)
@@ -56,7 +56,7 @@ def test_it_arrives_there_and_is_recalled_there(hooks: HookRunner, shell: Shell)
     assert held == []
 
 
-def test_a_wrong_key_keeps_it_here_and_says_so(hooks: HookRunner, shell: Shell) -> None:
+def test_a_wrong_key_keeps_the_event_and_is_reported(hooks: HookRunner, shell: Shell) -> None:
     shell.run("serve", "--new-key", "laptop")
     home = str(hooks.memory)
     with serving(shell) as server:

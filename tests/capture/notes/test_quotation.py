@@ -67,7 +67,7 @@ def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> N
         ("3.", "3.", ONLY_ANSWERS),
     ],
 )
-def test_other_words_and_few_words_are_not(quotation: str, prompt: str, reason: str) -> None:
+def test_different_or_too_few_words_do_not_match(quotation: str, prompt: str, reason: str) -> None:
     assert found(quotation, prompt, sentence="Push to main.").reason == reason
 
 
@@ -106,7 +106,7 @@ class TestWidening:
             ("Unless I say so, never push.\nPush straight to main only then.", "push straight to"),
         ],
     )
-    def test_of_a_long_one_the_whole_paragraph(self, paragraph: str, quotation: str) -> None:
+    def test_a_long_prompt_is_cut_to_its_paragraph(self, paragraph: str, quotation: str) -> None:
         words = found(f"{quotation} main", f"{LONG}\n\n{paragraph}\n\n{LONG}").words
 
         assert " ".join(paragraph.split()) in words
@@ -114,7 +114,7 @@ class TestWidening:
 
     @pytest.mark.parametrize("gap", ["\n", "\n\n"])
     @pytest.mark.parametrize("mark", ["-", "*", "2.", "•", "b)"])
-    def test_an_item_of_a_list_with_the_line_that_leads_it_in(self, gap: str, mark: str) -> None:
+    def test_a_list_item_is_kept_with_its_introduction(self, gap: str, mark: str) -> None:
         items = "\n".join(f"{mark} {FILLER}" for _ in range(9))
         prompt = f"{LONG}\n\nNever do these:{gap}{items}\n{mark} push straight to main\n\n{LONG}"
 
