@@ -8,6 +8,7 @@ import pytest
 
 from memory_fabric.models import Entity
 from memory_fabric.sharing.replica import inbox, outbox, space
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.team import exchange
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import merge, undo
@@ -46,15 +47,19 @@ def exchanged(*homes: Home) -> None:
     for home in homes * 3:
         outbox.settle_dismissals(home.database)
         home.push()
-        operations, to = home.log.pull(space.position(home.database))
-        inbox.merge(
-            home.memory,
-            home.database,
-            operations,
-            to,
-            home.verified,
-            erase=lambda stated, home=home: exchange.erase(home.memory, "project", stated),  # type: ignore[misc]
-        )
+        merged(home, *home.log.pull(space.position(home.database)))
+
+
+def merged(home: Home, operations: list[TeamOperation], to: Position | None = None) -> None:
+    """Merge operations as the product does."""
+    inbox.merge(
+        home.memory,
+        home.database,
+        operations,
+        to,
+        home.verified,
+        erase=lambda stated: exchange.erase(home.memory, "project", stated),
+    )
 
 
 def files_with(home: Home, text: str) -> set[str]:
@@ -134,9 +139,15 @@ def test_undoing_the_last_change_takes_back_what_this_machine_did(desk: Home, la
 
 
 @pytest.mark.parametrize(
-    "order", [["said dismissal", "record"], ["dismissal", "said", "record"]], ids=" then ".join
+    "order",
+    [
+        ["said dismissal", "record"],
+        ["dismissal", "said", "record"],
+        ["said", "record", "dismissal"],
+    ],
+    ids=" then ".join,
 )
-def test_what_was_purged_before_a_machine_heard_of_it_is_in_no_file_there(
+def test_what_was_purged_elsewhere_is_in_no_file_whenever_a_machine_hears_of_it(
     desk: Home, laptop: Home, order: list[str]
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -148,8 +159,23 @@ def test_what_was_purged_before_a_machine_heard_of_it_is_in_no_file_there(
     came |= {one.kind: one for one in desk.log.operations if one.op_id != came["said"].op_id}
 
     for together in order:
-        laptop.merge([came[kind] for kind in together.split()])
+        merged(laptop, [came[kind] for kind in together.split()])
     exchanged(laptop)
 
     assert files_with(laptop, "Zebraville") == set()
     assert laptop.records() == {}
+
+
+def test_what_was_forgotten_before_it_is_purged_is_in_no_file_of_the_other_machine(
+    desk: Home, laptop: Home
+) -> None:
+    about = (Entity("Zebraville", "organisation"),)
+    said = desk.say("Prepare the merger with Zebraville now", entities=about)
+    exchanged(desk, laptop)
+    desk.memory.forget([said.id], USER)
+    exchanged(desk, laptop)
+
+    purge.purge(desk.memory, purge.find(desk.memory, said.id), USER)
+    exchanged(desk, laptop)
+
+    assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()

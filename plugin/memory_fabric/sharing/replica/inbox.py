@@ -119,18 +119,13 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
     """Return the stored statements of others that demands among these operations erase, and own
-    statements that this user purged on another machine.
+    statements that this user purged on another machine, also those that were withdrawn before.
     """
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
     rows = heads.of_keys(database.connection, [*purged, *(demand.key for demand in demands)])
-    erased = {
-        head.op_id: head
-        for key in purged
-        for head in rows.get(key, ())
-        if head.is_own and head.value
-    }
+    erased = {head.op_id: head for key in purged for head in rows.get(key, ()) if head.is_own}
     for demand in demands:
         register = rows.get(demand.key, [])
         if any(head.op_id == demand.op_id for head in register):

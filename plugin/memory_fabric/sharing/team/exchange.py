@@ -8,9 +8,11 @@ them, and the read position is saved in the transaction that merges what was rea
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from memory_fabric.errors import NotFound
 from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
@@ -266,17 +268,19 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
+    from memory_fabric.store.history import trace
 
     records, observations = [], []
     for head in stated:
-        value, author = head.stated, head.shown_author
+        value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            stored = memory.find_records("id = ?", (value["id"],))
-            records += [
-                record
-                for record in stored
-                if (record.source != OTHERS if head.is_own else record.author == author)
-            ]
+            with suppress(NotFound):  # the history has what was forgotten
+                origin = trace.why(memory, own.tombstone_of(head.key))
+                if not isinstance(origin, trace.RecordTrace):
+                    continue
+                record = origin.record
+                if record.source != OTHERS if head.is_own else record.author == author:
+                    records.append(record)
         # Only if the observation is attributed to this member, not to anybody else.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
@@ -284,7 +288,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
             "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "
             "WHERE e.name = ? AND o.text = ? AND iif(?, o.source <> ?, o.source = ? "
             "AND o.agent = ?)",
-            (value["entity"], value["text"], head.is_own, OTHERS, OTHERS, author),
+            (value.get("entity"), value.get("text"), head.is_own, OTHERS, OTHERS, author),
         ):
             observations.append(FoundText(value["entity"], value["text"], kind))
     erased = Found(
@@ -292,7 +296,8 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
         records=tuple(records),
         observations=tuple(observations),
     )
-    names = [head.stated["name"] for head in stated if head.is_own and head.kind == wire.ENTITY]
+    stated_names = [head.stated for head in stated if head.is_own and head.kind == wire.ENTITY]
+    names = [value["name"] for value in stated_names if value]
     if erased or names:
         tombstones = "SELECT id, key, created_at FROM tombstones"
         before = _rows(memory, kind, tombstones)

@@ -32,7 +32,9 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
         for head in purged
     )
     heads.put(c, blank)
-    outbox.demand_purge(c, [head.key for head in purged if head.is_own])
+    # The history of other machines also has what was withdrawn before.
+    known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
+    outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))
     met = json.dumps([*keys, *(head.key for head in purged)])
     c.execute(f"DELETE FROM team_heads WHERE state = 'asked' AND key {heads.ANY_OF}", (met,))
     return len(purged)
