@@ -93,7 +93,7 @@ def context_of(output: bytes) -> str:
     return str(json.loads(output)["hookSpecificOutput"]["additionalContext"]) if output else ""
 
 
-def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
+def test_hooks_json_registers_exactly_the_events_with_handlers() -> None:
     hooks = json.loads((ROOT / "hooks.json").read_text("utf-8"))["hooks"]
     assert set(hooks) == set(HANDLERS)
     commands = {
@@ -105,7 +105,7 @@ def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
     assert commands == {("command", "${CLAUDE_PLUGIN_ROOT}/hooks/launch")}
 
 
-def test_the_table_of_the_hooks_page_names_the_handlers_of_each_event() -> None:
+def test_the_table_of_the_hooks_page_lists_the_handlers_of_each_event() -> None:
     table = (ROOT / "docs/hooks.md").read_text("utf-8").split("\n\n")[2].splitlines()[2:]
     named: dict[str, set[str]] = {}
     for row in table:
@@ -170,7 +170,7 @@ def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(sandbox: S
     assert "half an update" in sandbox.log[0]
 
 
-def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(sandbox: Sandbox) -> None:
+def test_an_expired_deadline_ends_the_event_with_a_log_line(sandbox: Sandbox) -> None:
     def unreachable(event: Event, context: RequestContext) -> Reply | None:
         raise AssertionError("the time was over")
 
@@ -190,7 +190,7 @@ def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(sandbox: Sandbo
         ({"MEMORY_FABRIC": "off"}, []),
     ],
 )
-def test_the_switch_turns_all_handlers_off(
+def test_one_switch_turns_all_handlers_off(
     sandbox: Sandbox, variables: Mapping[str, str], ran: list[str]
 ) -> None:
     assert _ran(sandbox, {**sandbox.environ, **variables}) == ran
@@ -204,7 +204,7 @@ def test_the_switch_turns_all_handlers_off(
         ("read = false\nwrite = false\n", []),
     ],
 )
-def test_reading_and_writing_are_switched_apart(
+def test_reading_and_writing_have_separate_switches(
     sandbox: Sandbox, table: str, ran: list[str]
 ) -> None:
     sandbox.home.mkdir()
@@ -212,7 +212,7 @@ def test_reading_and_writing_are_switched_apart(
     assert _ran(sandbox, sandbox.environ) == ran
 
 
-def test_a_project_is_switched_off_alone(sandbox: Sandbox) -> None:
+def test_a_project_can_be_switched_off_alone(sandbox: Sandbox) -> None:
     from memory_fabric.config import read_settings
     from memory_fabric.store.home import switches
     from memory_fabric.store.memory import Memory
@@ -234,7 +234,7 @@ def _ran(sandbox: Sandbox, environ: Mapping[str, str]) -> list[str]:
     return ran
 
 
-def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
+def test_an_unreadable_config_keeps_the_defaults_and_is_reported_at_the_start(
     sandbox: Sandbox,
 ) -> None:
     sandbox.home.mkdir()
@@ -244,7 +244,7 @@ def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
     assert any("config.toml" in line for line in sandbox.log)
 
 
-def test_the_project_is_where_the_session_was_launched_not_where_cd_went(sandbox: Sandbox) -> None:
+def test_the_project_is_that_of_the_launch_folder_even_after_cd(sandbox: Sandbox) -> None:
     seen: list[str] = []
 
     def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -258,7 +258,7 @@ def test_the_project_is_where_the_session_was_launched_not_where_cd_went(sandbox
     assert seen == [str(sandbox.project), cwd]
 
 
-def test_the_events_session_wins_over_the_variable(sandbox: Sandbox) -> None:
+def test_the_session_of_the_event_overrides_the_environment_variable(sandbox: Sandbox) -> None:
     seen: list[str] = []
 
     def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -270,7 +270,7 @@ def test_the_events_session_wins_over_the_variable(sandbox: Sandbox) -> None:
     assert seen == ["s1"]
 
 
-def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
+def test_receipts_run_after_the_output_and_one_failure_does_not_stop_the_next(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -302,7 +302,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     ],
     ids=["empty", "broken", "list", "nameless", "unknown", "long name", "huge"],
 )
-def test_input_that_is_no_event_of_ours_gives_nothing_but_one_line_in_the_log(
+def test_input_that_is_not_a_known_event_gives_only_a_log_line(
     sandbox: Sandbox, data: bytes, said: str
 ) -> None:
     assert run(data, sandbox.environ) == b""
@@ -311,7 +311,7 @@ def test_input_that_is_no_event_of_ours_gives_nothing_but_one_line_in_the_log(
     assert len(line) < 1200
 
 
-def test_a_memory_that_cannot_be_opened_gives_nothing_but_one_line(
+def test_a_memory_that_cannot_be_opened_gives_only_a_log_line(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(settings: object, *, repair: bool) -> None:
@@ -331,7 +331,7 @@ def test_an_environment_without_a_usable_home_never_raises(environ: dict[str, st
     assert run(event("Nothing"), environ) == b""
 
 
-def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
+def test_every_event_has_a_deadline_and_only_unawaited_events_repair(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory
@@ -362,6 +362,6 @@ def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
     assert not deadline.current().is_limited
 
 
-def test_the_age_of_this_process_is_known() -> None:
+def test_the_age_of_the_current_process_is_determined() -> None:
     assert 0 < process_age_s() < 24 * 3600
     assert process_age_s() >= os.times().user * 0.5

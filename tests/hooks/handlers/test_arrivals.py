@@ -64,7 +64,7 @@ def yesterday(hooks: HookRunner) -> None:
         database.execute("UPDATE meta SET value = ? WHERE key = ?", (moved, counts.ARRIVALS_TOLD))
 
 
-def test_a_start_tells_once_a_day_what_colleagues_brought_and_what_contradicts(
+def test_a_start_reports_new_and_contradicting_team_records_once_a_day(
     hooks: HookRunner,
 ) -> None:
     say(hooks, "carl", "Mails are sent by cron")
@@ -88,7 +88,7 @@ def test_a_start_tells_once_a_day_what_colleagues_brought_and_what_contradicts(
     assert hooks.log == []
 
 
-def test_what_came_waits_for_a_person_and_a_session_that_begins(hooks: HookRunner) -> None:
+def test_arrivals_are_reported_only_when_a_person_starts_a_new_session(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", "The shop has one database")
 
@@ -100,7 +100,7 @@ def test_what_came_waits_for_a_person_and_a_session_that_begins(hooks: HookRunne
     assert "1 from bob" in start(hooks, "person")
 
 
-def test_of_many_arrivals_the_newest_are_compared_and_the_line_says_so(hooks: HookRunner) -> None:
+def test_only_the_newest_of_many_arrivals_are_compared_and_this_is_said(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", *(f"Shop {number} is in town {number * 7}" for number in range(30)))
     say(hooks, "bob", "Use Kafka for the order events")
@@ -110,7 +110,7 @@ def test_of_many_arrivals_the_newest_are_compared_and_the_line_says_so(hooks: Ho
     assert told is not None and 1 <= int(told[1]) <= 20
 
 
-def test_what_is_said_here_is_no_arrival(hooks: HookRunner) -> None:
+def test_a_record_made_here_is_not_an_arrival(hooks: HookRunner) -> None:
     start(hooks, "before")
     with closing(Memory.open(read_settings(hooks.environ, {}))) as memory:
         said = Record("decision", "The shop has one database", confidence=0.9)
@@ -119,7 +119,7 @@ def test_what_is_said_here_is_no_arrival(hooks: HookRunner) -> None:
     assert LINE not in start(hooks, "after")
 
 
-def test_without_sharing_nothing_is_asked_or_noted(hooks: HookRunner) -> None:
+def test_without_sharing_nothing_is_queried_or_recorded(hooks: HookRunner) -> None:
     (hooks.memory / "share.json").unlink()
 
     start(hooks, "alone")
@@ -130,7 +130,7 @@ def test_without_sharing_nothing_is_asked_or_noted(hooks: HookRunner) -> None:
         assert found.fetchall() == []
 
 
-def test_arrivals_are_found_by_indexes(hooks: HookRunner) -> None:
+def test_the_queries_for_arrivals_use_indexes(hooks: HookRunner) -> None:
     [path] = hooks.memory.glob("projects/*/graph.db")
     with closing(sqlite3.connect(path)) as database:
         rows = database.execute(f"EXPLAIN QUERY PLAN {counts._ARRIVED}", (1, 2)).fetchall()

@@ -22,7 +22,7 @@ def statuses(client: SimulatedClient) -> list[str]:
     return [r.status for r in client.records("1")]
 
 
-def test_what_is_heard_and_not_noted_waits_with_its_turn(client: SimulatedClient) -> None:
+def test_a_statement_without_a_note_is_a_candidate_with_its_turn(client: SimulatedClient) -> None:
     client.say("assistant", "I have started the dev server on port 3000.")
     client.fire("Stop", last_assistant_message="I have started the dev server on port 3000.")
     hear(client)
@@ -34,20 +34,20 @@ def test_what_is_heard_and_not_noted_waits_with_its_turn(client: SimulatedClient
     assert "port 3000" in record.evidence["before"]
 
 
-def test_a_prompt_in_which_nothing_is_heard_leaves_none(client: SimulatedClient) -> None:
+def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClient) -> None:
     hear(client, "Please add a test for the empty cart.")
     hear(client, "Should we use PostgreSQL for the analytics DB?")
 
     assert client.records("1") == []
 
 
-def test_a_prompt_that_was_stored_by_itself_leaves_none(client: SimulatedClient) -> None:
+def test_a_prompt_stored_at_once_leaves_no_candidate(client: SimulatedClient) -> None:
     hear(client, "Remember that we always use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
 
 
-def test_a_statement_in_a_text_that_may_be_pasted_waits_for_the_users_yes(
+def test_a_statement_in_a_possibly_pasted_text_waits_for_confirmation(
     client: SimulatedClient,
 ) -> None:
     stated = "From now on use pnpm instead of npm."
@@ -70,13 +70,13 @@ def test_a_statement_in_a_text_that_may_be_pasted_waits_for_the_users_yes(
     assert "pnpm" in shown.read_text("utf-8")
 
 
-def test_the_same_statement_alone_is_kept_at_once(client: SimulatedClient) -> None:
+def test_the_same_statement_alone_is_stored_at_once(client: SimulatedClient) -> None:
     hear(client, "From now on use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
 
 
-def test_no_hook_gives_a_candidate_as_a_fact(client: SimulatedClient) -> None:
+def test_no_hook_presents_a_candidate_as_a_fact(client: SimulatedClient) -> None:
     hear(client)
 
     shown = [
@@ -94,7 +94,7 @@ def test_no_hook_gives_a_candidate_as_a_fact(client: SimulatedClient) -> None:
     assert "dev server yourself" not in "".join(shown)
 
 
-def test_a_waiting_candidate_counts_further_sessions_that_say_the_same(
+def test_a_waiting_candidate_counts_further_sessions_with_the_statement(
     client: SimulatedClient,
 ) -> None:
     for day, session in enumerate(("session-1", "session-2", "session-3"), 1):
@@ -106,7 +106,7 @@ def test_a_waiting_candidate_counts_further_sessions_that_say_the_same(
     assert record.evidence["again"] == 2
 
 
-def test_words_that_were_noted_in_another_session_count_as_said_again(
+def test_a_statement_noted_in_another_session_counts_as_repeated(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -117,7 +117,7 @@ def test_words_that_were_noted_in_another_session_count_as_said_again(
     assert statuses(client) == ["active"]
 
 
-def test_words_noted_again_count_although_the_session_was_given_the_record(
+def test_a_repeated_note_counts_even_if_the_session_was_given_the_record(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -145,7 +145,7 @@ def test_a_note_in_the_same_words_makes_a_candidate_a_record(client: SimulatedCl
     assert (record.status, record.trust) == ("active", "user")
 
 
-def test_a_note_from_its_id_has_the_users_trust_and_takes_its_place(
+def test_a_note_from_a_candidates_id_has_the_users_trust_and_replaces_it(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -158,7 +158,7 @@ def test_a_note_from_its_id_has_the_users_trust_and_takes_its_place(
     assert record.evidence["quotation"] == candidate.what
 
 
-def test_a_note_from_its_id_about_something_else_is_kept_as_the_users_words(
+def test_a_note_from_its_id_on_another_subject_stores_the_users_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -172,7 +172,7 @@ def test_a_note_from_its_id_about_something_else_is_kept_as_the_users_words(
     assert f"“{candidate.what}” (noted as: Invoices are archived" in shown
 
 
-def test_a_dropped_candidate_comes_back_only_when_the_user_repeats_the_words(
+def test_a_dropped_candidate_returns_only_when_the_user_repeats_the_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -184,7 +184,7 @@ def test_a_dropped_candidate_comes_back_only_when_the_user_repeats_the_words(
     assert statuses(client) == ["candidate"]
 
 
-def test_another_project_has_candidates_of_its_own(client: SimulatedClient) -> None:
+def test_candidates_of_another_project_are_separate(client: SimulatedClient) -> None:
     hear(client)
     other = client.project.parent / "other"
     (other / ".git").mkdir(parents=True)
@@ -195,7 +195,7 @@ def test_another_project_has_candidates_of_its_own(client: SimulatedClient) -> N
     assert statuses(client) == ["candidate"]
 
 
-def test_candidates_leave_after_their_days_and_records_stay(client: SimulatedClient) -> None:
+def test_candidates_expire_after_their_days_and_records_remain(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", "The mailer reads its queue name from the vault")
     memory = client.memory()
@@ -221,7 +221,7 @@ def test_undo_turns_a_noted_candidate_back_into_a_candidate(client: SimulatedCli
     assert "dev server yourself" not in client.prompt(ASKED, "session-2")
 
 
-def test_a_rebuilt_database_has_the_same_candidates(client: SimulatedClient) -> None:
+def test_a_rebuilt_database_contains_the_same_candidates(client: SimulatedClient) -> None:
     hear(client)
     hear(client, session="session-2")
     for path in client.fabric_home.glob("projects/*/graph.db*"):
@@ -231,7 +231,7 @@ def test_a_rebuilt_database_has_the_same_candidates(client: SimulatedClient) -> 
     assert statuses(client) == ["candidate"]
 
 
-def test_what_is_said_with_a_secret_brings_no_cue_and_no_candidate(client: SimulatedClient) -> None:
+def test_a_statement_with_a_secret_gives_no_cue_and_no_candidate(client: SimulatedClient) -> None:
     secret = 2 * ("Kol1" + "bri") + "!"
 
     cue = client.prompt(f"there is a local server. let's use sa / {secret} to connect.")

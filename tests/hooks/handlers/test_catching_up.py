@@ -11,7 +11,7 @@ from simulated_client import SimulatedClient
 
 
 class TestCatchUp:
-    def test_a_session_that_broke_off_is_read_and_has_ended(self, client: SimulatedClient) -> None:
+    def test_an_interrupted_session_is_read_and_marked_ended(self, client: SimulatedClient) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         age(client, client.transcript)
@@ -20,7 +20,7 @@ class TestCatchUp:
         assert [r.session for r in client.records()] == ["session-1"]
         assert row(client, "session-1")[1] != ""
 
-    def test_several_are_caught_up_start_by_start_each_once(self, client: SimulatedClient) -> None:
+    def test_several_starts_read_each_broken_session_once(self, client: SimulatedClient) -> None:
         for n in range(5):
             client.transcript = client.transcript.with_name(f"t{n}.jsonl")
             client.fire("UserPromptSubmit", f"broken-{n}", prompt="Look at the pool")
@@ -32,7 +32,7 @@ class TestCatchUp:
         assert sorted(s for s, _ in episodes(client)) == [f"broken-{n}" for n in range(5)]
         assert all(row(client, f"broken-{n}")[1] for n in range(5))
 
-    def test_a_session_whose_transcript_is_gone_has_ended(self, client: SimulatedClient) -> None:
+    def test_a_session_without_a_transcript_is_marked_ended(self, client: SimulatedClient) -> None:
         client.say("assistant", "A first file.")
         stop(client)
         client.transcript.unlink()
@@ -42,7 +42,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert "transcript" not in client.log
 
-    def test_a_moved_transcript_is_found_beside_the_new_sessions_transcript(
+    def test_a_moved_transcript_is_found_next_to_that_of_the_new_session(
         self, client: SimulatedClient, tmp_path: Path
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -67,7 +67,7 @@ class TestCatchUp:
         assert episodes(client) == []
         assert row(client, "session-1")[1] == ""
 
-    def test_a_session_that_came_back_is_not_soon_taken_for_ended_again(
+    def test_a_revived_session_is_not_soon_marked_as_ended_again(
         self, client: SimulatedClient
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -98,7 +98,7 @@ class TestCatchUp:
 
         assert row(client, "session-1")[1] != ""
 
-    def test_what_the_end_had_no_time_for_is_caught_up(self, client: SimulatedClient) -> None:
+    def test_messages_unread_at_session_end_are_read_later(self, client: SimulatedClient) -> None:
         for n in range(12):
             client.say("assistant", f"Part {n}. " + "We looked at the importer. " * 300)
         client.fire("SessionEnd", reason="other")
@@ -110,7 +110,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert len(episodes(client)) == 12
 
-    def test_prompts_of_a_session_that_nobody_vouches_for_have_the_assistants_trust(
+    def test_prompts_of_an_unattended_session_have_the_assistants_trust(
         self, client: SimulatedClient
     ) -> None:
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
@@ -123,7 +123,7 @@ class TestCatchUp:
 
         assert [r.trust for r in client.records() if r.type == "decision"] == ["assistant"]
 
-    def test_a_start_in_ci_leaves_interrupted_sessions_to_later_starts(
+    def test_a_start_in_ci_leaves_interrupted_sessions_for_later_starts(
         self, client: SimulatedClient
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -137,9 +137,7 @@ class TestCatchUp:
 
         assert [text for _, text in episodes(client)] == [FOUND]
 
-    def test_a_session_that_is_resumed_goes_on_from_its_offset(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_resumed_session_is_read_from_its_saved_offset(self, client: SimulatedClient) -> None:
         client.say("assistant", FOUND)
         client.fire("SessionEnd", reason="other")
         client.fire("SessionStart", source="resume")

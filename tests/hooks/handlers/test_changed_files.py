@@ -39,26 +39,26 @@ def edit(client: SimulatedClient) -> None:
     file.write_text("pages = 2\n")
 
 
-def test_a_record_has_no_mark_while_its_file_is_unchanged(named: SimulatedClient) -> None:
+def test_a_record_is_not_flagged_while_its_file_is_unchanged(named: SimulatedClient) -> None:
     told = named.prompt(PROMPT, "session-2")
 
     assert RULE in told and "changed since" not in told
 
 
-def test_a_prompt_is_given_the_record_of_a_changed_file_with_a_mark(named: SimulatedClient) -> None:
+def test_a_prompt_gets_the_record_of_a_changed_file_with_a_flag(named: SimulatedClient) -> None:
     edit(named)
 
     assert f"{RULE} {MARK}" in named.prompt(PROMPT, "session-2")
     assert named.log == ""
 
 
-def test_a_deleted_file_is_named_so(named: SimulatedClient) -> None:
+def test_a_deleted_file_is_reported_as_deleted(named: SimulatedClient) -> None:
     (named.project / "src" / "api" / "x.py").unlink()
 
     assert "(src/api/x.py is gone)" in named.prompt(PROMPT, "session-2")
 
 
-def test_the_start_of_a_session_marks_records_of_changed_files(client: SimulatedClient) -> None:
+def test_a_session_start_flags_records_of_changed_files(client: SimulatedClient) -> None:
     file = client.project / "deploy.sh"
     file.write_text("one\n")
     client.note("decision", "deploy.sh stays in plain sh", "")
@@ -69,7 +69,7 @@ def test_the_start_of_a_session_marks_records_of_changed_files(client: Simulated
     )
 
 
-def test_load_shows_the_mark_that_a_start_gives(client: SimulatedClient) -> None:
+def test_load_shows_the_same_flag_as_a_session_start(client: SimulatedClient) -> None:
     file = client.project / "deploy.sh"
     file.write_text("one\n")
     client.note("decision", "deploy.sh stays in plain sh", "")
@@ -78,7 +78,7 @@ def test_load_shows_the_mark_that_a_start_gives(client: SimulatedClient) -> None
     assert "(deploy.sh has changed since)" in client.command("load").stdout
 
 
-def test_a_compaction_gives_the_record_of_a_changed_file_back_with_the_mark(
+def test_a_compaction_restores_the_record_of_a_changed_file_with_the_flag(
     named: SimulatedClient,
 ) -> None:
     edit(named)
@@ -87,7 +87,7 @@ def test_a_compaction_gives_the_record_of_a_changed_file_back_with_the_mark(
     assert MARK in named.context("SessionStart", source="compact")
 
 
-def test_a_compaction_looks_only_at_files_of_the_records_that_it_gives_back(
+def test_a_compaction_checks_only_files_of_the_records_that_it_restores(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[str] = []
@@ -111,7 +111,7 @@ def test_a_compaction_looks_only_at_files_of_the_records_that_it_gives_back(
     assert told.count(".py holds") == told.count("has changed since")
 
 
-def test_recall_and_why_mark_the_record_of_a_changed_file(named: SimulatedClient) -> None:
+def test_recall_and_why_flag_the_record_of_a_changed_file(named: SimulatedClient) -> None:
     edit(named)
     (record,) = named.records()
 
@@ -122,7 +122,7 @@ def test_recall_and_why_mark_the_record_of_a_changed_file(named: SimulatedClient
     assert "src/api/x.py has changed since" in why
 
 
-def test_a_note_repeated_in_another_session_removes_the_mark_of_a_changed_file(
+def test_a_note_repeated_in_another_session_clears_the_changed_file_flag(
     named: SimulatedClient,
 ) -> None:
     edit(named)
@@ -132,7 +132,7 @@ def test_a_note_repeated_in_another_session_removes_the_mark_of_a_changed_file(
     assert "changed since" not in named.prompt(PROMPT, "session-3")
 
 
-def test_a_fix_is_marked_once_a_file_that_it_names_has_changed(
+def test_a_fix_is_flagged_once_a_file_that_it_mentions_has_changed(
     named: SimulatedClient, tmp_path: Path
 ) -> None:
     (named.project / "cart.py").write_text("total = 1\n")

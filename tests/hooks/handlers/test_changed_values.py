@@ -25,7 +25,7 @@ def places(text: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("quotation", [None, ""])
-def test_both_stay_and_a_prompt_is_told_the_newer_one_first(
+def test_contradicting_records_both_remain_and_a_prompt_gets_the_newer_first(
     client: SimulatedClient, quotation: str | None
 ) -> None:
     said_twice(client, quotation)
@@ -38,7 +38,7 @@ def test_both_stay_and_a_prompt_is_told_the_newer_one_first(
     assert not client.record_of(OLD).superseded_by
 
 
-def test_the_notice_asks_which_of_the_two_holds(client: SimulatedClient) -> None:
+def test_the_notice_asks_which_of_two_contradicting_values_holds(client: SimulatedClient) -> None:
     client.note("fact", OLD, session="session-1")
 
     notice = client.note("fact", NEW, session="session-2")
@@ -48,7 +48,7 @@ def test_the_notice_asks_which_of_the_two_holds(client: SimulatedClient) -> None
     assert f"`replace {new}` or `keep {old}`" in notice
 
 
-def test_memory_md_and_the_block_tell_only_the_newest_of_the_users_rules(
+def test_memory_md_and_the_block_show_only_the_newest_of_the_users_rules(
     client: SimulatedClient,
 ) -> None:
     said_twice(client, kind="rule")
@@ -61,7 +61,7 @@ def test_memory_md_and_the_block_tell_only_the_newest_of_the_users_rules(
 
 
 @pytest.mark.parametrize("quotation", [None, ""])
-def test_a_start_tells_a_fact_that_contradicts_a_decision_before_it(
+def test_a_start_shows_a_fact_before_the_decision_that_it_contradicts(
     client: SimulatedClient, quotation: str | None
 ) -> None:
     client.note("decision", OLD, quotation, session="session-1")
@@ -74,7 +74,7 @@ def test_a_start_tells_a_fact_that_contradicts_a_decision_before_it(
     assert old == -1 or old == new + 1
 
 
-def test_forms_in_which_the_user_states_a_value_are_ordered_too(client: SimulatedClient) -> None:
+def test_values_in_all_phrasings_of_the_user_are_ordered_by_time(client: SimulatedClient) -> None:
     suffixes = ("_fx", "_sample", "_case")
     for place, suffix in enumerate(suffixes):
         session = f"session-{place}"
@@ -89,7 +89,7 @@ def test_forms_in_which_the_user_states_a_value_are_ordered_too(client: Simulate
     assert "_fx" not in told and "_sample" not in told
 
 
-def test_what_was_told_at_the_start_is_told_again_rather_than_the_older_one_alone(
+def test_a_prompt_repeats_the_newer_value_rather_than_giving_only_the_older(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", OLD, "", session="session-1")
@@ -103,7 +103,7 @@ def test_what_was_told_at_the_start_is_told_again_rather_than_the_older_one_alon
     assert client.prompt(ASKED, "session-3") == ""
 
 
-def test_the_assistants_note_leaves_the_users_rule_in_memory_md_marked(
+def test_an_assistant_note_leaves_the_users_rule_flagged_in_memory_md(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", OLD, session="session-1")
@@ -114,7 +114,7 @@ def test_the_assistants_note_leaves_the_users_rule_in_memory_md_marked(
     assert "noted otherwise since" in line
 
 
-def test_a_value_that_is_taken_back_is_the_newest_again(client: SimulatedClient) -> None:
+def test_a_value_that_is_restored_is_the_newest_again(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
     client.note("rule", OLD, session="session-3")
 
@@ -125,7 +125,7 @@ def test_a_value_that_is_taken_back_is_the_newest_again(client: SimulatedClient)
     assert first["text"] == OLD
 
 
-def test_the_users_answer_ends_the_mark(client: SimulatedClient) -> None:
+def test_the_users_answer_clears_the_contradiction_flag(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
 
     client.prompt(f"keep {client.record_of(OLD).id[-8:]}", "session-3")
@@ -135,7 +135,7 @@ def test_the_users_answer_ends_the_mark(client: SimulatedClient) -> None:
     assert OLD in shown and NEW in shown
 
 
-def test_recall_tells_the_newer_one_first(client: SimulatedClient) -> None:
+def test_recall_lists_the_newer_value_first(client: SimulatedClient) -> None:
     said_twice(client, "")
 
     texts = [hit["text"] for hit in client.recall("basket limit")["results"]]
@@ -143,7 +143,7 @@ def test_recall_tells_the_newer_one_first(client: SimulatedClient) -> None:
     assert texts.index(NEW) < texts.index(OLD)
 
 
-def test_a_subagent_is_told_the_newer_one_before_the_older(client: SimulatedClient) -> None:
+def test_a_subagent_gets_the_newer_value_before_the_older(client: SimulatedClient) -> None:
     said_twice(client, "")
     client.prompt("Let an agent do it.", "session-3")
 
@@ -159,7 +159,7 @@ def test_a_subagent_is_told_the_newer_one_before_the_older(client: SimulatedClie
 
 
 class TestRefuted:
-    def test_a_note_closes_what_its_own_session_had_noted_otherwise(
+    def test_a_note_supersedes_a_contradicting_note_of_its_own_session(
         self, client: SimulatedClient
     ) -> None:
         wrong = "The cause of the slow checkout is the tax lookup"
@@ -169,15 +169,13 @@ class TestRefuted:
 
         assert client.record_of(wrong).superseded_by == client.record_of(right).id
 
-    def test_an_unquoted_rule_closes_no_rule_of_the_users(self, client: SimulatedClient) -> None:
+    def test_an_unquoted_rule_supersedes_no_rule_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 
         assert not client.record_of(OLD).superseded_by
 
-    def test_a_fix_whose_command_has_not_passed_is_told_to_nobody(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_fix_whose_command_has_not_passed_is_not_shown(self, client: SimulatedClient) -> None:
         self.fixed(client, passes=False)
 
         assert client.record_of("KeyError").status == "candidate"
@@ -191,7 +189,7 @@ class TestRefuted:
 
         assert [r.status for r in client.records("type = 'solution'")] == ["active"]
 
-    def test_a_fix_that_failed_again_loses_its_place(self, client: SimulatedClient) -> None:
+    def test_a_fix_that_failed_again_becomes_a_candidate(self, client: SimulatedClient) -> None:
         self.fixed(client, passes=True)
         assert client.record_of("KeyError").status == "active"
 
@@ -200,7 +198,7 @@ class TestRefuted:
 
         assert client.record_of("KeyError").status == "candidate"
 
-    def test_another_error_of_the_same_command_refutes_nothing(
+    def test_another_error_of_the_same_command_does_not_refute_a_fix(
         self, client: SimulatedClient
     ) -> None:
         self.fixed(client, passes=True)

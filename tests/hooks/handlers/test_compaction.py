@@ -44,7 +44,7 @@ def answer(id_: str, text: str = "ok", *, failed: bool = False) -> dict[str, Any
     return {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
 
 
-def test_the_last_task_comes_back_with_the_short_prompts_after_it(client: SimulatedClient) -> None:
+def test_the_last_task_is_restored_with_the_short_prompts_after_it(client: SimulatedClient) -> None:
     for prompt in (TASK, "yes", "And the tests?", "continue"):
         client.say("user", prompt)
         client.say("assistant", "Working on it.")
@@ -56,7 +56,7 @@ def test_the_last_task_comes_back_with_the_short_prompts_after_it(client: Simula
     assert "continue" not in restored
 
 
-def test_notes_are_not_repeated_in_what_was_said_before(client: SimulatedClient) -> None:
+def test_note_lines_are_omitted_from_the_restored_last_message(client: SimulatedClient) -> None:
     client.say("user", TASK)
     client.say(
         "assistant",
@@ -71,7 +71,7 @@ def test_notes_are_not_repeated_in_what_was_said_before(client: SimulatedClient)
     assert "Dropped" not in restored and "Noted" not in restored
 
 
-def test_lines_that_the_session_noted_before_make_nothing(client: SimulatedClient) -> None:
+def test_summary_lines_that_the_session_already_noted_add_nothing(client: SimulatedClient) -> None:
     said = "Keep the job queue in Redis, it retries"
     client.note("decision", "The job queue is kept in Redis, since it retries", said)
     client.note("decision", "The importer writes 500 rows at once", "")
@@ -91,14 +91,14 @@ def test_lines_that_the_session_noted_before_make_nothing(client: SimulatedClien
     assert new == ["The importer writes 700 rows at once"]
 
 
-def test_a_compaction_without_a_stop_before_it_loses_no_decision(client: SimulatedClient) -> None:
+def test_a_compaction_without_a_preceding_stop_loses_no_decision(client: SimulatedClient) -> None:
     client.say("user", TASK)
     client.say("assistant", "Done.\nNoted decision: The importer runs on Celery, which retries.")
 
     assert "Celery" in compacted(client)
 
 
-def test_this_sessions_decisions_come_before_other_sessions_decisions(
+def test_decisions_of_this_session_come_before_those_of_other_sessions(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The cache is kept in Redis", session="earlier")
@@ -110,7 +110,7 @@ def test_this_sessions_decisions_come_before_other_sessions_decisions(
     assert restored.index("PostgreSQL") < restored.index("tabs") < restored.index("Redis")
 
 
-def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) -> None:
+def test_a_long_task_does_not_displace_the_decisions(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
     client.say("assistant", "I have read it all. " * 200)
@@ -121,7 +121,7 @@ def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) ->
     assert "PostgreSQL" in restored
 
 
-def test_two_compactions_in_a_row_give_the_same_text_back(client: SimulatedClient) -> None:
+def test_two_compactions_in_a_row_restore_the_same_text(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK)
     client.say(
@@ -136,7 +136,7 @@ def test_two_compactions_in_a_row_give_the_same_text_back(client: SimulatedClien
     assert str(client.project) not in first
 
 
-def test_a_task_far_above_the_end_of_the_transcript_is_remembered(client: SimulatedClient) -> None:
+def test_a_task_far_from_the_end_of_the_transcript_is_restored(client: SimulatedClient) -> None:
     client.say("user", TASK)
     client.say("assistant", "Started.")
     compacted(client)
@@ -146,7 +146,7 @@ def test_a_task_far_above_the_end_of_the_transcript_is_remembered(client: Simula
     assert TASK in compacted(client)
 
 
-def test_open_items_of_a_todo_list_come_back_without_the_done_items(
+def test_open_items_of_a_todo_list_are_restored_without_the_done_items(
     client: SimulatedClient,
 ) -> None:
     todos = [
@@ -163,7 +163,7 @@ def test_open_items_of_a_todo_list_come_back_without_the_done_items(
     assert "Parse the header" not in restored
 
 
-def test_a_subagents_own_compaction_is_not_the_sessions(client: SimulatedClient) -> None:
+def test_a_compaction_of_a_subagent_is_not_one_of_the_session(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK)
     agent = {"agent_id": "a1", "agent_type": "general-purpose"}
@@ -175,7 +175,7 @@ def test_a_subagents_own_compaction_is_not_the_sessions(client: SimulatedClient)
     assert client.log == ""
 
 
-def test_a_subagent_whose_context_was_compacted_may_be_given_its_memories_again(
+def test_a_subagent_can_get_its_memories_again_after_its_compaction(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", DECISION, session="earlier")
@@ -192,7 +192,7 @@ def test_a_subagent_whose_context_was_compacted_may_be_given_its_memories_again(
     assert given == [True, False, True]
 
 
-def test_what_was_superseded_or_forgotten_does_not_come_back(client: SimulatedClient) -> None:
+def test_superseded_or_forgotten_records_are_not_restored(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     memory = client.memory()
     by = Provenance("prompt", trust="user", session="session-1")
@@ -209,7 +209,7 @@ def test_what_was_superseded_or_forgotten_does_not_come_back(client: SimulatedCl
     assert "MongoDB" not in restored
 
 
-def test_the_recorded_transcript_has_no_list_and_its_failed_tools_do_not_count() -> None:
+def test_a_recorded_transcript_has_no_todo_list_and_failed_tools_are_ignored() -> None:
     turns = read_on(str(EVENTS / "transcript.jsonl")).turns
 
     assert open_items(turns) is None
@@ -218,7 +218,7 @@ def test_the_recorded_transcript_has_no_list_and_its_failed_tools_do_not_count()
 
 
 class TestWorkInHand:
-    def test_items_made_one_by_one_are_known_by_their_numbers(self) -> None:
+    def test_items_created_one_by_one_are_identified_by_their_numbers(self) -> None:
         turns = [
             Turn("1", "assistant", tools=(ToolUse("a", "TaskCreate", {"subject": "Parse"}),)),
             Turn("2", "user", results=(ToolResult("a", "Task #7 created successfully: Parse"),)),
@@ -235,7 +235,7 @@ class TestWorkInHand:
         ]
         assert open_items([*turns, Turn("5", "assistant", tools=(done,))]) == ["Write"]
 
-    def test_a_call_that_failed_changed_nothing(self) -> None:
+    def test_a_failed_call_counts_as_no_change(self) -> None:
         edit = ToolUse("a", "Edit", {"file_path": "/a.py"})
         failed = ToolResult("a", "no such file", is_error=True)
 
@@ -247,7 +247,7 @@ class TestWorkInHand:
             == []
         )
 
-    def test_the_file_changed_last_is_the_last(self) -> None:
+    def test_the_most_recently_changed_file_is_listed_last(self) -> None:
         tools = [ToolUse(p + str(n), "Edit", {"file_path": p}) for n, p in enumerate("aba")]
 
         assert touched_files([Turn("1", "assistant", tools=tuple(tools))], CHANGING_TOOLS) == [
@@ -255,7 +255,7 @@ class TestWorkInHand:
             "a",
         ]
 
-    def test_a_list_of_another_shape_is_none(self) -> None:
+    def test_a_todo_list_of_another_shape_is_ignored(self) -> None:
         for todos in (None, "x", [1, {"content": 2}], [{"status": "pending"}]):
             use = ToolUse("a", "TodoWrite", {"todos": todos})
             assert open_items([Turn("1", "assistant", tools=(use,))]) == []

@@ -26,7 +26,7 @@ def cue(client: SimulatedClient, text: str, session: str = "session-1") -> str:
         ("I'll run the dev server myself", "person"),
     ],
 )
-def test_what_sounds_worth_noting_gets_one_line(
+def test_a_statement_worth_noting_gets_a_cue_of_one_line(
     client: SimulatedClient, text: str, kind: str
 ) -> None:
     assert cue(client, text) == CUES[kind]
@@ -34,7 +34,7 @@ def test_what_sounds_worth_noting_gets_one_line(
     assert client.records("1") == []
 
 
-def test_a_cue_names_the_record_that_may_be_meant_by_its_id(
+def test_a_cue_gives_the_id_of_the_record_that_may_be_meant(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", "Packages of the shop are installed with npm", quotation="")
@@ -45,7 +45,7 @@ def test_a_cue_names_the_record_that_may_be_meant_by_its_id(
     assert f"note Instead of: {record.id[-8:]}." in text
 
 
-def test_talk_about_a_record_does_not_make_its_words_common(client: SimulatedClient) -> None:
+def test_messages_about_a_record_do_not_prevent_a_match_with_it(client: SimulatedClient) -> None:
     client.note("decision", "The analytics DB uses MongoDB", quotation="")
     for number in range(5):
         client.say("user", f"Show me query {number} of the analytics DB on MongoDB.")
@@ -67,7 +67,7 @@ def test_talk_about_a_record_does_not_make_its_words_common(client: SimulatedCli
         ("Packages are installed with npm", "Always wrap packages for the post in paper."),
     ],
 )
-def test_a_record_that_is_not_surely_meant_is_not_named(
+def test_a_cue_omits_a_record_that_is_not_certainly_meant(
     client: SimulatedClient, record: str, text: str
 ) -> None:
     client.note("rule", record, quotation="")
@@ -75,7 +75,7 @@ def test_a_record_that_is_not_surely_meant_is_not_named(
     assert cue(client, text, "session-2") in CUES.values()
 
 
-def test_a_record_that_a_note_does_not_close_is_not_named(client: SimulatedClient) -> None:
+def test_a_cue_omits_a_record_that_a_note_cannot_supersede(client: SimulatedClient) -> None:
     client.note("rule", "Packages of the shop are installed with npm", quotation="")
     (record,) = client.records()
     memory = client.memory()
@@ -96,14 +96,14 @@ def test_a_record_that_a_note_does_not_close_is_not_named(client: SimulatedClien
         "/fix Never push to the main branch yourself.",
     ],
 )
-def test_other_prompts_and_those_of_machines_get_none(client: SimulatedClient, text: str) -> None:
+def test_other_or_machine_generated_prompts_get_no_cue(client: SimulatedClient, text: str) -> None:
     assert cue(client, text) == ""
 
 
 @pytest.mark.parametrize(
     "environ", [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"MEMORY_FABRIC_NOTES": "off"}]
 )
-def test_where_no_notes_are_asked_there_is_none(
+def test_no_cue_is_given_if_notes_are_not_requested(
     client: SimulatedClient, environ: dict[str, str]
 ) -> None:
     client.environ |= environ
@@ -111,14 +111,14 @@ def test_where_no_notes_are_asked_there_is_none(
     assert cue(client, "Never push to the main branch yourself.") == ""
 
 
-def test_a_cue_says_if_a_record_was_stored_already(client: SimulatedClient) -> None:
+def test_a_cue_says_if_a_record_was_already_stored(client: SimulatedClient) -> None:
     text = cue(client, "We decided to use Redis for the sessions of the shop.")
 
     (record,) = client.records()
     assert f"Kept already as [{record.id[-8:]}]" in text
 
 
-def test_a_decision_to_remember_is_stored_by_itself(client: SimulatedClient) -> None:
+def test_a_decision_to_remember_is_stored_without_a_note(client: SimulatedClient) -> None:
     text = "Remember that we decided to use Redis for the job queue because it retries."
     said = client.fire("UserPromptSubmit", prompt=text)
     client.fire("Stop", last_assistant_message="All right.")
@@ -145,7 +145,7 @@ def test_a_decision_to_remember_is_stored_by_itself(client: SimulatedClient) -> 
         "java.lang.IllegalStateException: never call this twice, always use reset instead",
     ],
 )
-def test_lines_of_linters_compilers_and_logs_get_none(client: SimulatedClient, text: str) -> None:
+def test_output_of_linters_compilers_or_logs_has_no_cue(client: SimulatedClient, text: str) -> None:
     assert cue(client, text) == ""
     assert client.records("1") == []
 
@@ -160,5 +160,5 @@ def test_lines_of_linters_compilers_and_logs_get_none(client: SimulatedClient, t
         "we meet at 10:30, never before",
     ],
 )
-def test_a_person_may_name_files_codes_and_times(client: SimulatedClient, text: str) -> None:
+def test_a_statement_with_file_code_or_time_gets_a_cue(client: SimulatedClient, text: str) -> None:
     assert cue(client, text) != ""

@@ -145,7 +145,7 @@ def client(tmp_path: Path) -> SimulatedClient:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_text_through_this_door_never_becomes_the_users(
+def test_text_from_an_untrusted_input_never_gets_the_users_trust(
     client: SimulatedClient, door: str
 ) -> None:
     (rule,) = client.records()
@@ -163,7 +163,7 @@ def test_a_text_through_this_door_never_becomes_the_users(
     assert "force" not in json.dumps(held)
 
 
-def test_the_table_of_threats_has_a_row_for_each_door() -> None:
+def test_the_table_of_threats_has_a_row_for_each_input_channel() -> None:
     page = (ROOT / "docs/security.md").read_text("utf-8")
     table = page.partition("## Who can write what")[2].partition("\n## ")[0]
     doors = {row.split("|")[1].strip() for row in table.splitlines() if row.startswith("| ")}

@@ -31,7 +31,7 @@ def ran(client: SimulatedClient, command: str, output: str, session: str = "sess
     )
 
 
-def test_a_noted_rule_holds_the_call_with_the_words_until_the_tests_have_passed(
+def test_a_rule_with_a_precondition_holds_a_call_until_the_tests_have_passed(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`npm test`")
@@ -43,7 +43,7 @@ def test_a_noted_rule_holds_the_call_with_the_words_until_the_tests_have_passed(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_command_that_nobody_typed_stands_for_the_activity_that_was_typed(
+def test_a_command_nobody_typed_is_replaced_by_the_activity_that_was_typed(
     client: SimulatedClient,
 ) -> None:
     notice = client.note("rule", SENTENCE, SAID, when="commit", first="`pytest -q tests`")
@@ -58,7 +58,7 @@ def test_a_command_that_nobody_typed_stands_for_the_activity_that_was_typed(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_nothing_has_to_pass_first_that_the_user_never_named(client: SimulatedClient) -> None:
+def test_a_precondition_that_the_user_never_named_is_not_enforced(client: SimulatedClient) -> None:
     evil = "`curl example.org/x`"
     client.note("rule", SENTENCE, SAID, when="commit", first=evil)
     (rule,) = client.records()
@@ -70,7 +70,7 @@ def test_nothing_has_to_pass_first_that_the_user_never_named(client: SimulatedCl
     assert reason(client, "git commit -m x") == ""
 
 
-def test_it_has_to_once_the_user_agrees(client: SimulatedClient) -> None:
+def test_a_precondition_is_enforced_once_the_user_agrees(client: SimulatedClient) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`./check.sh all`")
     (rule,) = client.records()
 
@@ -88,7 +88,7 @@ def test_it_has_to_once_the_user_agrees(client: SimulatedClient) -> None:
     ["never commit before make audit has passed", ""],
     ids=["words that nobody typed", "no words"],
 )
-def test_a_note_without_words_that_the_user_typed_holds_nothing(
+def test_a_note_without_words_typed_by_the_user_blocks_no_call(
     client: SimulatedClient, quotation: str
 ) -> None:
     client.fire("UserPromptSubmit", prompt="Please fix the importer of the shop.")
@@ -104,7 +104,7 @@ def test_a_note_without_words_that_the_user_typed_holds_nothing(
 
 
 @pytest.mark.parametrize("verb", ["undo last", "forget {}", "lift {}"])
-def test_what_is_taken_back_holds_nothing(client: SimulatedClient, verb: str) -> None:
+def test_an_undone_rule_blocks_no_call(client: SimulatedClient, verb: str) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="test")
     (rule,) = client.records()
     client.fire("UserPromptSubmit", prompt=verb.format(rule.id[-8:]))
@@ -112,7 +112,7 @@ def test_what_is_taken_back_holds_nothing(client: SimulatedClient, verb: str) ->
     assert reason(client, "git commit -m x") == ""
 
 
-def test_undo_brings_back_what_had_to_pass(client: SimulatedClient) -> None:
+def test_undo_restores_a_precondition(client: SimulatedClient) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="test")
     (rule,) = client.records()
     edited = client.command("edit", rule.id[-8:], "--first", "")

@@ -35,7 +35,7 @@ def rewrite(client: SimulatedClient, text: str) -> None:
     os.utime(path, (later, later))
 
 
-def test_a_client_is_told_the_rules_of_files_that_it_does_not_read(
+def test_a_client_gets_the_rules_of_instruction_files_that_it_does_not_read(
     client: SimulatedClient,
 ) -> None:
     codex, claude = start(client, "codex", "s-1"), start(client, "claude-code", "s-2")
@@ -52,7 +52,7 @@ def test_a_client_is_told_the_rules_of_files_that_it_does_not_read(
     assert "Use tabs" not in shown
 
 
-def test_the_next_start_tells_what_the_file_says_now(client: SimulatedClient) -> None:
+def test_the_next_start_shows_the_present_rules_of_the_file(client: SimulatedClient) -> None:
     rewrite(client, RULES.replace("tabs, not spaces", "four spaces, not tabs"))
 
     told = start(client, "codex", "s-1")
@@ -62,7 +62,7 @@ def test_the_next_start_tells_what_the_file_says_now(client: SimulatedClient) ->
     assert client.log == ""
 
 
-def test_a_large_file_is_read_when_the_turn_ends(client: SimulatedClient) -> None:
+def test_a_large_instruction_file_is_read_at_the_end_of_the_turn(client: SimulatedClient) -> None:
     filler = "\n".join(f"<!-- {number} {'x' * 90} -->" for number in range(1000))
     rewrite(client, f"{RULES}- Name branches after issues\n\n{filler}\n")
     at_start = start(client, "codex", "s-1")
@@ -74,7 +74,7 @@ def test_a_large_file_is_read_when_the_turn_ends(client: SimulatedClient) -> Non
     assert client.log == ""
 
 
-def test_the_files_and_memory_md_are_never_written(client: SimulatedClient) -> None:
+def test_instruction_files_and_memory_md_are_never_written(client: SimulatedClient) -> None:
     client.command("pin", client.recall("tabs")["results"][0]["id"][-8:])
 
     client.fire("Stop", "s-1", last_assistant_message="Done.")
@@ -84,7 +84,7 @@ def test_the_files_and_memory_md_are_never_written(client: SimulatedClient) -> N
     assert not memory_md.exists() or "tabs" not in memory_md.read_text("utf-8")
 
 
-def test_the_shared_journal_has_no_rules_of_instruction_files(client: SimulatedClient) -> None:
+def test_the_shared_journal_contains_no_rules_of_instruction_files(client: SimulatedClient) -> None:
     client.note("fact", "The queue is Redis")
     client.fire("Stop", "s-1", last_assistant_message="Done.")
 

@@ -55,7 +55,7 @@ def messages(client: SimulatedClient) -> list[str]:
 
 
 class TestWhatIsSent:
-    def test_the_last_ten_messages_as_one_text_with_the_fields_of_the_endpoint(
+    def test_the_last_ten_messages_are_sent_as_one_text_in_the_endpoints_fields(
         self, named: SimulatedClient
     ) -> None:
         for number in range(14):
@@ -96,7 +96,7 @@ class TestWhatIsSent:
         ],
         ids=["by its agent", "by its folder", "by the variable"],
     )
-    def test_what_an_isolated_session_said_goes_into_its_own_domain(
+    def test_messages_of_an_isolated_session_are_sent_with_its_own_domain(
         self, named: SimulatedClient, event: str, config: str, variable: str, fields: dict[str, str]
     ) -> None:
         (named.fabric_home / "config.toml").write_text(config)
@@ -107,7 +107,7 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["legal"]
 
-    def test_a_session_in_a_domain_without_a_wall_goes_where_sessions_go(
+    def test_a_session_in_a_domain_without_isolation_is_sent_as_any_other(
         self, named: SimulatedClient
     ) -> None:
         (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
@@ -116,14 +116,14 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["session"]
 
-    def test_fewer_messages_are_all_sent(self, named: SimulatedClient) -> None:
+    def test_fewer_than_ten_messages_are_all_sent(self, named: SimulatedClient) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")
         stop(named, "Second.")
 
         assert messages(named) == ["First.", "Second."]
 
-    def test_a_message_that_the_transcript_lacks_still_comes_last(
+    def test_a_message_missing_from_the_transcript_is_still_sent_last(
         self, named: SimulatedClient
     ) -> None:
         for number in range(10):
@@ -137,7 +137,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Only this."]
 
-    def test_messages_without_words_side_chains_and_the_clients_own_entries_do_not_count(
+    def test_empty_side_chain_and_client_generated_messages_are_not_counted(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Kept.")
@@ -163,9 +163,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["First part.\nSecond part."]
 
-    def test_messages_before_a_compaction_are_forwarded_as_well(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_messages_before_a_compaction_are_also_forwarded(self, named: SimulatedClient) -> None:
         named.say("assistant", "Before.")
         with named.transcript.open("a") as file:
             file.write(json.dumps({"type": "system", "subtype": "compact_boundary"}) + "\n")
@@ -182,7 +180,7 @@ class TestWhatIsSent:
         assert body["session_summary"] == SUMMARY
         assert body["domain"] == "session"
 
-    def test_what_an_agents_own_context_was_compacted_to_stays_here(
+    def test_the_compaction_summary_of_a_subagent_is_not_forwarded(
         self, named: SimulatedClient
     ) -> None:
         named.fire("PostCompact", compact_summary=SUMMARY, agent_id="a1", agent_type="Explore")
@@ -190,7 +188,7 @@ class TestWhatIsSent:
         assert bodies(named) == []
 
     @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
-    def test_secrets_private_parts_and_our_own_blocks_stay_here(
+    def test_secrets_private_parts_and_our_own_blocks_are_not_forwarded(
         self, named: SimulatedClient, event: str
     ) -> None:
         said = (
@@ -210,14 +208,14 @@ class TestWhatIsSent:
         for gone in (TOKEN, "Ann is ill", "recalled words", "reminder words"):
             assert gone not in kept
 
-    def test_nothing_said_is_nothing_sent(self, named: SimulatedClient) -> None:
+    def test_without_any_message_nothing_is_sent(self, named: SimulatedClient) -> None:
         stop(named, "")
         stop(named, "<memory-fabric>an echo</memory-fabric>", prompt="p2")
         named.fire("PostCompact", compact_summary="<analysis>only this</analysis>")
 
         assert bodies(named) == []
 
-    def test_a_long_message_is_cut_and_the_oldest_stay_out_of_a_body_beyond_a_megabyte(
+    def test_a_long_message_is_cut_and_the_oldest_are_omitted_beyond_a_megabyte(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "word " * 20_000)
@@ -232,21 +230,21 @@ class TestWhatIsSent:
 
 
 class TestOnce:
-    def test_the_same_stop_twice_is_kept_once(self, named: SimulatedClient) -> None:
+    def test_the_same_stop_event_is_queued_only_once(self, named: SimulatedClient) -> None:
         named.say("assistant", "Done.")
         stop(named, "Done.")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_two_turns_that_end_in_the_same_words_are_two(self, named: SimulatedClient) -> None:
+    def test_two_turns_with_the_same_last_words_are_both_sent(self, named: SimulatedClient) -> None:
         for number in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt=f"p{number}")
 
         assert len({body["idempotency_key"] for body in bodies(named)}) == 2
 
-    def test_without_prompt_ids_turns_are_told_apart_by_the_transcript(
+    def test_without_prompt_ids_turns_are_distinguished_by_the_transcript(
         self, named: SimulatedClient
     ) -> None:
         for _ in range(2):
@@ -256,7 +254,7 @@ class TestOnce:
 
         assert len(bodies(named)) == 2
 
-    def test_the_same_words_in_two_sessions_are_two(self, named: SimulatedClient) -> None:
+    def test_the_same_words_of_two_sessions_are_both_sent(self, named: SimulatedClient) -> None:
         for session in ("s1", "s2"):
             named.fire("Stop", session, last_assistant_message="Done.", prompt_id="p1")
 
@@ -264,7 +262,7 @@ class TestOnce:
 
 
 class TestTold:
-    def test_a_start_tells_of_each_receiver_once(self, client: SimulatedClient) -> None:
+    def test_a_session_start_announces_each_receiver_once(self, client: SimulatedClient) -> None:
         told = []
         for url in ("http://127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:8"):
             client.environ["MEMORY_FABRIC_FORWARD_URL"] = url
@@ -273,7 +271,7 @@ class TestTold:
 
         assert told == [True, False, True]
 
-    def test_the_first_turns_end_tells_of_forwarding_if_no_start_has(
+    def test_the_first_stop_announces_forwarding_if_no_start_did(
         self, client: SimulatedClient
     ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
@@ -281,7 +279,7 @@ class TestTold:
         assert f"forwarded to {URL}" in stop(client, "Done.")
         assert stop(client, "Done again.", prompt="p2") == ""
 
-    def test_the_welcome_claims_no_more_than_is_true(self, client: SimulatedClient) -> None:
+    def test_the_welcome_makes_no_false_claim_of_local_data(self, client: SimulatedClient) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
         reply = client.fire("SessionStart", source="startup")
 
@@ -290,7 +288,7 @@ class TestTold:
 
 
 class TestOff:
-    def test_without_a_receiver_there_is_no_spool(self, client: SimulatedClient) -> None:
+    def test_without_a_receiver_no_spool_is_created(self, client: SimulatedClient) -> None:
         client.say("assistant", "Done.")
         stop(client, "Done.")
         client.fire("PostCompact", compact_summary=SUMMARY)
@@ -307,7 +305,7 @@ class TestOff:
         ],
         ids=str,
     )
-    def test_where_memory_is_off_nothing_is_kept(
+    def test_nothing_is_queued_while_memory_is_off(
         self, named: SimulatedClient, variables: dict[str, str]
     ) -> None:
         named.environ |= variables
@@ -319,7 +317,7 @@ class TestOff:
     @pytest.mark.parametrize(
         "file", ["write = false\n", '[capture]\nunattended = "off"\n', "write = nonsense\n"]
     )
-    def test_what_config_toml_turns_off_is_off_here_too(
+    def test_switches_in_config_toml_also_turn_forwarding_off(
         self, named: SimulatedClient, file: str
     ) -> None:
         named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
@@ -329,13 +327,13 @@ class TestOff:
 
         assert bodies(named) == []
 
-    def test_a_project_that_is_switched_off_forwards_nothing(self, named: SimulatedClient) -> None:
+    def test_a_switched_off_project_forwards_nothing(self, named: SimulatedClient) -> None:
         assert named.command("off", "--here", "--write").returncode == 0
         stop(named, "Done.")
 
         assert bodies(named) == []
 
-    def test_recall_alone_switched_off_changes_nothing(self, named: SimulatedClient) -> None:
+    def test_forwarding_continues_while_only_recall_is_off(self, named: SimulatedClient) -> None:
         (named.fabric_home / "config.toml").write_text("read = false\n")
         stop(named, "Done.")
 
@@ -349,7 +347,7 @@ class TestOff:
 
 
 class TestNoRoom:
-    def test_a_full_spool_is_said_once_and_counted(
+    def test_a_full_spool_is_reported_once_and_dropped_items_are_counted(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(spool, "MAX_ITEMS", 1)
@@ -360,7 +358,7 @@ class TestNoRoom:
         assert spool.backlog(str(named.fabric_home), URL).dropped == 3
         assert named.log.count("forward:") == 3
 
-    def test_a_full_spool_at_a_compaction_is_told_at_the_next_turns_end(
+    def test_a_full_spool_at_a_compaction_is_reported_at_the_end_of_the_next_turn(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(spool, "MAX_ITEMS", 0)
@@ -368,9 +366,7 @@ class TestNoRoom:
 
         assert "no space for more" in stop(named, "Done.")
 
-    def test_a_spool_that_cannot_be_written_stops_nothing_and_stands_in_the_log(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_an_unwritable_spool_stops_nothing_and_is_logged(self, client: SimulatedClient) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
         client.fabric_home.mkdir(parents=True)
         (client.fabric_home / "forward").write_text("in the way")
@@ -382,7 +378,7 @@ class TestNoRoom:
 
 
 class TestCost:
-    def test_a_transcript_of_8_mb_is_read_from_its_end_alone(
+    def test_only_the_end_of_a_transcript_of_8_mb_is_read(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"
@@ -397,7 +393,7 @@ class TestCost:
         assert [text for _, text in read.said] == [f"Answer {n}" for n in range(2, 12)]
         assert read.bytes <= transcript.TAIL_BYTES and read.calls == 1
 
-    def test_where_nobody_spoke_for_long_reading_ends_at_the_limit(
+    def test_reading_back_without_finding_messages_ends_at_the_limit(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         named.say("assistant", "Long ago.")
@@ -409,7 +405,7 @@ class TestCost:
 
         assert read.said == [] and read.bytes == 1 << 20
 
-    def test_a_stop_with_a_receiver_forces_two_writes_more_to_the_disk(
+    def test_a_stop_with_a_receiver_adds_two_disk_syncs(
         self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         counts = []
@@ -424,9 +420,7 @@ class TestCost:
 
 
 class TestPurging:
-    def test_what_is_erased_goes_from_what_waits_and_what_was_refused(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_a_purge_erases_waiting_and_rejected_items(self, named: SimulatedClient) -> None:
         fact = "Use PostgreSQL for the ledger of Ann Smith"
         record = json.loads(named.command("remember", fact, "--json").stdout)["id"]
         stop(named, f"Noted: {fact}.", prompt="p1")

@@ -31,7 +31,7 @@ def asked(client: SimulatedClient, prompt: str, name: str = "session-2") -> str:
     return client.whole_context("UserPromptSubmit", name, prompt=prompt)
 
 
-def test_the_start_tells_nothing_of_the_last_session(client: SimulatedClient) -> None:
+def test_a_session_start_shows_nothing_of_the_last_session(client: SimulatedClient) -> None:
     session(client, "session-1", TASK, ANSWER)
 
     told = client.context("SessionStart", "session-2", source="startup")
@@ -40,7 +40,7 @@ def test_the_start_tells_nothing_of_the_last_session(client: SimulatedClient) ->
 
 
 @pytest.mark.parametrize("prompt", ["Where were we?", "continue", "继续", "Continue the importer"])
-def test_a_prompt_that_goes_on_is_told_how_the_last_session_ended(
+def test_a_prompt_that_continues_work_is_told_how_the_last_session_ended(
     client: SimulatedClient, prompt: str
 ) -> None:
     session(client, "session-0", "Rename the shop to Blue Boats, please", "Renamed it.")
@@ -56,7 +56,7 @@ def test_a_prompt_that_goes_on_is_told_how_the_last_session_ended(
     assert "Blue Boats" not in told
 
 
-def test_the_last_task_is_told_once_a_session_and_only_when_asked_for(
+def test_the_last_task_is_shown_once_per_session_and_only_on_request(
     client: SimulatedClient,
 ) -> None:
     session(client, "session-1", TASK, ANSWER)
@@ -68,23 +68,23 @@ def test_the_last_task_is_told_once_a_session_and_only_when_asked_for(
     assert HEAD in asked(client, "Where were we?", "session-3")
 
 
-def test_what_the_last_session_does_not_name_is_not_gone_on_with(client: SimulatedClient) -> None:
+def test_a_subject_new_since_the_last_session_is_no_continuation(client: SimulatedClient) -> None:
     session(client, "session-1", TASK, ANSWER)
 
     assert HEAD not in asked(client, "Continue with the login page")
 
 
-def test_a_prompt_without_an_answer_is_told_as_such(client: SimulatedClient) -> None:
+def test_an_unanswered_last_prompt_is_reported_as_such(client: SimulatedClient) -> None:
     session(client, "session-1", TASK)
 
     assert "\n- No answer to it is on record.\n" in asked(client, "where were we?")
 
 
-def test_nothing_is_told_where_there_is_no_last_session(client: SimulatedClient) -> None:
+def test_nothing_is_shown_without_a_last_session(client: SimulatedClient) -> None:
     assert HEAD not in asked(client, "Where were we?")
 
 
-def test_a_session_that_began_later_runs_beside_this_one(client: SimulatedClient) -> None:
+def test_a_session_that_began_later_is_not_the_last_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-2", source="startup")
     asked(client, "Please write the manual of the shop")
     time_before = ids.timestamp(time.time() - 60)
@@ -97,7 +97,7 @@ def test_a_session_that_began_later_runs_beside_this_one(client: SimulatedClient
     assert HEAD not in asked(client, "where were we?")
 
 
-def test_erased_words_and_secrets_stay_untold(client: SimulatedClient) -> None:
+def test_erased_words_and_secrets_are_not_shown(client: SimulatedClient) -> None:
     session(client, "session-1", TASK, ANSWER, "And the secret plan of Zurich?", "Zurich is set.")
     memory = client.memory()
     with memory.session_database().transaction() as c:

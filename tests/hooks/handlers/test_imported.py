@@ -36,7 +36,7 @@ def waiting(client: SimulatedClient) -> int:
     return int(json.loads(client.command("review", "--json").stdout)["total"]["imported"])
 
 
-def test_imported_memories_cost_a_start_at_most_a_hundred_tokens(client: SimulatedClient) -> None:
+def test_imported_memories_use_at_most_a_hundred_tokens_of_a_start(client: SimulatedClient) -> None:
     told = client.context("SessionStart", "s-1", source="startup")
 
     block = told.partition("</memory")[0]
@@ -46,7 +46,7 @@ def test_imported_memories_cost_a_start_at_most_a_hundred_tokens(client: Simulat
     assert "more on record: ask, or recall" in block
 
 
-def test_short_memories_of_many_kinds_cost_a_start_no_more(client: SimulatedClient) -> None:
+def test_short_imported_memories_of_many_kinds_keep_the_same_limit(client: SimulatedClient) -> None:
     export = client.home / "short.json"
     texts = ("Always use tabs", "We decided on Redis", "Do we need Kafka?", "Blocker: no licence")
     rows = [{"id": text, "memory": text} for text in (PERSONAL, *texts, "x" * 500)]
@@ -59,7 +59,7 @@ def test_short_memories_of_many_kinds_cost_a_start_no_more(client: SimulatedClie
     assert len(told) <= 100 * CHARS_PER_TOKEN, told
 
 
-def test_all_of_a_program_is_confirmed_at_once_and_is_the_users_then(
+def test_all_imports_of_a_program_are_confirmed_at_once_with_the_users_trust(
     client: SimulatedClient,
 ) -> None:
     before = waiting(client)
@@ -75,7 +75,7 @@ def test_all_of_a_program_is_confirmed_at_once_and_is_the_users_then(
     assert waiting(client) == before
 
 
-def test_all_of_a_program_is_dropped_at_once_and_not_imported_again(
+def test_all_imports_of_a_program_can_be_dropped_and_are_not_imported_again(
     client: SimulatedClient,
 ) -> None:
     done = client.command("review", "--drop", "claude-mem")
@@ -88,7 +88,7 @@ def test_all_of_a_program_is_dropped_at_once_and_not_imported_again(
     assert again.returncode == 2 and "Nothing of claude-mem waits" in again.stderr
 
 
-def test_a_persons_preference_is_the_persons_in_every_project(client: SimulatedClient) -> None:
+def test_an_imported_personal_preference_applies_in_every_project(client: SimulatedClient) -> None:
     found = json.loads(client.command("recall", PERSONAL, "--json").stdout)["results"][0]
 
     assert found["metadata"]["scope"] == "user"

@@ -101,7 +101,7 @@ def rows(client: SimulatedClient, query: str) -> list[Any]:
         ("general-purpose", "general"),
     ],
 )
-def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
+def test_a_finding_of_a_subagent_is_stored_in_the_domain_of_its_type(
     walled: SimulatedClient, kind: str, domain: str
 ) -> None:
     ended(walled, kind, TOKENS)
@@ -112,7 +112,7 @@ def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {domain}
 
 
-def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothing(
+def test_a_broken_configuration_that_may_isolate_a_domain_turns_memory_off(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS)
@@ -137,7 +137,7 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
     assert "ten years" in started(walled, "legal-advisor", "a4")
 
 
-def test_two_isolated_agents_are_given_their_own_for_the_same_words(
+def test_two_isolated_agents_each_get_their_own_memories_for_the_same_words(
     walled: SimulatedClient,
 ) -> None:
     configure(walled, WALLS + "isolate = true\n")
@@ -152,7 +152,7 @@ def test_two_isolated_agents_are_given_their_own_for_the_same_words(
     assert max(len(legal), len(review)) <= 1200
 
 
-def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(
+def test_an_agent_of_a_mapped_type_gets_its_domain_with_a_label(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -164,7 +164,7 @@ def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(
     assert "ten days" in given and "ten years" not in given
 
 
-def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(
+def test_an_unmapped_agent_gets_memories_for_its_task(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -174,7 +174,7 @@ def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(
     assert "ten years" in given and "Domain-Filtered" not in given
 
 
-def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(
+def test_a_mapped_agent_without_memories_of_its_own_gets_nothing(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -183,7 +183,7 @@ def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(
     assert walled.log == ""
 
 
-def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: SimulatedClient) -> None:
+def test_an_isolated_agent_supersedes_no_record_of_other_domains(walled: SimulatedClient) -> None:
     instead = "Noted decision: PostgreSQL holds the session tokens. Instead of: Redis"
     noted(walled, TOKENS, "earlier")
     ended(walled, "legal-advisor", TOKENS)
@@ -195,7 +195,7 @@ def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: SimulatedC
     assert records["legal", True] != ""
 
 
-def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(
+def test_a_session_run_as_an_isolated_agent_gets_only_its_domain(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS, "earlier")
@@ -209,7 +209,7 @@ def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(
     assert "ten days" in walled.prompt(QUESTION, "s3")
 
 
-def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: SimulatedClient) -> None:
+def test_all_data_of_an_isolated_session_is_stored_in_its_domain(walled: SimulatedClient) -> None:
     walled.say("user", "Please look after retention in the tax code of the shop.")
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
     walled.say("assistant", YEARS, edit)
@@ -224,7 +224,7 @@ def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: Simul
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {"legal"}, table
 
 
-def test_what_only_a_summary_says_is_kept_beside_the_notes(client: SimulatedClient) -> None:
+def test_a_note_found_only_in_a_summary_is_also_stored(client: SimulatedClient) -> None:
     client.fire("Stop", last_assistant_message=YEARS)
     client.fire("PostCompact", compact_summary=SCANS)
 
@@ -232,7 +232,7 @@ def test_what_only_a_summary_says_is_kept_beside_the_notes(client: SimulatedClie
     assert found == {("general", "decision", False), ("general", "decision", True)}
 
 
-def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: SimulatedClient) -> None:
+def test_a_summary_that_repeats_decisions_creates_no_duplicates(client: SimulatedClient) -> None:
     noted(client, DAYS)
 
     client.fire("PostCompact", compact_summary=DAYS)
@@ -240,7 +240,7 @@ def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: Simulat
     assert [record.domain for record in client.records()] == ["general"]
 
 
-def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: SimulatedClient) -> None:
+def test_every_session_in_an_isolated_folder_gets_only_its_domain(walled: SimulatedClient) -> None:
     noted(walled, DAYS, "earlier")
     moved_to(walled, "services/legal")
     noted(walled, YEARS, "inside")
@@ -254,7 +254,7 @@ def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: Simula
     assert {r.domain for r in walled.records()} == {"general", "legal"}
 
 
-def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(
+def test_a_folder_without_isolation_sets_the_domain_and_hides_nothing(
     client: SimulatedClient,
 ) -> None:
     configure(client, '[domains.billing]\npaths = ["services/billing"]\n')
@@ -267,7 +267,7 @@ def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(
     assert "ten days" in client.prompt(QUESTION, "s2")
 
 
-def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: SimulatedClient) -> None:
+def test_a_compacted_isolated_session_gets_only_its_own_records(walled: SimulatedClient) -> None:
     noted(walled, DAYS, "earlier")
     noted(walled, YEARS, **LEGAL)
     walled.fire("PreCompact", "s", trigger="auto", **LEGAL)
@@ -292,7 +292,7 @@ def next_start(client: SimulatedClient) -> str:
     return client.context("SessionStart", "next", source="startup", transcript_path=other)
 
 
-def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: SimulatedClient) -> None:
+def test_an_interrupted_session_is_read_into_its_own_domain(walled: SimulatedClient) -> None:
     walled.fire("SessionStart", "broken", source="startup", **LEGAL)
     walled.say("assistant", YEARS, session="broken")
     broke_off(walled)
@@ -302,7 +302,7 @@ def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: Simulat
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outside(
+def test_a_start_in_an_isolated_folder_shows_no_session_interrupted_outside(
     walled: SimulatedClient,
 ) -> None:
     walled.fire("SessionStart", "broken", source="startup")
@@ -317,7 +317,7 @@ def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outs
     assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
 
 
-def test_records_of_a_session_broken_off_in_an_isolated_folder_stay_in_its_domain(
+def test_records_of_a_session_interrupted_in_an_isolated_folder_stay_there(
     walled: SimulatedClient,
 ) -> None:
     outside = walled.environ["CLAUDE_PROJECT_DIR"]
@@ -332,7 +332,7 @@ def test_records_of_a_session_broken_off_in_an_isolated_folder_stay_in_its_domai
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(
+def test_an_interrupted_session_of_unknown_folder_waits_for_an_unisolated_start(
     client: SimulatedClient,
 ) -> None:
     client.prompt("hello there", "broken")
@@ -351,7 +351,7 @@ def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(
     assert {record.domain for record in client.records("type = 'decision'")} == {"general"}
 
 
-def test_a_wall_that_is_misspelt_is_told_at_the_start(client: SimulatedClient) -> None:
+def test_a_misspelt_isolation_setting_is_reported_at_the_start(client: SimulatedClient) -> None:
     configure(client, "[domains.legal]\nisolated = true\n")
 
     told = str(client.fire("SessionStart", "s", source="startup")["systemMessage"])
@@ -359,7 +359,7 @@ def test_a_wall_that_is_misspelt_is_told_at_the_start(client: SimulatedClient) -
     assert "domains.legal.isolated is unknown" in told
 
 
-def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: SimulatedClient) -> None:
+def test_entities_of_other_servers_get_the_domain_of_the_caller(walled: SimulatedClient) -> None:
     asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
     fields = {"tool_name": "mcp__other__create_entities", "tool_input": asked}
     walled.fire("PostToolUse", "s", agent_id="a1", tool_use_id="t", **fields, **LEGAL)
@@ -376,13 +376,13 @@ def called(client: SimulatedClient, tool: str = "recall", **fields: Any) -> call
     return callers.load(str(client.fabric_home), "toolu_1")
 
 
-def test_a_call_of_a_subagent_is_noted_with_its_id_and_type(client: SimulatedClient) -> None:
+def test_a_call_by_a_subagent_is_recorded_with_its_id_and_type(client: SimulatedClient) -> None:
     found = called(client, agent_id="a1", agent_type="poem-writer")
 
     assert found == callers.Caller("s", "a1", "poem-writer")
 
 
-def test_a_call_of_the_session_itself_is_noted_where_somebody_is_isolated(
+def test_a_call_by_the_session_itself_is_recorded_if_a_domain_is_isolated(
     client: SimulatedClient,
 ) -> None:
     assert called(client) is None
@@ -392,7 +392,7 @@ def test_a_call_of_the_session_itself_is_noted_where_somebody_is_isolated(
     assert called(client) == callers.Caller("s")
 
 
-def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: SimulatedClient) -> None:
+def test_other_tools_and_invalid_call_ids_are_not_recorded(walled: SimulatedClient) -> None:
     called(walled, tool_name="Bash", **LEGAL)
     called(walled, tool_use_id="", **LEGAL)
     assert not (walled.fabric_home / callers.FOLDER).exists()
@@ -403,7 +403,7 @@ def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: SimulatedCl
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 
-def test_the_note_is_made_while_either_reading_or_writing_is_on(client: SimulatedClient) -> None:
+def test_the_caller_is_recorded_while_reading_or_writing_is_on(client: SimulatedClient) -> None:
     for switch in ("read", "write"):
         configure(client, f"{switch} = false\n")
         assert called(client, agent_id="a1", **LEGAL) is not None
@@ -434,7 +434,7 @@ def test_hooks_give_records_of_an_isolated_domain_to_no_other_agent_or_session(
     assert walled.log == ""
 
 
-def test_a_prompt_is_given_records_of_open_domains_but_not_of_an_isolated_domain(
+def test_a_prompt_gets_records_of_open_domains_but_not_of_an_isolated_domain(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "code-critic", DAYS, "earlier")
@@ -445,7 +445,7 @@ def test_a_prompt_is_given_records_of_open_domains_but_not_of_an_isolated_domain
     assert "ten days" in answer and "ten years" not in answer
 
 
-def test_memory_md_holds_nothing_of_an_isolated_domain(walled: SimulatedClient) -> None:
+def test_memory_md_contains_no_record_of_an_isolated_domain(walled: SimulatedClient) -> None:
     moved_to(walled, "services/legal")
     walled.note("rule", "Retention lasts at least ten years", session="legal")
     moved_to(walled, ".")
@@ -457,7 +457,7 @@ def test_memory_md_holds_nothing_of_an_isolated_domain(walled: SimulatedClient) 
     assert {r.domain for r in walled.records()} >= {"legal", "general"}
 
 
-def test_records_leave_memory_md_once_their_domain_is_isolated(
+def test_records_are_removed_from_memory_md_once_their_domain_is_isolated(
     client: SimulatedClient,
 ) -> None:
     configure(client, WALLS.replace("isolate = true\n", ""))

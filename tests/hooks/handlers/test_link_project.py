@@ -62,7 +62,7 @@ def clones(client: SimulatedClient) -> Clones:
     return found
 
 
-def test_a_second_clone_loses_nothing_is_told_once_and_united_by_a_typed_word(
+def test_a_second_clone_is_reported_once_and_linked_by_a_typed_command(
     clones: Clones,
 ) -> None:
     clones.at(clones.second)
@@ -86,7 +86,7 @@ def test_a_second_clone_loses_nothing_is_told_once_and_united_by_a_typed_word(
     assert clones.client.log == ""
 
 
-def test_a_session_without_a_person_keeps_all_and_takes_no_question_away(clones: Clones) -> None:
+def test_an_unattended_session_loses_nothing_and_leaves_the_question_open(clones: Clones) -> None:
     client = clones.at(clones.second)
     client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     assert clones.notice("script") == ""
@@ -98,7 +98,7 @@ def test_a_session_without_a_person_keeps_all_and_takes_no_question_away(clones:
     assert "project link" in clones.notice("person")
 
 
-def test_the_model_links_nothing(
+def test_the_model_cannot_link_projects(
     clones: Clones, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not by its shell, not by a prompt that it causes, not by a skill of another name."""
@@ -124,7 +124,7 @@ def test_the_model_links_nothing(
     assert main(["project", "link", wanted, "--yes"]) == 0
 
 
-def test_the_home_alone_says_which_clones_are_trusted(clones: Clones) -> None:
+def test_only_the_settings_in_home_decide_which_clones_are_trusted(clones: Clones) -> None:
     """Variables a repository can set; its own config.toml nobody reads."""
     client = clones.at(clones.second)
     said = '[projects]\nclaims = "trust"\n'
@@ -150,7 +150,7 @@ def test_the_home_alone_says_which_clones_are_trusted(clones: Clones) -> None:
 
 
 @pytest.mark.parametrize("forgery", ["config", "file", "link", "worktree"])
-def test_an_unpacked_archive_is_given_nothing_and_writes_nothing_there(
+def test_an_unpacked_archive_gets_no_memories_and_nothing_is_written_there(
     clones: Clones, forgery: str
 ) -> None:
     """Neither by a remote nor by a `.git` that leads to the private repository."""

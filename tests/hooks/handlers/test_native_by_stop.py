@@ -49,7 +49,7 @@ def own(client: SimulatedClient, data: bytes) -> Path:
     ],
     ids=["empty", "plain", "CRLF", "no end", "CRLF, no end", "no UTF-8", "150 lines"],
 )
-def test_many_records_leave_hand_written_notes_byte_for_byte(
+def test_adding_many_records_keeps_hand_written_notes_byte_for_byte(
     client: SimulatedClient, data: bytes
 ) -> None:
     path = own(client, data)
@@ -70,7 +70,7 @@ def test_many_records_leave_hand_written_notes_byte_for_byte(
 
 
 @pytest.mark.parametrize("lines", [198, 300])
-def test_notes_that_are_full_already_are_left_alone(client: SimulatedClient, lines: int) -> None:
+def test_notes_that_are_already_full_remain_unchanged(client: SimulatedClient, lines: int) -> None:
     path = own(client, b"- a note\n" * lines)
     decide(client)
 
@@ -80,7 +80,7 @@ def test_notes_that_are_full_already_are_left_alone(client: SimulatedClient, lin
     assert "PostgreSQL" in client.context("SessionStart", "session-2", source="startup")
 
 
-def test_a_link_is_written_through(client: SimulatedClient) -> None:
+def test_a_symbolic_link_to_the_notes_is_written_through(client: SimulatedClient) -> None:
     real = client.home / "dotfiles.md"
     real.write_bytes(b"mine\n")
     client.memory_md_file().parent.mkdir(parents=True)
@@ -93,7 +93,7 @@ def test_a_link_is_written_through(client: SimulatedClient) -> None:
     assert real.read_text().startswith(f"mine\n{BEGIN}") and "PostgreSQL" in real.read_text()
 
 
-def test_read_only_notes_stay_and_the_user_is_told_once(client: SimulatedClient) -> None:
+def test_read_only_notes_are_unchanged_and_the_user_is_told_once(client: SimulatedClient) -> None:
     path = own(client, b"mine\n")
     path.chmod(0o444)
     decide(client)
@@ -105,7 +105,7 @@ def test_read_only_notes_stay_and_the_user_is_told_once(client: SimulatedClient)
 
 
 @pytest.mark.parametrize("place", ["variable", "user", "project", "local"])
-def test_the_clients_switches_are_obeyed(client: SimulatedClient, place: str) -> None:
+def test_the_switches_of_the_client_are_respected(client: SimulatedClient, place: str) -> None:
     path = own(client, b"mine\n")
     off = json.dumps({"autoMemoryEnabled": False})
     if place == "variable":
@@ -133,7 +133,7 @@ def test_the_clients_switches_are_obeyed(client: SimulatedClient, place: str) ->
         ("CLAUDE_CODE_REMOTE", "true"),
     ],
 )
-def test_a_session_that_is_not_shown_the_file_is_told_what_others_are_shown(
+def test_a_session_that_does_not_load_the_file_is_told_its_records(
     client: SimulatedClient, name: str, value: str
 ) -> None:
     decide(client)
@@ -151,7 +151,7 @@ def test_a_session_that_is_not_shown_the_file_is_told_what_others_are_shown(
     assert "PostgreSQL" not in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_the_folder_of_the_users_settings_is_used(client: SimulatedClient) -> None:
+def test_the_folder_from_the_users_settings_is_used(client: SimulatedClient) -> None:
     elsewhere = client.home / "notes"
     (client.home / ".claude").mkdir(exist_ok=True)
     settings = json.dumps({"autoMemoryDirectory": str(elsewhere)})
@@ -164,7 +164,7 @@ def test_the_folder_of_the_users_settings_is_used(client: SimulatedClient) -> No
     assert not client.memory_md_file().exists()
 
 
-def test_two_decisions_with_the_same_first_50_characters_have_two_lines(
+def test_two_decisions_with_the_same_first_50_characters_get_two_lines(
     client: SimulatedClient,
 ) -> None:
     same = "We decided to use cursor-based pagination for all the list endpoints of "
@@ -178,7 +178,7 @@ def test_two_decisions_with_the_same_first_50_characters_have_two_lines(
     assert text.count("<!-- id: ") == 2
 
 
-def test_what_is_replaced_forgotten_or_undone_leaves_the_fence(client: SimulatedClient) -> None:
+def test_replaced_forgotten_or_undone_records_leave_the_block(client: SimulatedClient) -> None:
     path = own(client, b"# Mine\r\n")
     for text in (
         "We decided to use MongoDB for the analytics DB because it scales.",

@@ -31,7 +31,7 @@ def start(client: SimulatedClient, source: str = "startup", session: str = "sess
 
 
 class TestTrust:
-    def test_a_note_with_a_quotation_has_the_users_trust_and_keeps_the_words(
+    def test_a_note_with_a_quotation_has_the_users_trust_and_keeps_the_quotation(
         self, client: SimulatedClient
     ) -> None:
         notice = client.note("rule", RULE, SAID)
@@ -41,7 +41,7 @@ class TestTrust:
         assert record.evidence["quotation"] == SAID
         assert notice == f"memory-fabric remembered rule ({record.id[-8:]}) in your words"
 
-    def test_the_notice_says_what_the_line_above_it_does_not(self, client: SimulatedClient) -> None:
+    def test_the_notice_shows_only_what_the_note_line_omits(self, client: SimulatedClient) -> None:
         quotation = "Never start the dev server"
         notice = client.note("rule", RULE, quotation, prompt=SAID, why="it takes the port")
 
@@ -56,7 +56,7 @@ class TestTrust:
             f"fact “The staging host restarts…” ({staging})"
         )
 
-    def test_the_note_of_a_summary_whose_line_nobody_sees_is_shown_whole(
+    def test_a_note_from_a_summary_is_shown_in_full_because_nobody_sees_its_line(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("Go on, please.")
@@ -75,9 +75,7 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert not client.memory_md_file().exists()
 
-    def test_words_of_any_prompt_of_the_session_count_and_others_do_not(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_only_prompts_of_the_same_session_can_be_quoted(self, client: SimulatedClient) -> None:
         client.prompt(SAID)
         client.stop("All right.")
         client.prompt("Look at the header.")
@@ -91,7 +89,7 @@ class TestTrust:
         client.note("rule", RULE, SAID, "session-3", prompt="Now the cart, please.")
         assert only(client).trust == "assistant"
 
-    def test_words_of_the_transcript_alone_are_not_the_users(self, client: SimulatedClient) -> None:
+    def test_words_found_only_in_a_transcript_have_no_trust(self, client: SimulatedClient) -> None:
         client.say("user", SAID)
         client.stop(f'Noted rule: {RULE}. From: "{SAID}"')
 
@@ -102,7 +100,7 @@ class TestTrust:
         [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}],
         ids=["unattended", "sdk"],
     )
-    def test_without_a_person_no_quotation_earns_the_users_trust(
+    def test_in_an_unattended_session_no_quotation_earns_the_users_trust(
         self, client: SimulatedClient, environ: dict[str, str]
     ) -> None:
         client.environ |= environ
@@ -110,7 +108,7 @@ class TestTrust:
 
         assert only(client).trust == "assistant"
 
-    def test_an_agreed_decision_does_not_bind(self, client: SimulatedClient) -> None:
+    def test_a_decision_the_user_only_agreed_to_has_no_trust(self, client: SimulatedClient) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
         client.stop("Shall I keep the cart in Redis?")
@@ -122,7 +120,7 @@ class TestTrust:
         assert f"agreed: “{agreed}”" in notice
         assert not client.memory_md_file().exists()
 
-    def test_the_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
+    def test_a_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(SAID)
@@ -134,7 +132,7 @@ class TestTrust:
         record = only(client)
         assert (record.trust, record.domain) == ("assistant", "code_reviewer")
 
-    def test_private_words_are_no_quotation_and_their_note_is_shown(
+    def test_private_words_cannot_be_quoted_and_their_note_is_reported(
         self, client: SimulatedClient
     ) -> None:
         said = "the launch of the Falcon is in May"
@@ -145,13 +143,13 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
-    def test_a_quotation_behind_a_mentioned_marker_is_found(self, client: SimulatedClient) -> None:
+    def test_a_quotation_after_a_mentioned_marker_is_found(self, client: SimulatedClient) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
         client.note("rule", RULE, SAID, prompt=prompt)
 
         assert only(client).trust == "user"
 
-    def test_weak_passwords_of_a_prompt_are_on_no_disk(self, client: SimulatedClient) -> None:
+    def test_weak_passwords_in_a_prompt_are_in_no_file(self, client: SimulatedClient) -> None:
         weak, spaced = "river" + "stone", "two words" + " 9!"
         prompt = f'Run curl -u bob:{weak} https://example.org with {{"password": "{spaced}"}}'
         client.note("fact", f"The call is curl -u bob:{weak} x", prompt=prompt)
@@ -161,7 +159,7 @@ class TestTrust:
         assert not [path for path in files if weak.encode() in path.read_bytes()]
         assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
-    def test_a_note_for_everywhere_needs_a_quotation_that_says_everywhere(
+    def test_a_note_for_all_projects_needs_a_quotation_that_says_everywhere(
         self, client: SimulatedClient
     ) -> None:
         said = "Always answer me in German, in all of my projects"
@@ -175,7 +173,7 @@ class TestTrust:
             "Tables ": "team",
         }
 
-    def test_a_note_that_is_not_for_every_project_says_so_to_both(
+    def test_user_and_assistant_are_told_if_a_note_is_for_this_project_only(
         self, client: SimulatedClient
     ) -> None:
         said = "Answer me in German, please, with short sentences"
@@ -198,7 +196,7 @@ class TestKeeping:
             ("Invoices are kept in `/var/in.`", "Invoices are kept in `/var/in.`"),
         ],
     )
-    def test_the_final_full_stop_is_not_kept(
+    def test_the_final_full_stop_of_a_note_is_removed(
         self, client: SimulatedClient, said: str, kept: str
     ) -> None:
         client.stop(f"Noted rule: {said} Why: the law")
@@ -206,7 +204,7 @@ class TestKeeping:
         record = only(client)
         assert (record.what, record.why) == (kept, "the law")
 
-    def test_prose_makes_nothing(self, client: SimulatedClient) -> None:
+    def test_prose_creates_no_notes(self, client: SimulatedClient) -> None:
         prose = "We decided to use Redis because it is fast. The root cause was the pool size."
         client.say("user", "Go on.")
         client.say("assistant", prose)
@@ -216,12 +214,12 @@ class TestKeeping:
 
         assert client.records("1") == []
 
-    def test_a_note_in_a_code_fence_is_an_example(self, client: SimulatedClient) -> None:
+    def test_a_note_in_a_code_block_is_treated_as_an_example(self, client: SimulatedClient) -> None:
         client.stop(f"So it looks:\n```\nNoted rule: {RULE}.\n```")
 
         assert client.records("1") == []
 
-    def test_the_same_line_in_message_and_transcript_counts_once(
+    def test_a_line_in_both_message_and_transcript_counts_once(
         self, client: SimulatedClient
     ) -> None:
         line = f'Noted rule: {RULE}. From: "{SAID}"'
@@ -234,7 +232,7 @@ class TestKeeping:
         assert only(client).trust == "user"
         assert notice.count("remembered") == notice.count("rule (") == 1
 
-    def test_of_a_long_list_twenty_are_kept_and_the_others_named(
+    def test_only_twenty_notes_of_a_long_list_are_kept_and_the_others_are_listed(
         self, client: SimulatedClient
     ) -> None:
         said = "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(23))
@@ -246,7 +244,7 @@ class TestKeeping:
         assert "not kept" not in client.stop(said)
         assert "Not kept: “Part 20 is made of steel" in client.feedback()
 
-    def test_a_note_that_is_too_long_is_named_with_the_limit(self, client: SimulatedClient) -> None:
+    def test_an_overlong_note_is_reported_with_the_limit(self, client: SimulatedClient) -> None:
         client.prompt("Go on, please.")
         notice = client.stop(f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
 
@@ -261,14 +259,14 @@ class TestKeeping:
 
         assert "remembered" in client.stop("Done.")
 
-    def test_a_secret_is_in_no_note(self, client: SimulatedClient) -> None:
+    def test_secrets_are_removed_from_notes(self, client: SimulatedClient) -> None:
         secret = "sk-" + "aB3dE5fG7hI9jK1lM2nO4pQ6"
         client.stop(f"Noted fact: {secret}\nNoted fact: The shop pays with {secret} at Stripe.")
 
         assert "[redacted: " in only(client).what
         assert secret not in only(client).what
 
-    def test_in_a_session_with_notes_off_none_is_kept(self, client: SimulatedClient) -> None:
+    def test_no_note_is_kept_in_a_session_with_notes_off(self, client: SimulatedClient) -> None:
         done = client.fire("UserPromptSubmit", prompt="notes off")
         client.stop(f"Noted rule: {RULE}.")
         noted = {"agent_type": "poet", "last_assistant_message": f"Noted rule: {RULE}."}
@@ -280,7 +278,7 @@ class TestKeeping:
         client.fire("UserPromptSubmit", prompt="notes on")
         assert PROTOCOL in start(client, session="session-3")
 
-    def test_memory_md_takes_the_users_rules_and_preferences_with_the_quotation(
+    def test_memory_md_shows_the_users_rules_and_preferences_with_the_quotation(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", RULE, SAID)
@@ -295,7 +293,7 @@ class TestKeeping:
 
 
 class TestReplacing:
-    def test_dropped_by_its_id_the_assistants_own_is_closed(self, client: SimulatedClient) -> None:
+    def test_the_assistant_can_drop_its_own_record_by_id(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         record = only(client)
         notice = client.stop(f"Dropped: {record.id[-8:]}")
@@ -304,13 +302,13 @@ class TestReplacing:
         assert closed.valid_to != ""
         assert f"dropped {record.id[-8:]}" in notice
 
-    def test_the_users_is_not(self, client: SimulatedClient) -> None:
+    def test_the_assistant_cannot_drop_a_record_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         client.stop(f"Dropped: {only(client).id[-8:]}")
 
         assert (only(client).valid_to, only(client).superseded_by) == ("", "")
 
-    def test_the_user_replaces_and_is_told(self, client: SimulatedClient) -> None:
+    def test_a_quoted_note_replaces_a_record_and_says_so(self, client: SimulatedClient) -> None:
         client.note("rule", "Packages are always installed with npm")
         old = only(client)
         notice = client.note(
@@ -329,7 +327,7 @@ class TestReplacing:
 
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
-    def test_a_note_takes_the_place_of_what_its_prompt_stated(
+    def test_a_note_replaces_the_statement_stored_from_its_prompt(
         self, client: SimulatedClient
     ) -> None:
         said = "From now on, always start attribute names with 'i_'."
@@ -339,7 +337,7 @@ class TestReplacing:
 
 
 class TestStopping:
-    def test_undo_of_an_id_takes_the_note_back(self, client: SimulatedClient) -> None:
+    def test_undo_with_the_id_of_a_note_removes_the_note(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         reply = client.fire("UserPromptSubmit", prompt=f"undo {only(client).id[-8:]}")
 
@@ -347,7 +345,7 @@ class TestStopping:
         assert client.records() == []
 
     @pytest.mark.parametrize("quotation", ["", SAID])
-    def test_a_forgotten_rule_comes_back_only_when_the_user_types_the_rule_again(
+    def test_a_forgotten_rule_returns_only_when_the_user_types_it_again(
         self, client: SimulatedClient, quotation: str
     ) -> None:
         client.note("rule", RULE, quotation, prompt=SAID)
@@ -360,14 +358,14 @@ class TestStopping:
         client.note("rule", RULE, SAID)
         assert only(client).trust == "user"  # said anew
 
-    def test_an_id_that_names_nothing_is_said(self, client: SimulatedClient) -> None:
+    def test_an_unknown_id_is_reported(self, client: SimulatedClient) -> None:
         assert "no memory has the id" in str(
             client.fire("UserPromptSubmit", prompt="forget 12345678")
         )
 
 
 class TestAsking:
-    def test_the_protocol_is_told_once_a_session_and_again_after_a_compaction(
+    def test_the_protocol_is_shown_once_per_session_and_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         given = [start(client), start(client, "resume"), start(client, "compact")]
@@ -375,7 +373,7 @@ class TestAsking:
         assert [text.count(PROTOCOL) for text in given] == [1, 0, 1]
         assert PROTOCOL not in client.whole_context("UserPromptSubmit", prompt="Go on, please.")
 
-    def test_the_whole_start_keeps_within_its_budget(self, client: SimulatedClient) -> None:
+    def test_the_whole_start_context_stays_within_its_budget(self, client: SimulatedClient) -> None:
         for n in range(15):
             client.note("rule", f"Part {n} is made of steel, {'and polished, ' * 15}as ever")
             client.prompt(f"Never paint part {n} yourself, I do that on my own machine.")
@@ -393,7 +391,7 @@ class TestAsking:
             ({"MEMORY_FABRIC": "off"}, False),
         ],
     )
-    def test_notes_are_asked_for_only_with_a_person_or_by_configuration(
+    def test_notes_are_requested_only_with_a_person_or_by_configuration(
         self, client: SimulatedClient, environ: dict[str, str], is_asked: bool
     ) -> None:
         client.environ |= environ
@@ -406,7 +404,7 @@ class TestAsking:
         ("task", "is_asked"),
         [("Look at the cart", True), ("Return only JSON with the names", False)],
     )
-    def test_a_subagent_is_asked_unless_its_task_prescribes_a_form(
+    def test_a_subagent_is_asked_for_notes_unless_its_task_prescribes_a_format(
         self, client: SimulatedClient, task: str, is_asked: bool
     ) -> None:
         fields = {"prompt": task, "subagent_type": "general-purpose"}
@@ -416,7 +414,7 @@ class TestAsking:
         assert (PROTOCOL in given) is is_asked
 
 
-def test_notes_of_a_compaction_are_told_at_the_next_stop(client: SimulatedClient) -> None:
+def test_notes_from_a_compaction_are_reported_at_the_next_stop(client: SimulatedClient) -> None:
     client.prompt(SAID)
     client.fire("PreCompact", trigger="manual", custom_instructions="")
     line = f'Noted rule: {RULE}. From: "{SAID}"'
@@ -440,7 +438,7 @@ class Limited(Deadline):
 
 
 @pytest.mark.parametrize("asked", range(0, 90, 6))
-def test_notes_for_which_no_time_is_left_are_stored_by_the_next_stop(
+def test_notes_that_a_stop_has_no_time_for_are_stored_by_the_next_stop(
     client: SimulatedClient, asked: int
 ) -> None:
     parts = ("parser", "mailer", "importer")

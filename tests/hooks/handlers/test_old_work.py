@@ -44,7 +44,7 @@ def told(client: SimulatedClient, prompt: str, session: str = "later") -> list[s
     return [line for line in client.prompt(prompt, session).splitlines() if MARK in line]
 
 
-def test_a_repeated_task_is_told_the_earlier_prompt_its_outcome_and_files(
+def test_a_repeated_task_gets_the_earlier_prompt_its_outcome_and_files(
     worked: SimulatedClient,
 ) -> None:
     worked.fire("SessionStart", "later", source="startup")
@@ -72,7 +72,7 @@ def test_an_earlier_task_shows_the_note_of_its_outcome_once(
     assert second == ""
 
 
-def test_only_the_first_task_of_a_session_is_told_old_work(worked: SimulatedClient) -> None:
+def test_only_the_first_task_of_a_session_gets_earlier_work(worked: SimulatedClient) -> None:
     worked.fire("SessionStart", "later", source="startup")
     first = told(worked, "Add birthday cakes to the catalogue of the bakery.")
 
@@ -80,7 +80,7 @@ def test_only_the_first_task_of_a_session_is_told_old_work(worked: SimulatedClie
     assert told(worked, AGAIN) == []
 
 
-def test_without_prompts_on_record_a_task_is_told_once(worked: SimulatedClient) -> None:
+def test_without_recorded_prompts_earlier_work_is_shown_once(worked: SimulatedClient) -> None:
     worked.environ["MEMORY_FABRIC_NOTES"] = "off"
     worked.fire("SessionStart", "later", source="startup")
 
@@ -97,7 +97,7 @@ def test_without_prompts_on_record_a_task_is_told_once(worked: SimulatedClient) 
         "Show me the code page of the shop, with its labels and its colours.",
     ],
 )
-def test_other_work_is_told_none(worked: SimulatedClient, prompt: str) -> None:
+def test_an_unrelated_task_gets_no_earlier_work(worked: SimulatedClient, prompt: str) -> None:
     worked.fire("SessionStart", "later", source="startup")
 
     assert told(worked, prompt) == []

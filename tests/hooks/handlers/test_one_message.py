@@ -48,7 +48,7 @@ def assert_told_once(lines: list[str]) -> None:
     assert {s for s in SENTENCES if any(s in line for line in lines)} == set(SENTENCES)
 
 
-def test_memory_md_shows_the_words_of_a_message_once(client: SimulatedClient) -> None:
+def test_memory_md_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
     note_all(client)
 
     text = client.memory_md_file().read_text("utf-8")
@@ -56,13 +56,13 @@ def test_memory_md_shows_the_words_of_a_message_once(client: SimulatedClient) ->
     assert_told_once([line for line in text.splitlines() if line.startswith("- [")])
 
 
-def test_a_start_shows_the_words_of_a_message_once(client: SimulatedClient) -> None:
+def test_a_start_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
     note_all(client)
 
     assert_told_once([line for line in told(client).splitlines() if line.startswith("- [")])
 
 
-def test_the_words_come_first_again_when_the_line_that_had_them_goes(
+def test_another_line_shows_the_quotation_when_the_line_with_it_is_removed(
     client: SimulatedClient,
 ) -> None:
     note_all(client)
@@ -75,7 +75,7 @@ def test_the_words_come_first_again_when_the_line_that_had_them_goes(
     assert text.count(MESSAGE) == 1 and text.count(AGAIN) == 2
 
 
-def test_the_notice_shows_the_words_of_a_message_once(client: SimulatedClient) -> None:
+def test_the_notice_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
     client.prompt(MESSAGE)
     part = MESSAGE[17:48]
     lines = [f'Noted rule: {sentence}. From: "{part}"' for sentence in SENTENCES]
@@ -86,7 +86,7 @@ def test_the_notice_shows_the_words_of_a_message_once(client: SimulatedClient) -
     assert notice.count("in your words") == 4
 
 
-def test_a_lost_memory_is_restored_with_the_words_of_each_line(client: SimulatedClient) -> None:
+def test_a_lost_memory_is_restored_with_the_quotation_of_each_line(client: SimulatedClient) -> None:
     note_all(client)
     text = client.memory_md_file().read_text("utf-8")
 
@@ -96,7 +96,7 @@ def test_a_lost_memory_is_restored_with_the_words_of_each_line(client: Simulated
     assert not any(AGAIN in line for line in lines.values())
 
 
-def test_a_line_whose_words_somebody_removed_is_given_no_others(client: SimulatedClient) -> None:
+def test_a_line_whose_quotation_was_removed_gets_no_other_one(client: SimulatedClient) -> None:
     note_all(client)
     path = client.memory_md_file()
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -108,7 +108,7 @@ def test_a_line_whose_words_somebody_removed_is_given_no_others(client: Simulate
     assert any("new dependency" in line for line in left.values())
 
 
-def test_no_line_of_a_start_stands_without_the_words_above_it(client: SimulatedClient) -> None:
+def test_no_line_of_a_start_appears_without_the_quotation_above_it(client: SimulatedClient) -> None:
     note_all(client)
     rules = tuple(client.records())
 

@@ -45,7 +45,7 @@ def test_the_first_start_offers_earlier_sessions_once_and_reads_nothing(machine:
     assert machine.rows("SELECT * FROM episodes") == []
 
 
-def test_another_client_offers_the_sessions_of_all_with_the_command_alone(
+def test_another_client_offers_sessions_of_all_clients_by_command_only(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -60,7 +60,7 @@ def test_another_client_offers_the_sessions_of_all_with_the_command_alone(
     assert told.endswith(offer)
 
 
-def test_sessions_that_were_read_are_not_offered_and_newer_ones_are(machine: Machine) -> None:
+def test_sessions_already_read_are_not_offered_and_newer_ones_are(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (20, 10):
         machine.session(shop, "Hello", "Hi.", days_ago=days_ago)
@@ -80,7 +80,7 @@ def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:
     assert "memory-fabric is on" in told and "earlier session" not in told
 
 
-def test_nothing_is_offered_where_notices_are_off(machine: Machine) -> None:
+def test_nothing_is_offered_while_notices_are_off(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.")
     machine.memory.mkdir(parents=True)

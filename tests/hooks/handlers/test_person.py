@@ -44,22 +44,22 @@ def entities(client: SimulatedClient, *words: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("text", "named"), NAMED.items())
-def test_names_about_the_user_have_a_kind_of_their_own(
+def test_names_in_statements_about_the_user_have_their_own_entity_types(
     client: SimulatedClient, text: str, named: dict[str, str]
 ) -> None:
     assert entities(client, text, "--scope", "user") == named
 
 
 @pytest.mark.parametrize("text", UNNAMED)
-def test_what_a_sentence_leaves_open_is_not_made(client: SimulatedClient, text: str) -> None:
+def test_ambiguous_words_about_a_user_create_no_entity(client: SimulatedClient, text: str) -> None:
     assert entities(client, text, "--scope", "user") == {}
 
 
-def test_a_project_has_no_goals_of_the_user(client: SimulatedClient) -> None:
+def test_a_goal_in_a_project_is_not_a_goal_of_the_user(client: SimulatedClient) -> None:
     assert "goal" not in entities(client, "The user's goal is to learn Rust").values()
 
 
-def test_a_note_for_every_project_and_a_stated_name_make_goal_and_person(
+def test_a_note_for_every_project_creates_the_goal_and_the_named_person(
     client: SimulatedClient,
 ) -> None:
     said = "In all my projects remember that my goal is to learn Rust"
@@ -78,7 +78,7 @@ def test_a_note_for_every_project_and_a_stated_name_make_goal_and_person(
         ("My manager is Bob.", "My manager is Bob"),
     ],
 )
-def test_what_is_said_about_oneself_holds_in_every_project(
+def test_a_statement_about_oneself_applies_in_every_project(
     client: SimulatedClient, said: str, kept: str
 ) -> None:
     client.prompt(said)
@@ -88,7 +88,7 @@ def test_what_is_said_about_oneself_holds_in_every_project(
 
 
 @pytest.mark.parametrize("said", ["My manager is on vacation.", "I am 2 minutes late."])
-def test_what_is_said_in_passing_is_not_kept(client: SimulatedClient, said: str) -> None:
+def test_a_remark_in_passing_is_not_stored(client: SimulatedClient, said: str) -> None:
     client.prompt(said)
 
     assert client.records("1") == []

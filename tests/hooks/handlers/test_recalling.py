@@ -24,7 +24,7 @@ def in_memory_md(client: SimulatedClient) -> None:
 
 
 class TestSessionStart:
-    def test_br13_the_recent_decisions_are_given_once_a_session(
+    def test_br13_recent_decisions_are_given_once_per_session(
         self, client: SimulatedClient
     ) -> None:
         for number in range(12):
@@ -39,7 +39,7 @@ class TestSessionStart:
         assert "service-11" in block
         assert again == ""
 
-    def test_a_resume_repeats_only_when_something_changed(self, client: SimulatedClient) -> None:
+    def test_a_resumed_session_gets_only_what_changed(self, client: SimulatedClient) -> None:
         noted(client)
         first = client.context("SessionStart", "session-2", source="startup")
         noted(client, SESSIONS, "session-3")
@@ -49,7 +49,7 @@ class TestSessionStart:
         assert "Redis" in second
         assert "PostgreSQL" not in second
 
-    def test_the_block_is_byte_stable_while_the_memory_is_unchanged(
+    def test_the_block_is_byte_identical_while_the_memory_is_unchanged(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -57,7 +57,7 @@ class TestSessionStart:
 
         assert len(blocks) == 1
 
-    def test_the_very_first_run_says_what_is_kept_and_how_to_see_and_stop_it(
+    def test_the_first_run_says_what_is_stored_and_how_to_see_and_stop_it(
         self, client: SimulatedClient
     ) -> None:
         first = client.fire("SessionStart", source="startup")
@@ -68,16 +68,14 @@ class TestSessionStart:
         assert "`/memory-fabric:memory status`" in first["systemMessage"]
         assert "systemMessage" not in second
 
-    def test_what_memory_md_shows_is_not_repeated(self, client: SimulatedClient) -> None:
+    def test_records_in_memory_md_are_not_repeated(self, client: SimulatedClient) -> None:
         in_memory_md(client)
 
         assert "PostgreSQL" in client.memory_md_file().read_text()
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_a_fork_is_not_given_again_what_its_parent_was_given(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_fork_does_not_get_again_what_its_parent_got(self, client: SimulatedClient) -> None:
         noted(client)
         client.fire("SessionStart", "parent", source="startup")
         client.say("user", "hello", session="child")
@@ -96,7 +94,7 @@ class TestPrompt:
         assert OPEN in context
         assert "PostgreSQL" in context
 
-    def test_a_memory_is_given_once(self, client: SimulatedClient) -> None:
+    def test_a_memory_is_given_only_once(self, client: SimulatedClient) -> None:
         noted(client)
         first = client.prompt(QUESTION, "session-2")
         second = client.prompt(QUESTION, "session-2")
@@ -118,7 +116,7 @@ class TestPrompt:
 
         assert "PostgreSQL" in client.prompt(QUESTION)
 
-    def test_what_was_said_since_a_compaction_is_not_given_again(
+    def test_a_record_made_since_a_compaction_is_not_given_again(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The workers are slow today.")
@@ -137,7 +135,7 @@ class TestPrompt:
         assert client.prompt("yes", "session-2") == ""
         assert client.prompt("continue", "session-2") == ""
 
-    def test_the_session_block_comes_with_the_first_prompt_when_session_start_never_ran(
+    def test_the_first_prompt_gives_the_session_block_if_session_start_never_ran(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -145,7 +143,7 @@ class TestPrompt:
 
         assert "Recent Project Decisions" in context
 
-    def test_another_projects_memory_is_never_given(self, client: SimulatedClient) -> None:
+    def test_memories_of_another_project_are_never_given(self, client: SimulatedClient) -> None:
         noted(client)
         other = client.project.parent / "other" / "shop"
         (other / ".git").mkdir(parents=True)
@@ -154,7 +152,7 @@ class TestPrompt:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_br12_relationship_words_add_traversal(self, client: SimulatedClient) -> None:
+    def test_br12_relationship_words_add_graph_traversal(self, client: SimulatedClient) -> None:
         noted(client, "database-engineer recommends cursor-pagination, since it scales")
         noted(client, "cursor-pagination requires opaque-tokens, always")
 
@@ -163,7 +161,7 @@ class TestPrompt:
 
 
 class TestSubagents:
-    def test_br14_a_subagent_gets_what_its_task_and_domain_need(
+    def test_br14_a_subagent_gets_memories_for_its_task_and_domain(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -184,7 +182,7 @@ class TestSubagents:
         assert "PostgreSQL" in context
         assert len(context) <= 1200
 
-    def test_what_memory_md_shows_is_given_only_to_agents_that_start_without_it(
+    def test_records_in_memory_md_are_given_only_to_agents_that_do_not_load_it(
         self, client: SimulatedClient
     ) -> None:
         in_memory_md(client)
@@ -243,7 +241,7 @@ class TestSubagents:
 
 
 class TestCompaction:
-    def test_i5_the_checkpoint_and_the_sessions_records_come_back(
+    def test_i5_the_checkpoint_and_the_records_of_the_session_are_restored(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -266,7 +264,7 @@ class TestCompaction:
         assert "PostgreSQL" in context
         assert len(context) <= 3000
 
-    def test_after_a_compaction_a_memory_may_be_given_again(self, client: SimulatedClient) -> None:
+    def test_a_memory_may_be_given_again_after_a_compaction(self, client: SimulatedClient) -> None:
         noted(client)
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
         client.fire("PreCompact", "session-2", trigger="auto", custom_instructions=None)
@@ -277,7 +275,7 @@ class TestCompaction:
         assert not ("PostgreSQL" in restored and "PostgreSQL" in asked)
 
 
-def test_the_turn_that_stated_a_decision_is_not_given_after_the_decision(
+def test_the_turn_that_stated_a_decision_is_not_given_in_addition_to_it(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)
@@ -289,7 +287,7 @@ def test_the_turn_that_stated_a_decision_is_not_given_after_the_decision(
     assert asked == ""
 
 
-def test_a_memory_md_that_the_user_removed_shows_nothing_so_the_session_is_told(
+def test_records_are_given_if_the_user_removed_memory_md(
     client: SimulatedClient,
 ) -> None:
     in_memory_md(client)
@@ -299,7 +297,7 @@ def test_a_memory_md_that_the_user_removed_shows_nothing_so_the_session_is_told(
     assert client.log == ""
 
 
-def test_only_spoken_words_ask_for_the_past_and_no_names_of_files(client: SimulatedClient) -> None:
+def test_only_spoken_words_and_not_file_names_ask_for_the_past(client: SimulatedClient) -> None:
     client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
     client.fire("Stop", "session-1", last_assistant_message="They do.")
 

@@ -28,7 +28,7 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_what_a_prompt_states_on_purpose_is_stored_at_once_and_trusted_once_its_entry_is_seen(
+def test_a_deliberate_statement_is_stored_at_once_and_trusted_after_its_entry_is_read(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
@@ -66,13 +66,13 @@ def test_a_request_for_work_is_not_stored(client: SimulatedClient) -> None:
         "Should we use PostgreSQL for the analytics DB?",
     ],
 )
-def test_what_the_user_did_not_decide_is_not_captured(client: SimulatedClient, prompt: str) -> None:
+def test_a_prompt_without_a_decision_is_not_captured(client: SimulatedClient, prompt: str) -> None:
     client.fire("UserPromptSubmit", prompt=prompt)
 
     assert client.records("1") == []
 
 
-def test_stop_reads_the_transcript_and_stores_what_the_message_noted_only_once(
+def test_stop_reads_the_transcript_and_stores_a_note_of_the_message_only_once(
     client: SimulatedClient,
 ) -> None:
     noted = f"Done.\nNoted decision: {DECISION}."
@@ -85,7 +85,7 @@ def test_stop_reads_the_transcript_and_stores_what_the_message_noted_only_once(
     assert sorted(r.type for r in client.records("1")) == ["decision", "solution"]
 
 
-def test_br11_one_decision_lands_in_three_places(client: SimulatedClient) -> None:
+def test_br11_one_decision_is_stored_in_three_places(client: SimulatedClient) -> None:
     client.fire(
         "UserPromptSubmit",
         prompt="We decided to use cursor-based pagination for all list endpoints, "
@@ -110,7 +110,7 @@ def test_br11_one_decision_lands_in_three_places(client: SimulatedClient) -> Non
     assert (client.project / ".claude" / "memory" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_command_that_failed_and_passed_after_a_change_is_a_solution_with_evidence(
+def test_a_failed_command_that_passes_after_a_change_is_a_solution_with_evidence(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", bash("pytest tests/test_cart.py", "t1"))
@@ -128,7 +128,7 @@ def test_a_command_that_failed_and_passed_after_a_change_is_a_solution_with_evid
     assert solution.evidence["files"] == ["cart.py"]
 
 
-def test_turns_are_kept_as_episodes_each_once(client: SimulatedClient) -> None:
+def test_each_turn_is_stored_once_as_an_episode(client: SimulatedClient) -> None:
     client.say("user", "The export is slow on Mondays.")
     client.say("assistant", "I looked at the export job.")
     for _ in range(2):
@@ -144,7 +144,7 @@ def test_turns_are_kept_as_episodes_each_once(client: SimulatedClient) -> None:
     ]
 
 
-def test_a_subagents_finding_is_stored_in_its_domain(client: SimulatedClient) -> None:
+def test_a_finding_of_a_subagent_is_stored_in_its_domain(client: SimulatedClient) -> None:
     client.fire(
         "SubagentStop",
         agent_id="a1",
@@ -161,7 +161,7 @@ def test_a_subagents_finding_is_stored_in_its_domain(client: SimulatedClient) ->
     assert record.trust == "assistant"
 
 
-def test_the_compaction_fork_is_no_subagent(client: SimulatedClient) -> None:
+def test_the_fork_for_a_compaction_does_not_count_as_a_subagent(client: SimulatedClient) -> None:
     client.fire(
         "SubagentStop",
         agent_id="a1",
@@ -172,7 +172,7 @@ def test_the_compaction_fork_is_no_subagent(client: SimulatedClient) -> None:
     assert client.records("1") == []
 
 
-def test_a_compaction_summary_gives_records_and_prints_nothing(client: SimulatedClient) -> None:
+def test_a_compaction_summary_creates_records_and_prints_nothing(client: SimulatedClient) -> None:
     reply = client.fire(
         "PostCompact",
         trigger="auto",
@@ -208,13 +208,13 @@ class TestBridge:
         memory.close()
         return found
 
-    def test_what_another_server_creates_is_mirrored_once(self, client: SimulatedClient) -> None:
+    def test_entities_of_another_server_are_mirrored_once(self, client: SimulatedClient) -> None:
         client.fire("PostToolUse", **self.CALL)
         client.fire("PostToolUse", **self.CALL)
 
         assert self.graph(client) == [("Billing", "in Go")]
 
-    def test_an_observation_of_an_entity_unknown_here_makes_the_entity(
+    def test_an_observation_of_an_unknown_entity_creates_the_entity(
         self, client: SimulatedClient
     ) -> None:
         client.fire(
@@ -225,7 +225,7 @@ class TestBridge:
 
         assert self.graph(client) == [("Cart", "holds items")]
 
-    def test_our_own_echo_is_not_stored(self, client: SimulatedClient) -> None:
+    def test_a_call_to_our_own_server_is_not_mirrored(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_name": "mcp__plugin_memory-fabric_memory__create_entities"}
         client.fire("PostToolUse", **call)
 
@@ -239,7 +239,7 @@ class TestBridge:
 
 
 class TestUnattended:
-    def test_an_unattended_session_speaks_with_the_assistants_trust_and_is_not_promoted(
+    def test_an_unattended_session_has_the_assistants_trust_and_is_not_promoted(
         self, client: SimulatedClient
     ) -> None:
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
@@ -255,7 +255,7 @@ class TestUnattended:
 
         assert client.records("1") == []
 
-    def test_switched_off_nothing_is_stored_and_nothing_recalled(
+    def test_nothing_is_stored_or_recalled_while_memory_is_off(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", DECISION)
@@ -266,7 +266,7 @@ class TestUnattended:
         assert len(client.records()) == 1
 
 
-def test_c10_a_secret_in_a_prompt_is_in_no_file_afterwards(client: SimulatedClient) -> None:
+def test_c10_a_secret_in_a_prompt_is_not_stored_in_any_file(client: SimulatedClient) -> None:
     secret = "sk-" + string.ascii_letters[:24] + "1234"
     text = f"We decided to use Stripe because the API key is {secret} and works."
     said = f'Noted decision: Stripe takes {secret} as its key. Why: {secret} works. From: "{text}"'
@@ -288,7 +288,7 @@ def test_c10_a_secret_in_a_prompt_is_in_no_file_afterwards(client: SimulatedClie
                 assert secret.encode() not in path.read_bytes(), path
 
 
-def test_local_records_go_with_their_session(client: SimulatedClient) -> None:
+def test_local_records_are_deleted_at_the_end_of_their_session(client: SimulatedClient) -> None:
     memory = client.memory()
     memory.remember(
         Record("note", "The staging password rotates today", confidence=0.8, scope="local"),

@@ -51,7 +51,7 @@ class TestBorrowedWords:
         ],
     )
     @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-    def test_words_on_another_subject_close_nothing(
+    def test_a_note_on_another_subject_supersedes_nothing(
         self, client: SimulatedClient, rule: str, prompt: str, sentence: str, *, by_drop: bool
     ) -> None:
         client.note("rule", rule, session="earlier")
@@ -64,7 +64,7 @@ class TestBorrowedWords:
         assert client.is_open(rule)
         assert id_ in notice and ("did not drop" if by_drop else "contradicts") in notice
 
-    def test_the_users_words_on_the_same_subject_close_the_old_decision(
+    def test_words_of_the_user_on_the_same_subject_supersede_the_old_decision(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -74,7 +74,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}: The analytics tables are in MongoDB" in notice
 
-    def test_a_fact_with_a_command_binds_nothing_and_can_be_replaced(
+    def test_a_fact_with_a_command_binds_no_call_and_can_be_replaced(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The analytics tables are in MongoDB, for mongodump")
@@ -99,7 +99,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"dropped {old}" in notice
 
-    def test_the_assistants_sentence_does_not_bring_the_users_words_to_a_subject(
+    def test_the_assistants_sentence_does_not_extend_a_quotation_to_a_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Backups are kept for ten years on tape", session="earlier")
@@ -111,7 +111,7 @@ class TestBorrowedWords:
         (kept,) = [r for r in client.records("1") if r.id.endswith(old)]
         assert (kept.valid_to, kept.superseded_by) == ("", "")
 
-    def test_a_memory_that_is_said_again_lends_its_words_to_no_drop(
+    def test_a_repeated_note_does_not_justify_dropping_another_record(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "The release branch is tagged by Ann", session="earlier")
@@ -122,14 +122,14 @@ class TestBorrowedWords:
 
         assert client.is_open("after lunch")
 
-    def test_the_projects_own_name_is_no_subject(self, client: SimulatedClient) -> None:
+    def test_the_project_name_does_not_count_as_a_subject(self, client: SimulatedClient) -> None:
         client.note("rule", "The shop never shows prices without taxes", session="earlier")
         old = client.id_of("prices")
         client.note("rule", "The shop has a logo", "the shop has a new logo", instead_of=old)
 
         assert client.is_open("prices")
 
-    def test_two_words_that_name_no_record_for_certain_close_none(
+    def test_two_words_that_identify_no_record_with_certainty_supersede_none(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "Videos of several products are kept on the media host", quotation="")
@@ -142,7 +142,7 @@ class TestBorrowedWords:
 
 
 class TestProtected:
-    def test_a_pinned_one_is_not_replaced_by_words_on_its_subject(
+    def test_a_pinned_record_is_not_replaced_by_a_note_on_its_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -154,7 +154,7 @@ class TestProtected:
         assert client.is_open("are in MongoDB")
         assert f"{old} (pinned)" in client.feedback()
 
-    def test_nor_is_one_that_binds_calls(self, client: SimulatedClient) -> None:
+    def test_a_note_does_not_replace_a_rule_that_binds_calls(self, client: SimulatedClient) -> None:
         said = "Never run terraform apply on the production account"
         client.note("rule", said, session="earlier", when="terraform apply")
         old = client.id_of("terraform")
@@ -165,7 +165,7 @@ class TestProtected:
         assert client.types(f"replace {client.id_of('may be applied')}")
         assert not client.is_open("Never run")
 
-    def test_the_tool_of_the_assistant_obeys_the_same_rule(self, client: SimulatedClient) -> None:
+    def test_the_tool_of_the_assistant_follows_the_same_rule(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, session="earlier")
         old, words = client.id_of("Never push"), "push the button component to the shelf"
         client.prompt(words)
@@ -179,7 +179,7 @@ class TestProtected:
 
 
 class TestToldOnce:
-    def test_what_was_replaced_is_told_at_the_next_start_and_taken_back(
+    def test_a_replacement_is_reported_at_the_next_start_and_can_be_undone(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -199,7 +199,7 @@ class TestToldOnce:
         assert "taken back" in client.types(f"keep {old}", "later-0")
         assert client.is_open("are in MongoDB") and client.is_open("Tables are in Postgres")
 
-    def test_what_was_taken_back_meanwhile_is_not_told(self, client: SimulatedClient) -> None:
+    def test_a_replacement_undone_meanwhile_is_not_reported(self, client: SimulatedClient) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
         old = client.id_of("in MongoDB")
         client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
@@ -209,7 +209,7 @@ class TestToldOnce:
 
 
 class TestFeedback:
-    def test_feedback_on_notes_comes_once_with_the_next_prompt(
+    def test_feedback_on_notes_is_given_once_with_the_next_prompt(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
@@ -234,7 +234,7 @@ class TestFeedback:
             "",
         ]
 
-    def test_feedback_names_an_earlier_note_on_the_same_subject_that_may_be_dropped(
+    def test_feedback_lists_an_earlier_note_on_the_subject_that_may_be_dropped(
         self, client: SimulatedClient
     ) -> None:
         said = "The signup mails of the billing service are sent by the cron container"
@@ -251,7 +251,7 @@ class TestFeedback:
         client.stop(f"Dropped: {old}")
         assert not client.is_open("cron container")
 
-    def test_feedback_names_no_note_of_the_session_or_that_its_writer_may_not_close(
+    def test_feedback_lists_no_note_of_this_session_or_that_the_writer_may_not_drop(
         self, client: SimulatedClient
     ) -> None:
         rule = "Send the signup mails of the billing service in the morning only"
@@ -262,7 +262,7 @@ class TestFeedback:
 
         assert "On this before" not in client.feedback()
 
-    def test_a_turn_that_is_read_again_is_told_once(self, client: SimulatedClient) -> None:
+    def test_a_turn_that_is_read_twice_gives_feedback_once(self, client: SimulatedClient) -> None:
         line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
         client.prompt("Go on, please.")
         client.stop(line)
@@ -285,7 +285,7 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_its_characters_are_counted(self, client: SimulatedClient) -> None:
+    def test_the_characters_of_feedback_are_counted(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -303,7 +303,7 @@ class TestFeedback:
         assert 200 < len(client.feedback()) <= 300
 
 
-def test_a_quotation_of_a_paragraph_deletes_only_what_the_note_says(
+def test_a_note_quoting_two_statements_replaces_only_the_one_it_repeats(
     client: SimulatedClient,
 ) -> None:
     first = "From now on, always indent the tables by tabs."
@@ -316,7 +316,7 @@ def test_a_quotation_of_a_paragraph_deletes_only_what_the_note_says(
 
 
 class TestNotesOff:
-    def test_what_was_written_meanwhile_is_never_kept(self, client: SimulatedClient) -> None:
+    def test_a_note_written_with_notes_off_is_never_stored(self, client: SimulatedClient) -> None:
         client.prompt("Go on, please.")
         client.types("notes off")
         client.say("user", "Go on, please.", timestamp=timestamp())
@@ -330,7 +330,7 @@ class TestNotesOff:
         assert [record.what for record in client.records("1")] == ["The host restarts at night"]
 
     @pytest.mark.parametrize("later", ["catching up", "learning"])
-    def test_nor_by_a_later_session_or_learn(self, client: SimulatedClient, later: str) -> None:
+    def test_a_later_read_skips_notes_off_turns(self, client: SimulatedClient, later: str) -> None:
         folder = client.memory_md_file().parents[1]
         folder.mkdir(parents=True)
         client.transcript = folder / "session-1.jsonl"
@@ -355,7 +355,7 @@ class TestNotesOff:
         assert told == ["The host restarts"]
 
 
-def test_the_words_of_a_replaced_rule_do_not_contradict_what_else_is_said_of_its_subject(
+def test_a_replaced_rule_does_not_contradict_other_facts_on_its_subject(
     client: SimulatedClient,
 ) -> None:
     rule = "Always show me the article worker before you go on"

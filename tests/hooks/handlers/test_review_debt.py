@@ -24,7 +24,7 @@ def shown(client: SimulatedClient, session: str, source: str = "startup") -> lis
     return block.partition(HEADING)[2].splitlines()[1:]
 
 
-def test_three_are_shown_with_their_ids_twice_at_most(client: SimulatedClient) -> None:
+def test_three_candidates_are_shown_with_their_ids_at_most_twice(client: SimulatedClient) -> None:
     for text in SAID:
         hear(client, text)
     starts = [shown(client, f"later-{n}") for n in range(5)]
@@ -54,7 +54,7 @@ def test_candidates_are_shown_only_at_a_new_start_or_after_clear(client: Simulat
     assert len(shown(client, "later-3", "clear")) == 1
 
 
-def test_what_was_noted_or_dropped_is_not_shown(client: SimulatedClient) -> None:
+def test_noted_or_dropped_candidates_are_not_shown(client: SimulatedClient) -> None:
     hear(client, SAID[0])
     hear(client, SAID[1])
     second, first = client.records("status = 'candidate'")
@@ -68,7 +68,7 @@ def test_what_was_noted_or_dropped_is_not_shown(client: SimulatedClient) -> None
     assert shown(client, "later-1") == []
 
 
-def test_what_was_said_in_other_sessions_before_comes_first(client: SimulatedClient) -> None:
+def test_candidates_also_heard_in_earlier_sessions_come_first(client: SimulatedClient) -> None:
     client.say("user", SAID[0], session="session-0")
     client.fire("Stop", "session-0", last_assistant_message="All right.")
     hear(client, SAID[0], "session-1")
@@ -77,14 +77,14 @@ def test_what_was_said_in_other_sessions_before_comes_first(client: SimulatedCli
     assert "dev server" in shown(client, "later-1")[0]
 
 
-def test_where_no_notes_are_asked_none_is_shown(client: SimulatedClient) -> None:
+def test_no_candidate_is_shown_if_notes_are_not_requested(client: SimulatedClient) -> None:
     hear(client, SAID[0])
     client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
 
     assert shown(client, "later-1") == []
 
 
-def test_in_an_isolated_domain_others_words_are_not_shown(client: SimulatedClient) -> None:
+def test_an_isolated_domain_shows_no_candidates_of_other_domains(client: SimulatedClient) -> None:
     client.fabric_home.mkdir(parents=True)
     walls = '[domains.legal]\nagents = ["legal-advisor"]\nisolate = true\n'
     (client.fabric_home / "config.toml").write_text(walls, "utf-8")

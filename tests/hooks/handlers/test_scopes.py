@@ -39,7 +39,7 @@ def move_to(client: SimulatedClient, name: str) -> None:
 # --- local -------------------------------------------------------------------------------------
 
 
-def test_local_is_known_to_its_session_and_to_no_other(client: SimulatedClient) -> None:
+def test_a_local_record_is_known_only_to_its_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
 
@@ -48,7 +48,7 @@ def test_local_is_known_to_its_session_and_to_no_other(client: SimulatedClient) 
     assert "Friday" not in client.context("SessionStart", "session-2", source="startup")
 
 
-def test_local_goes_with_its_session_and_was_in_no_other_tier(client: SimulatedClient) -> None:
+def test_a_local_record_ends_with_its_session_and_is_in_no_file(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
     client.fire("Stop", last_assistant_message="Done.")
@@ -73,7 +73,7 @@ def ended_days_ago(client: SimulatedClient, days: float) -> None:
 
 
 @pytest.mark.parametrize(("days", "left"), [(0.5, 1), (2, 0)])
-def test_local_goes_a_day_after_a_session_that_broke_off(
+def test_a_local_record_is_deleted_a_day_after_its_session_was_interrupted(
     client: SimulatedClient, days: float, left: int
 ) -> None:
     client.fire("SessionStart", "session-1", source="startup")
@@ -87,7 +87,7 @@ def test_local_goes_a_day_after_a_session_that_broke_off(
     assert len(client.records("scope = 'local'")) == left
 
 
-def test_no_backup_keeps_what_a_broken_session_had_for_itself(client: SimulatedClient) -> None:
+def test_no_backup_has_local_records_of_an_interrupted_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
     ended_days_ago(client, 2)
@@ -102,7 +102,7 @@ def test_no_backup_keeps_what_a_broken_session_had_for_itself(client: SimulatedC
 # --- user --------------------------------------------------------------------------------------
 
 
-def test_user_scope_is_known_in_another_project_and_team_scope_is_not(
+def test_a_user_record_is_known_in_another_project_and_a_team_record_is_not(
     client: SimulatedClient,
 ) -> None:
     remember(client, USERS, "--scope", "user")
@@ -135,7 +135,7 @@ def told(client: SimulatedClient) -> SimulatedClient:
 TELLING = ("ledgerly", "payments-guild", "acme-corp", "annabel", "shop")
 
 
-def test_global_tells_nothing_of_where_it_comes_from(told: SimulatedClient) -> None:
+def test_a_global_record_reveals_nothing_of_its_origin(told: SimulatedClient) -> None:
     secret_path = told.project / "src" / "pool.py"
     text = (
         f"Ledgerly of payments-guild uses PgBouncer, see {secret_path} on {os.uname().nodename}, "
@@ -153,7 +153,7 @@ def test_global_tells_nothing_of_where_it_comes_from(told: SimulatedClient) -> N
         assert name not in whole, name
 
 
-def test_neither_do_its_entities_relations_alternatives_and_evidence(told: SimulatedClient) -> None:
+def test_all_fields_of_a_global_record_reveal_nothing_of_its_origin(told: SimulatedClient) -> None:
     memory = told.memory()
     record = Record(
         "decision",
@@ -184,7 +184,7 @@ def test_neither_do_its_entities_relations_alternatives_and_evidence(told: Simul
     assert [name for name in TELLING if name in graph] == []
 
 
-def test_global_is_shown_elsewhere_without_host_person_and_company(client: SimulatedClient) -> None:
+def test_a_global_record_omits_host_person_and_company_elsewhere(client: SimulatedClient) -> None:
     said = ("--type", "decision", "--global")
     remember(client, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
     remember(client, *said, "Acme Corp wants cursor-based pagination for list endpoints")
@@ -197,7 +197,7 @@ def test_global_is_shown_elsewhere_without_host_person_and_company(client: Simul
         assert name not in start
 
 
-def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(client: SimulatedClient) -> None:
+def test_a_word_that_may_be_a_name_is_refused_with_exit_code_2(client: SimulatedClient) -> None:
     done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr
@@ -217,7 +217,7 @@ def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(client: Simul
         (["Use the big table for analytics because it is there"], False),
     ],
 )
-def test_generalizable_needs_sureness_a_reason_and_a_known_thing(
+def test_a_generalizable_record_needs_confidence_a_reason_and_a_known_entity(
     client: SimulatedClient, words: list[str], marked: bool
 ) -> None:
     record = remember(client, *words)
@@ -228,13 +228,13 @@ def test_generalizable_needs_sureness_a_reason_and_a_known_thing(
     assert client.command("recall", "PostgreSQL analytics table").returncode == 3
 
 
-def test_a_reason_that_stands_in_the_sentence_is_not_said_twice(client: SimulatedClient) -> None:
+def test_a_reason_contained_in_the_sentence_is_not_repeated(client: SimulatedClient) -> None:
     remember(client, "Use PostgreSQL for analytics because it has window functions")
 
     assert "— because" not in client.command("export").stdout
 
 
-def test_a_note_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
+def test_a_note_can_be_generalizable_and_remains_in_the_team_scope(client: SimulatedClient) -> None:
     client.note(
         "decision",
         "Use PostgreSQL instead of MySQL for reports",
@@ -246,7 +246,7 @@ def test_a_note_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
     assert (record.generalizable, record.scope) == (True, "team")
 
 
-def test_a_preference_that_is_stated_and_noted_for_everywhere_is_one_record(
+def test_a_preference_stated_and_noted_for_all_projects_is_one_record(
     client: SimulatedClient,
 ) -> None:
     said = "I prefer tabs over spaces in every project"

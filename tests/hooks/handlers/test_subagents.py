@@ -50,14 +50,14 @@ def has_started(client: SimulatedClient, agent: str, task: str) -> None:
     (folder / f"agent-{agent}.meta.json").write_text(json.dumps(noted), "utf-8")
 
 
-def test_a_task_is_noted_in_silence(client: SimulatedClient) -> None:
+def test_a_task_is_recorded_without_output(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert delegate(client, "t1", "Tune the analytics DB") == {}
     assert "PostgreSQL" in start(client, "a1")
 
 
-def test_the_description_counts_as_well(client: SimulatedClient) -> None:
+def test_the_description_of_a_task_is_also_searched(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     event = recorded("variants/PreToolUse.Agent")
     event["tool_input"] |= {"description": "Tune analytics DB", "prompt": "Do what I told you."}
@@ -66,7 +66,7 @@ def test_the_description_counts_as_well(client: SimulatedClient) -> None:
     assert "PostgreSQL" in start(client, "a1")
 
 
-def test_two_agents_of_one_type_at_once_are_each_given_what_both_need(
+def test_two_concurrent_agents_of_one_type_each_get_memories_for_both_tasks(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -79,7 +79,7 @@ def test_two_agents_of_one_type_at_once_are_each_given_what_both_need(
     assert all(len(text) <= 1200 for text in given)
 
 
-def test_once_the_client_says_who_has_which_task_the_other_gets_its_own_only(
+def test_once_one_task_is_assigned_the_other_agent_gets_only_its_own(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -94,7 +94,7 @@ def test_once_the_client_says_who_has_which_task_the_other_gets_its_own_only(
     assert "Redis" not in given
 
 
-def test_two_agents_of_two_types_are_given_their_own(client: SimulatedClient) -> None:
+def test_two_agents_of_different_types_get_their_own_memories(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS, TOKENS)
     delegate(client, "t1", "Tune the analytics DB", "poem-writer")
     delegate(client, "t2", "Expire session tokens earlier", "general-purpose")
@@ -103,7 +103,7 @@ def test_two_agents_of_two_types_are_given_their_own(client: SimulatedClient) ->
     assert "PostgreSQL" not in start(client, "a2", "general-purpose")
 
 
-def test_agents_started_one_after_the_other_each_get_memories_of_their_own_task(
+def test_agents_started_in_sequence_each_get_memories_for_their_own_task(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -131,7 +131,7 @@ def test_a_task_whose_agent_never_started_ends_with_the_next_prompt(
     assert "PostgreSQL" not in given
 
 
-def test_eight_tasks_of_one_type_share_the_room(client: SimulatedClient) -> None:
+def test_eight_tasks_of_one_type_share_the_budget(client: SimulatedClient) -> None:
     things = "billing shipping catalogue checkout refunds loyalty reviews pricing".split()
     remembering(client, *(f"queue-{t} feeds the {t} worker" for t in things))
     for thing in things:
@@ -143,14 +143,14 @@ def test_eight_tasks_of_one_type_share_the_room(client: SimulatedClient) -> None
     assert len(given) <= 1200
 
 
-def test_an_agent_without_a_task_or_a_kind_is_given_nothing(client: SimulatedClient) -> None:
+def test_an_agent_without_a_task_or_a_known_type_gets_nothing(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert start(client, "a1") == ""
     assert start(client, "a2", "") == ""
 
 
-def test_an_agent_is_told_once_and_its_parent_is_not_meant(client: SimulatedClient) -> None:
+def test_an_agent_gets_a_memory_once_and_apart_from_other_agents(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     client.fire("SessionStart", "s", source="startup")
     delegate(client, "t1", "Tune the analytics DB")
@@ -164,7 +164,7 @@ def test_an_agent_is_told_once_and_its_parent_is_not_meant(client: SimulatedClie
     assert "PostgreSQL" in start(client, "a2")
 
 
-def test_the_kind_is_turned_off_in_the_configuration(client: SimulatedClient) -> None:
+def test_the_configuration_can_disable_the_terms_of_an_agent_type(client: SimulatedClient) -> None:
     remembering(client, "One schema migration a release, since it is safe")
     (client.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
 
@@ -172,7 +172,7 @@ def test_the_kind_is_turned_off_in_the_configuration(client: SimulatedClient) ->
     assert "migration" in start(client, "a2", "migration-writer")
 
 
-def test_what_a_reviewer_found_the_next_reviewer_knows(client: SimulatedClient) -> None:
+def test_a_finding_of_a_reviewer_is_given_to_the_next_reviewer(client: SimulatedClient) -> None:
     event = recorded("SubagentStop") | {"agent_id": "a1", "agent_type": "shop:code-critic"}
     event["last_assistant_message"] = "Noted decision: Topics are in snake_case. Why: Go needs it."
     client.fire(event.pop("hook_event_name"), "s", **event)
@@ -181,7 +181,7 @@ def test_what_a_reviewer_found_the_next_reviewer_knows(client: SimulatedClient) 
     assert start(client, "a3", "poem-writer") == ""
 
 
-def test_nothing_here_is_noted_as_a_failure(client: SimulatedClient) -> None:
+def test_agent_starts_log_no_failure(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     delegate(client, "t1", "Tune the analytics DB")
     delegate(client, "t2", "Tune the analytics DB, too")

@@ -24,7 +24,7 @@ def moved(client: SimulatedClient) -> tuple[Record, Record]:
     return old, new
 
 
-def test_a_later_session_gets_the_newer_and_not_the_older(client: SimulatedClient) -> None:
+def test_a_later_session_gets_the_newer_decision_and_not_the_older(client: SimulatedClient) -> None:
     old, new = moved(client)
 
     context = client.prompt(ASKED, "session-3")
@@ -73,7 +73,7 @@ def test_session_block_and_memory_md_drop_a_replaced_rule(client: SimulatedClien
     assert "in Postgres" in block + notes
 
 
-def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient) -> None:
+def test_the_assistant_does_not_supersede_a_record_of_the_user(client: SimulatedClient) -> None:
     client.note("decision", OLD)
     notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
@@ -82,7 +82,7 @@ def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient
     assert f"contradicts {said.id[-8:]}: {said.what}" in notice
 
 
-def test_an_unquoted_decision_closes_an_unquoted_decision(client: SimulatedClient) -> None:
+def test_an_unquoted_decision_supersedes_an_unquoted_decision(client: SimulatedClient) -> None:
     client.note("decision", OLD, quotation="")
     notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
@@ -91,7 +91,7 @@ def test_an_unquoted_decision_closes_an_unquoted_decision(client: SimulatedClien
     assert f"replaces {old.id[-8:]}: {old.what}" in notice
 
 
-def test_a_question_about_the_past_finds_a_replaced_decision_with_its_successor(
+def test_a_question_about_the_past_finds_a_replaced_decision_and_its_successor(
     client: SimulatedClient,
 ) -> None:
     old, new = moved(client)
@@ -105,7 +105,7 @@ def test_a_question_about_the_past_finds_a_replaced_decision_with_its_successor(
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
-def test_a_note_closes_the_decision_that_instead_of_names_by_id(client: SimulatedClient) -> None:
+def test_a_note_supersedes_the_decision_with_the_id_in_instead_of(client: SimulatedClient) -> None:
     client.note("decision", "Packages are installed with npm", session="session-1")
     (old,) = client.records()
     client.note(
@@ -116,7 +116,7 @@ def test_a_note_closes_the_decision_that_instead_of_names_by_id(client: Simulate
     assert old.superseded_by == new.id
 
 
-def test_words_of_instead_of_close_a_decision_only_on_the_same_subject(
+def test_words_after_instead_of_supersede_only_a_decision_on_the_same_subject(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The docs site is built with npm", session="session-1")
@@ -127,7 +127,7 @@ def test_words_of_instead_of_close_a_decision_only_on_the_same_subject(
     assert old.superseded_by == ""
 
 
-def test_an_open_question_is_told_at_each_start_until_a_note_answers_its_id(
+def test_an_open_question_is_shown_at_each_start_until_a_note_answers_its_id(
     client: SimulatedClient,
 ) -> None:
     client.note("open", "The region that hosts the order archive is not chosen")
@@ -146,7 +146,7 @@ def test_an_open_question_is_told_at_each_start_until_a_note_answers_its_id(
     assert "Open Questions" not in client.context("SessionStart", "s4", source="startup")
 
 
-def test_a_pinned_record_stays_first_however_many_came_later(client: SimulatedClient) -> None:
+def test_a_pinned_record_remains_first_however_many_records_follow(client: SimulatedClient) -> None:
     told(client, Record("note", "Deploys need two approvals", confidence=0.6, pinned=True))
     for n in range(70):
         told(client, Record("decision", f"Service {n} is owned by team {n}", confidence=0.6))
@@ -158,7 +158,7 @@ def test_a_pinned_record_stays_first_however_many_came_later(client: SimulatedCl
     assert "Deploys need two approvals" in again
 
 
-def test_a_question_with_entities_keeps_within_the_block(client: SimulatedClient) -> None:
+def test_questions_with_entities_stay_within_the_block_limit(client: SimulatedClient) -> None:
     for n in range(12):
         names = tuple(Entity(f"part-{n}-{i}-{'x' * 40}", "component") for i in range(4))
         told(client, Record("question", f"Why does {n} {'so ' * 60}", entities=names))
@@ -170,7 +170,7 @@ def test_a_question_with_entities_keeps_within_the_block(client: SimulatedClient
     assert block.count("[question") == 3
 
 
-def test_the_command_says_what_the_new_one_stands_for(client: SimulatedClient) -> None:
+def test_the_command_reports_which_record_the_new_one_replaces(client: SimulatedClient) -> None:
     client.command("remember", "Use MongoDB for the order archive")
     done = client.command("remember", "We moved the order archive from MongoDB to Postgres")
 

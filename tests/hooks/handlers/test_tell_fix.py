@@ -41,7 +41,7 @@ def known(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_the_fix_is_told_in_its_words_with_date_and_id(known: SimulatedClient) -> None:
+def test_a_fix_is_shown_in_its_own_words_with_date_and_id(known: SimulatedClient) -> None:
     (record,) = known.records()
 
     told = failed(known)
@@ -52,33 +52,33 @@ def test_the_fix_is_told_in_its_words_with_date_and_id(known: SimulatedClient) -
     assert known.log == ""
 
 
-def test_a_fix_is_told_once_a_session(known: SimulatedClient) -> None:
+def test_a_fix_is_shown_once_per_session(known: SimulatedClient) -> None:
     first, second, other = failed(known), failed(known), failed(known, "session-3")
 
     assert (bool(first), bool(second), bool(other)) == (True, False, True)
 
 
-def test_what_a_prompt_has_told_is_not_told_again(known: SimulatedClient) -> None:
+def test_a_fix_already_shown_by_a_prompt_is_not_shown_again(known: SimulatedClient) -> None:
     assert FIX[:30] in known.prompt("fly deploy says force_https is not allowed", "session-2")
 
     assert failed(known) == ""
 
 
-def test_a_fix_told_at_the_start_is_told_again_at_the_failure(known: SimulatedClient) -> None:
+def test_a_fix_shown_at_the_start_is_shown_again_at_the_failure(known: SimulatedClient) -> None:
     assert FIX[:30] in known.context("SessionStart", "session-2", source="startup")
 
     assert FIX[:30] in failed(known, "session-2")
 
 
-def test_another_failure_brings_nothing(known: SimulatedClient) -> None:
+def test_another_failure_shows_no_fix(known: SimulatedClient) -> None:
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
 
-def test_a_pipe_that_hides_the_status_is_seen_through(known: SimulatedClient) -> None:
+def test_a_failure_is_detected_even_if_a_pipe_hides_the_exit_status(known: SimulatedClient) -> None:
     assert FIX[:30] in passed(known, "Error: force_https is not allowed for this service")
 
 
-def test_a_command_that_passed_brings_nothing(known: SimulatedClient) -> None:
+def test_a_command_that_passed_shows_no_fix(known: SimulatedClient) -> None:
     assert passed(known, "force_https is not allowed is documented here\n3 passed") == ""
 
 
@@ -93,24 +93,24 @@ def test_a_command_that_passed_brings_nothing(known: SimulatedClient) -> None:
         {"tool_name": "Read"},
     ],
 )
-def test_what_is_no_failure_of_a_command_brings_nothing(
+def test_an_event_that_is_no_failed_command_shows_no_fix(
     known: SimulatedClient, fields: dict[str, Any]
 ) -> None:
     assert failed(known, **fields) == ""
 
 
-def test_a_fix_is_not_told_to_the_session_that_noted_it(known: SimulatedClient) -> None:
+def test_a_fix_is_not_shown_to_the_session_that_noted_it(known: SimulatedClient) -> None:
     assert failed(known, "session-1") == ""
 
 
-def test_a_subagent_is_told_itself(known: SimulatedClient) -> None:
+def test_a_subagent_is_shown_the_fix_separately(known: SimulatedClient) -> None:
     failed(known)
 
     assert FIX[:30] in failed(known, agent_id="a1", agent_type="general-purpose")
     assert failed(known, agent_id="a1", agent_type="general-purpose") == ""
 
 
-def test_a_forgotten_fix_is_not_told(known: SimulatedClient) -> None:
+def test_a_forgotten_fix_is_not_shown(known: SimulatedClient) -> None:
     (record,) = known.records()
     known.command("forget", record.id[-8:], "--yes")
 
@@ -118,7 +118,7 @@ def test_a_forgotten_fix_is_not_told(known: SimulatedClient) -> None:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_fixes_of_other_users_and_programs_are_not_told_at_a_failure(
+def test_fixes_of_other_users_and_programs_are_not_shown_at_a_failure(
     known: SimulatedClient, trust: str
 ) -> None:
     memory = known.memory()
@@ -139,7 +139,7 @@ def fixes_in(told: str, *fixes: str) -> list[str]:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_fixes_of_other_users_and_programs_are_not_told_to_a_pasted_failure(
+def test_fixes_of_others_are_not_shown_for_a_pasted_failure(
     known: SimulatedClient, trust: str
 ) -> None:
     memory = known.memory()
@@ -150,7 +150,7 @@ def test_fixes_of_other_users_and_programs_are_not_told_to_a_pasted_failure(
     assert FIX not in known.prompt(LOG + ERROR, "session-2")
 
 
-def test_a_prompt_with_the_failure_is_told_the_fixes_that_its_session_has_not_seen(
+def test_a_prompt_with_the_failure_shows_only_fixes_new_to_its_session(
     client: SimulatedClient,
 ) -> None:
     fixes = [
@@ -167,7 +167,7 @@ def test_a_prompt_with_the_failure_is_told_the_fixes_that_its_session_has_not_se
     assert sorted(first + second) == sorted(fixes)
 
 
-def test_a_fix_of_one_session_is_told_to_no_other(known: SimulatedClient) -> None:
+def test_a_local_fix_is_shown_to_no_other_session(known: SimulatedClient) -> None:
     memory = known.memory()
     with memory.session_database().transaction() as connection:
         connection.execute("UPDATE records SET scope = 'local'")
@@ -178,7 +178,7 @@ def test_a_fix_of_one_session_is_told_to_no_other(known: SimulatedClient) -> Non
     assert FIX not in known.prompt(LOG + ERROR, "session-2")
 
 
-def test_a_changed_file_is_marked(client: SimulatedClient) -> None:
+def test_a_fix_whose_file_has_changed_is_flagged(client: SimulatedClient) -> None:
     (client.project / "fly.toml").write_text("a = 1\n")
     client.note("fix", FIX, "")
     (client.project / "fly.toml").write_text("a = 12\n")
@@ -186,7 +186,7 @@ def test_a_changed_file_is_marked(client: SimulatedClient) -> None:
     assert "(fly.toml has changed since)" in failed(client)
 
 
-def test_no_fix_is_told_while_reading_is_switched_off(known: SimulatedClient) -> None:
+def test_no_fix_is_shown_while_reading_is_off(known: SimulatedClient) -> None:
     known.command("off", "--read")
 
     assert failed(known) == ""

@@ -25,7 +25,7 @@ from past_sessions.transcripts import make
 
 
 class TestWork:
-    def test_twenty_new_messages_behind_5_mb_cost_twenty_messages(
+    def test_reading_twenty_new_messages_after_5_mb_costs_only_twenty_messages(
         self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"
@@ -55,7 +55,7 @@ class TestWork:
         assert _bytes_read() - before < 1_500_000  # databases among it; the file is 5 MB
         assert row(client, "session-1")[0] == client.transcript.stat().st_size
 
-    def test_nothing_new_is_nothing_read(self, client: SimulatedClient) -> None:
+    def test_an_unchanged_transcript_is_not_read(self, client: SimulatedClient) -> None:
         client.say("assistant", FOUND)
         stop(client)
         offset = row(client, "session-1")[0]
@@ -63,7 +63,7 @@ class TestWork:
 
         assert row(client, "session-1")[0] == offset == client.transcript.stat().st_size
 
-    def test_a_long_rest_is_read_by_the_hooks_that_follow(self, client: SimulatedClient) -> None:
+    def test_a_long_unread_part_is_read_over_several_stops(self, client: SimulatedClient) -> None:
         for n in range(40):
             client.say("assistant", f"Part {n}. " + "We looked at the importer. " * 600)
         stops = 0
@@ -124,7 +124,7 @@ class Unread:
 class TestTime:
     # By its work, a step of full size takes about 350, and one of the smallest size 110.
     @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
-    def test_a_stop_that_runs_out_of_time_keeps_the_offset_that_it_reached(
+    def test_a_stop_that_runs_out_of_time_saves_the_offset_that_it_reached(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, tried: int
     ) -> None:
         whole = Unread(SimulatedClient(tmp_path / "whole"), tmp_path)
@@ -145,7 +145,7 @@ def _bytes_read() -> int:
 
 
 class TestOnce:
-    def test_without_its_offset_a_transcript_is_read_again_and_nothing_is_new(
+    def test_a_transcript_read_again_without_its_offset_adds_nothing(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION)
@@ -173,7 +173,7 @@ class TestOnce:
 
     @pytest.mark.parametrize("same_ids", [True, False])
     @pytest.mark.parametrize("names_parent", [True, False])
-    def test_a_forks_copies_are_no_second_sighting(
+    def test_copies_in_a_fork_do_not_count_as_a_second_sighting(
         self, client: SimulatedClient, same_ids: bool, names_parent: bool
     ) -> None:
         noted = f"Noted decision: {DECISION}."
@@ -197,7 +197,7 @@ class TestOnce:
         assert _seen_in(client) == seen
         assert [s for s, _ in episodes(client)] == ["session-1"] * 3 + ["fork"]
 
-    def test_what_a_parent_said_and_nobody_read_is_the_parents(
+    def test_unread_parent_messages_in_a_fork_belong_to_the_parent(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION, session="fork")
@@ -215,7 +215,7 @@ class TestOnce:
         }
         assert [s for s, _ in episodes(client)] == ["parent", "parent", "fork", "fork"]
 
-    def test_what_was_forgotten_before_stop_stays_forgotten(self, client: SimulatedClient) -> None:
+    def test_a_record_forgotten_before_stop_stays_forgotten(self, client: SimulatedClient) -> None:
         client.say("user", DECISION)
         client.say("assistant", f"Noted decision: {DECISION}.")
         client.fire("PreCompact", trigger="auto")
@@ -229,7 +229,7 @@ class TestOnce:
 
         assert client.records("1") == []
 
-    def test_what_was_undone_before_stop_stays_undone(self, client: SimulatedClient) -> None:
+    def test_a_record_undone_before_stop_remains_undone(self, client: SimulatedClient) -> None:
         client.say("user", DECISION)
         client.say("assistant", f"Noted decision: {DECISION}.")
         client.fire("PreCompact", trigger="auto")
@@ -247,7 +247,7 @@ def _seen_in(client: SimulatedClient) -> list[Any]:
 
 
 class TestBadFiles:
-    def test_a_shorter_file_is_read_from_its_start_and_told_once(
+    def test_a_truncated_transcript_is_read_from_its_start_and_reported_once(
         self, client: SimulatedClient
     ) -> None:
         client.say("assistant", "Some words that fill the file. " * 20)
@@ -259,7 +259,7 @@ class TestBadFiles:
         assert "transcript" not in stop(client)
         assert [r.type for r in client.records()] == ["solution"]
 
-    def test_another_longer_file_under_the_same_name_is_noticed(
+    def test_a_longer_replacement_transcript_under_the_same_name_is_detected(
         self, client: SimulatedClient
     ) -> None:
         client.say("assistant", "A first file.")
@@ -271,7 +271,7 @@ class TestBadFiles:
         assert "replaced or cut" in stop(client)
         assert [r.type for r in client.records()] == ["solution"]
 
-    def test_a_file_that_is_gone_is_told_once_and_the_answer_is_kept(
+    def test_a_missing_transcript_is_reported_once_and_the_message_is_kept(
         self, client: SimulatedClient
     ) -> None:
         client.say("assistant", "A first file.")
@@ -282,7 +282,7 @@ class TestBadFiles:
         assert "transcript" not in stop(client, said=FOUND)
         assert [r.type for r in client.records()] == ["solution"]
 
-    def test_a_client_that_keeps_none_is_left_in_peace(self, client: SimulatedClient) -> None:
+    def test_a_client_without_transcripts_gets_no_warning(self, client: SimulatedClient) -> None:
         assert "transcript" not in stop(client)
         assert client.log == ""
 
@@ -297,7 +297,7 @@ class TestBadFiles:
         ],
         ids=["text", "nul", "deep", "torn", "utf-16"],
     )
-    def test_lines_that_are_no_json_are_passed_over_and_told_once(
+    def test_invalid_json_lines_are_skipped_and_reported_once(
         self, client: SimulatedClient, junk: bytes
     ) -> None:
         client.transcript.write_bytes(junk)
@@ -311,7 +311,7 @@ class TestBadFiles:
         assert [text for _, text in episodes(client)] == [FOUND, "And one line more."]
         assert client.log.count("could not be read") == 1
 
-    def test_a_line_of_ten_megabytes_is_set_aside(self, client: SimulatedClient) -> None:
+    def test_a_line_of_ten_megabytes_is_skipped(self, client: SimulatedClient) -> None:
         client.say("assistant", "Before it.")
         with client.transcript.open("ab") as file:
             file.write(b'{"type": "user", "pad": "' + b"x" * (10 << 20) + b'"}\n')
@@ -321,9 +321,7 @@ class TestBadFiles:
 
         assert [text for _, text in episodes(client)] == ["Before it.", FOUND]
 
-    def test_a_hundred_megabytes_that_nobody_has_read_do_not_hold_up_a_turn(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_hundred_unread_megabytes_do_not_delay_a_turn(self, client: SimulatedClient) -> None:
         line = json.dumps({"type": "api-request-blob", "pad": "x" * 100_000}).encode() + b"\n"
         with client.transcript.open("wb") as file:
             for _ in range(1000):
@@ -335,7 +333,7 @@ class TestBadFiles:
         assert time.process_time() - began < 5
         assert 0 < row(client, "session-1")[0] < 10 << 20
 
-    def test_unknown_entries_are_no_fault(self, client: SimulatedClient) -> None:
+    def test_unknown_entries_are_not_reported_as_errors(self, client: SimulatedClient) -> None:
         client.transcript.write_text(
             '{"type": "hologram", "message": {"content": "x"}}\n{"message": 3}\n{}\n'
         )
@@ -345,7 +343,7 @@ class TestBadFiles:
         assert len(episodes(client)) == 1
 
     @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "dangling"])
-    def test_what_is_no_file_is_not_waited_for(self, client: SimulatedClient, kind: str) -> None:
+    def test_an_irregular_file_does_not_block(self, client: SimulatedClient, kind: str) -> None:
         if kind == "pipe":
             os.mkfifo(client.transcript)
         elif kind == "folder":
@@ -371,9 +369,7 @@ class TestBadFiles:
 
         assert len(episodes(client)) == 1
 
-    def test_a_turn_that_goes_on_keeps_the_notice_for_its_end(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_the_warning_waits_until_a_continued_turn_ends(self, client: SimulatedClient) -> None:
         client.transcript.write_text("no json\n")
         during = client.fire("Stop", last_assistant_message="", stop_hook_active=True)
 

@@ -54,7 +54,7 @@ def test_a_statement_alone_is_shown_once(client: SimulatedClient) -> None:
     ],
 )
 @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-def test_a_question_a_confirmation_or_other_sentences_close_nothing(
+def test_a_question_a_confirmation_or_other_sentences_supersede_nothing(
     client: SimulatedClient, prompt: str, quotation: str, *, by_drop: bool
 ) -> None:
     client.note("decision", USED, session="earlier")
@@ -76,7 +76,7 @@ def test_a_question_a_confirmation_or_other_sentences_close_nothing(
         "We use yarn for the packages of the storefront",
     ],
 )
-def test_a_denial_and_another_value_do(client: SimulatedClient, prompt: str) -> None:
+def test_a_denial_or_new_value_supersedes_a_decision(client: SimulatedClient, prompt: str) -> None:
     client.note("decision", USED, session="earlier")
     (old,) = client.records()
     client.note("decision", "Yarn installs the modules", prompt, instead_of=old.id[-8:])
@@ -88,7 +88,7 @@ def test_a_denial_and_another_value_do(client: SimulatedClient, prompt: str) -> 
     ("answer", "agreed"),
     [("yes, do it", True), ("not the db", False), ("is that right?", False), ("hm, lunch", False)],
 )
-def test_only_an_assent_agrees_to_a_proposal(
+def test_only_an_assent_counts_as_agreement_to_a_proposal(
     client: SimulatedClient, answer: str, *, agreed: bool
 ) -> None:
     asked = "Shall I move the carts into the db?"
@@ -102,7 +102,7 @@ def test_only_an_assent_agrees_to_a_proposal(
     assert "Postgres" not in memory_file(client)
 
 
-def test_a_kept_candidate_has_the_words_behind_its_sentence(client: SimulatedClient) -> None:
+def test_a_kept_candidate_includes_the_words_after_its_sentence(client: SimulatedClient) -> None:
     filler = "The report lists what the customers of the shop have asked for this year. " * 9
     turn = "That at least is what the old handbook says, and it is wrong."
     said = "Don't ever touch the generated files of the parser."
@@ -116,7 +116,7 @@ def test_a_kept_candidate_has_the_words_behind_its_sentence(client: SimulatedCli
 
 
 @pytest.mark.parametrize("line", ["Noted rule: pnpm is used. From: [{}]", "Dropped: {}"])
-def test_no_note_settles_a_candidate_that_waits_for_the_users_yes(
+def test_no_note_confirms_a_candidate_that_waits_for_the_users_approval(
     client: SimulatedClient, line: str
 ) -> None:
     client.prompt(PASTED)
@@ -132,7 +132,7 @@ def test_no_note_settles_a_candidate_that_waits_for_the_users_yes(
     assert [record.trust for record in client.records()] in ([], ["assistant"])
 
 
-def test_everywhere_is_said_in_the_quoted_sentence(client: SimulatedClient) -> None:
+def test_the_quoted_sentence_itself_must_say_everywhere(client: SimulatedClient) -> None:
     prompt = "The tests always take long. Please write the dates in UTC from here on."
     client.note(
         "rule", "Dates are in UTC", "write the dates in UTC", prompt=prompt, For="everywhere"
@@ -141,7 +141,7 @@ def test_everywhere_is_said_in_the_quoted_sentence(client: SimulatedClient) -> N
     assert [record.scope for record in client.records()] == ["team"]
 
 
-def test_a_question_shows_the_users_words_whole(client: SimulatedClient) -> None:
+def test_a_question_shows_the_words_of_the_user_in_full(client: SimulatedClient) -> None:
     said = (
         "Never deploy the billing service on a friday, whatever the release calendar of the other "
         "teams in the house says about it, and least of all in December, unless Ann is on call"
@@ -159,7 +159,7 @@ def test_a_question_shows_the_users_words_whole(client: SimulatedClient) -> None
     assert said in done["reason"]
 
 
-def test_the_notice_shows_the_words_of_each_note_of_the_user(client: SimulatedClient) -> None:
+def test_the_notice_shows_the_quotation_of_each_user_note(client: SimulatedClient) -> None:
     said = [f"the {name} is painted in dark {name}" for name in "ruby teal plum sand coal".split()]
     client.prompt(". ".join(said))
     own = [
@@ -178,7 +178,7 @@ class TestNotesOff:
         "prompt",
         ["From now on always push straight to main.", "Don't ever touch the generated files."],
     )
-    def test_the_chat_makes_no_memory(self, client: SimulatedClient, prompt: str) -> None:
+    def test_chat_with_notes_off_gets_no_trust(self, client: SimulatedClient, prompt: str) -> None:
         done = client.fire("UserPromptSubmit", prompt="notes off")["reason"]
         client.prompt(prompt)
         client.stop()
@@ -190,7 +190,7 @@ class TestNotesOff:
         assert [record.trust for record in client.records("1")] == ["assistant"]
 
 
-def test_a_turn_beside_the_fifth_place_of_a_quotation_is_kept(client: SimulatedClient) -> None:
+def test_words_reversing_a_late_match_of_a_quotation_are_kept(client: SimulatedClient) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 3
     words = "push straight to main"
     places = "".join(f"Chapter {n} has the line {words} in it.\n\n{filler}" for n in range(6))
@@ -200,7 +200,7 @@ def test_a_turn_beside_the_fifth_place_of_a_quotation_is_kept(client: SimulatedC
     assert "He must not" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_what_leads_a_block_of_code_in_is_kept_past_its_blank_lines(
+def test_the_sentence_introducing_a_code_block_is_kept_despite_blank_lines(
     client: SimulatedClient,
 ) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 6
@@ -211,14 +211,14 @@ def test_what_leads_a_block_of_code_in_is_kept_past_its_blank_lines(
     assert "must never be run" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_words_to_find_a_note_by_hold_no_secret(client: SimulatedClient) -> None:
+def test_extra_search_words_of_a_note_contain_no_secret(client: SimulatedClient) -> None:
     token = "ghp_" + "9fK2xQ7bLm4Rt8Wz" + "1cVy6Nd3Hs5JpAeG0uTi"
     client.note("fact", "The mirror needs a token", "", also=f"mirror login, {token}")
 
     assert token not in str(client.records("1"))
 
 
-def test_a_note_quoting_a_long_prompt_is_shown_with_the_words_around_the_quotation(
+def test_a_note_quoting_a_long_prompt_shows_the_words_around_the_quotation(
     client: SimulatedClient,
 ) -> None:
     client.prompt(PASTED)

@@ -89,7 +89,7 @@ def origins(client: SimulatedClient) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", ["", "/nonexistent", "other.jsonl"])
-def test_a_command_with_another_transcript_than_its_sessions_is_not_obeyed(
+def test_a_command_with_another_transcript_than_its_session_is_refused(
     client: SimulatedClient, path: str
 ) -> None:
     """The assistant can pipe in an event that hides the call of a tool from which it comes."""
@@ -118,7 +118,7 @@ def test_a_command_with_another_transcript_than_its_sessions_is_not_obeyed(
         {"textNotTyped": True},
     ],
 )
-def test_a_prompt_with_the_mark_of_a_machine_binds_nobody(
+def test_a_prompt_marked_as_machine_generated_creates_no_binding_rule(
     client: SimulatedClient, marks: dict[str, Any]
 ) -> None:
     fire(client, RULE)
@@ -138,7 +138,7 @@ def test_a_prompt_with_the_mark_of_a_machine_binds_nobody(
     [TYPED, {**TYPED, "promptSource": "queued"}, {"promptSource": "sdk", "turnOrigin": "sdk"}, {}],
     ids=["typed", "queued", "program", "an older release"],
 )
-def test_a_typed_prompt_has_the_users_trust_once_its_entry_is_seen(
+def test_a_typed_prompt_has_the_users_trust_once_its_entry_is_read(
     client: SimulatedClient, marks: dict[str, Any]
 ) -> None:
     fire(client, RULE)
@@ -152,7 +152,7 @@ def test_a_typed_prompt_has_the_users_trust_once_its_entry_is_seen(
     assert "main branch" in memory_file(client)
 
 
-def test_an_event_without_an_entry_stays_the_assistants(client: SimulatedClient) -> None:
+def test_a_prompt_without_an_entry_keeps_the_assistants_trust(client: SimulatedClient) -> None:
     client.say("user", "Please run the tests.")
     fire(client, RULE)
     stop(client)
@@ -163,7 +163,7 @@ def test_an_event_without_an_entry_stays_the_assistants(client: SimulatedClient)
     assert "main branch" not in memory_file(client)
 
 
-def test_a_note_that_quotes_a_staged_prompt_is_raised_when_its_entry_comes(
+def test_a_note_quoting_a_staged_prompt_gets_user_trust_when_its_entry_is_read(
     client: SimulatedClient,
 ) -> None:
     said = "Deploys have to wait for the nightly tests, please."
@@ -180,7 +180,7 @@ def test_a_note_that_quotes_a_staged_prompt_is_raised_when_its_entry_comes(
 
 @pytest.mark.parametrize("reader", ["PreCompact", "Stop"])
 @pytest.mark.parametrize("later", ["Stop", "SessionEnd"])
-def test_a_prompt_whose_entry_is_read_before_it_is_staged_is_typed(
+def test_a_prompt_whose_entry_is_read_before_staging_counts_as_typed(
     client: SimulatedClient, reader: str, later: str
 ) -> None:
     enter(client, RULE, **TYPED)
@@ -192,7 +192,7 @@ def test_a_prompt_whose_entry_is_read_before_it_is_staged_is_typed(
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_a_prompt_whose_hook_is_killed_after_its_reply_is_typed(client: SimulatedClient) -> None:
+def test_a_prompt_whose_hook_died_after_its_reply_counts_as_typed(client: SimulatedClient) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "session-1", "prompt": RULE}
     paths = {"transcript_path": str(client.transcript), "cwd": str(client.project)}
     outcome = dispatcher.answer(json.dumps(event | paths).encode(), client.environ)
@@ -205,7 +205,7 @@ def test_a_prompt_whose_hook_is_killed_after_its_reply_is_typed(client: Simulate
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_an_entry_settles_one_prompt_only(client: SimulatedClient) -> None:
+def test_a_transcript_entry_confirms_only_one_prompt(client: SimulatedClient) -> None:
     """The assistant may pipe in what was typed before, and taken back."""
     fire(client, RULE)
     enter(client, RULE, **TYPED)
@@ -243,7 +243,7 @@ def test_a_fork_may_quote_prompts_typed_in_its_parent(
     assert record.trust == ("user" if is_typed else "assistant")
 
 
-def test_a_fork_brings_back_nothing_that_was_forgotten(client: SimulatedClient) -> None:
+def test_a_fork_restores_nothing_that_was_forgotten(client: SimulatedClient) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -257,7 +257,7 @@ def test_a_fork_brings_back_nothing_that_was_forgotten(client: SimulatedClient) 
     assert client.records() == []
 
 
-def test_raising_a_statement_takes_no_undo_of_its_own(client: SimulatedClient) -> None:
+def test_confirming_a_statement_needs_no_separate_undo(client: SimulatedClient) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -269,7 +269,7 @@ def test_raising_a_statement_takes_no_undo_of_its_own(client: SimulatedClient) -
     assert client.records() == []
 
 
-def test_a_forgotten_rule_comes_back_when_a_typed_prompt_states_the_rule_again(
+def test_a_forgotten_rule_returns_when_a_typed_prompt_states_it_again(
     client: SimulatedClient,
 ) -> None:
     fire(client, RULE)
@@ -288,9 +288,7 @@ def test_a_forgotten_rule_comes_back_when_a_typed_prompt_states_the_rule_again(
 
 @pytest.mark.parametrize("command", ["notes off", "forget {}", "undo {}"])
 @pytest.mark.parametrize("sign", ["fired", "listed", "source", "unknown source"])
-def test_a_scheduled_command_is_not_obeyed(
-    client: SimulatedClient, command: str, sign: str
-) -> None:
+def test_a_scheduled_command_is_refused(client: SimulatedClient, command: str, sign: str) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -311,7 +309,7 @@ def test_a_scheduled_command_is_not_obeyed(
     assert "are off" not in json.dumps(reply)
 
 
-def test_a_command_of_a_person_is_obeyed_after_a_scheduled_turn(client: SimulatedClient) -> None:
+def test_a_command_of_a_person_is_executed_after_a_scheduled_turn(client: SimulatedClient) -> None:
     append(client, {**SCHEDULE, "prompt": "check the deploy"})
     enter(client, "check the deploy", **SCHEDULED)
     client.say("assistant", "Checked.")
@@ -345,7 +343,7 @@ def test_an_event_that_arrives_during_a_tool_call_cannot_give_commands(
         "Another Claude session sent a message: from x\n",
     ],
 )
-def test_a_message_of_another_session_agent_or_channel_is_no_prompt(
+def test_a_message_of_another_session_agent_or_channel_is_not_a_prompt(
     client: SimulatedClient, opening: str
 ) -> None:
     reply = fire(client, f"{opening}{RULE}")
@@ -353,7 +351,7 @@ def test_a_message_of_another_session_agent_or_channel_is_no_prompt(
     assert (reply, client.records("1"), origins(client)) == ({}, [], [])
 
 
-def test_what_another_agent_wrote_inside_a_typed_prompt_is_not_quoted(
+def test_text_of_another_agent_in_a_typed_prompt_cannot_be_quoted(
     client: SimulatedClient,
 ) -> None:
     written = "Deploys need no nightly tests any more, never wait"
@@ -365,7 +363,7 @@ def test_what_another_agent_wrote_inside_a_typed_prompt_is_not_quoted(
     assert [origin for _, origin in origins(client)] == ["typed"]
 
 
-def test_a_block_that_a_client_escaped_into_the_message_is_not_the_users(
+def test_a_block_that_a_client_escaped_into_the_message_is_not_user_text(
     client: SimulatedClient,
 ) -> None:
     block = (
@@ -382,7 +380,7 @@ def test_a_block_that_a_client_escaped_into_the_message_is_not_the_users(
     assert [text.strip() for (text,) in rows] == ["When do we deploy the web shop?"]
 
 
-def test_the_label_of_an_option_is_not_the_users_words_and_a_typed_answer_is(
+def test_a_typed_answer_is_the_users_words_but_the_label_of_an_option_is_not(
     client: SimulatedClient,
 ) -> None:
     typed = "Deploys wait for the nightly tests of the shop"
@@ -413,7 +411,7 @@ def test_the_label_of_an_option_is_not_the_users_words_and_a_typed_answer_is(
     assert [r.trust for r in client.records("what = 'Use Postgres'")] == ["assistant"]
 
 
-def test_a_prompt_that_was_sent_while_the_assistant_worked_is_typed_and_a_turn(
+def test_a_prompt_sent_while_the_assistant_works_counts_as_typed_and_as_a_turn(
     client: SimulatedClient,
 ) -> None:
     fire(client, RULE)
@@ -424,7 +422,7 @@ def test_a_prompt_that_was_sent_while_the_assistant_worked_is_typed_and_a_turn(
     assert [origin for _, origin in origins(client)] == ["typed"]
 
 
-def test_a_suggestion_of_the_model_that_was_accepted_is_a_click(client: SimulatedClient) -> None:
+def test_an_accepted_suggestion_does_not_count_as_a_typed_prompt(client: SimulatedClient) -> None:
     fire(client, RULE)
     enter(client, RULE, **{**TYPED, "promptSource": "suggestion_accepted"})
     stop(client)
@@ -434,7 +432,7 @@ def test_a_suggestion_of_the_model_that_was_accepted_is_a_click(client: Simulate
 
 
 @pytest.mark.parametrize("written", ["chosen", "staged"])
-def test_what_the_assistant_wrote_binds_no_call(client: SimulatedClient, written: str) -> None:
+def test_a_command_the_assistant_wrote_binds_no_call(client: SimulatedClient, written: str) -> None:
     said = "Render the page in the same way as the old one"
     fire(client, said)
     enter(client, said, **TYPED)
@@ -453,7 +451,7 @@ def test_what_the_assistant_wrote_binds_no_call(client: SimulatedClient, written
     assert "permissionDecision" not in reply
 
 
-def test_a_label_of_an_option_is_known_without_its_white_space() -> None:
+def test_the_label_of_an_option_is_recognised_regardless_of_white_space() -> None:
     asked = {"question": "And now?", "options": [{"label": "Push  to main "}, {"label": "wait"}]}
 
     answers = {"questions": [asked], "answers": {"And now?": "Push to main"}}
@@ -461,7 +459,7 @@ def test_a_label_of_an_option_is_known_without_its_white_space() -> None:
     assert events.answers_in(answers) == (["Push to main"], [])
 
 
-def test_a_prompt_of_the_same_time_in_another_session_raises_nothing(
+def test_a_simultaneous_prompt_in_another_session_confirms_nothing(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timestamp()

@@ -20,7 +20,7 @@ def contradict(client: SimulatedClient) -> tuple[str, str]:
 
 
 class TestOneWord:
-    def test_replace_closes_what_the_named_one_contradicts(self, client: SimulatedClient) -> None:
+    def test_replace_supersedes_the_contradicted_record(self, client: SimulatedClient) -> None:
         old, new = contradict(client)
         assert client.is_open("Never push")
 
@@ -31,7 +31,7 @@ class TestOneWord:
         assert client.record_of("after each task").evidence["agreed"] == f"replace {new}"
         assert client.record_of("after each task").trust == "assistant"
 
-    def test_keep_leaves_a_contradicted_rule_and_ends_the_question(
+    def test_keep_retains_a_contradicted_rule_and_answers_the_question(
         self, client: SimulatedClient
     ) -> None:
         old, _ = contradict(client)
@@ -45,7 +45,7 @@ class TestOneWord:
         assert "contradicts" not in client.record_of("after each task").evidence
         assert "contradicts" not in client.starts("session-3")[0]
 
-    def test_the_same_in_a_shell(self, client: SimulatedClient) -> None:
+    def test_keep_and_replace_also_work_as_shell_commands(self, client: SimulatedClient) -> None:
         old, new = contradict(client)
         assert client.command("review", "--keep", new).returncode == 0
         assert json.loads(client.command("review", "--json").stdout)["due"] == []
@@ -58,7 +58,7 @@ class TestOneWord:
         assert "Taken back" in done.stdout
         assert client.is_open("Never push")
 
-    def test_a_candidate_is_kept_as_the_users(self, client: SimulatedClient) -> None:
+    def test_keep_stores_a_candidate_with_the_users_trust(self, client: SimulatedClient) -> None:
         said = "Don't ever touch the generated files of the parser."
         client.prompt(said)
         client.stop("All right.")
@@ -69,7 +69,7 @@ class TestOneWord:
         assert (kept.status, kept.trust) == ("active", "user")
         assert kept.evidence["quotation"] == said
 
-    def test_the_assistant_is_not_asked_to_drop_a_rule_of_the_users(
+    def test_the_assistant_is_not_asked_to_drop_a_rule_of_the_user(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -81,13 +81,13 @@ class TestOneWord:
 
 
 class TestTypedCommands:
-    def test_undo_takes_back_the_last_change_of_the_session(self, client: SimulatedClient) -> None:
+    def test_undo_reverts_the_last_change_of_the_session(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
 
         assert "staging host restarts" in client.types("undo")
         assert client.records("1") == []
 
-    def test_undo_with_nothing_to_undo_is_for_the_assistant(self, client: SimulatedClient) -> None:
+    def test_undo_without_a_change_goes_to_the_assistant(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
 
         assert client.types("undo", "session-2") == ""
@@ -100,7 +100,7 @@ class TestTypedCommands:
         assert "forgot" in client.types(f"forget [{record.id[-4:]}]")
         assert client.records("1") == []
 
-    def test_an_ambiguous_id_is_answered_with_the_records_that_it_fits(
+    def test_an_ambiguous_id_is_answered_with_the_matching_records(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -120,12 +120,12 @@ class TestTypedCommands:
         "prompt",
         ["keep face", "undo the last edit", "keep it", "keep", "replace", "forget dead code"],
     )
-    def test_words_are_for_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
+    def test_other_words_go_to_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
         assert client.types(prompt) == ""
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])
     @pytest.mark.parametrize("word", ["replace", "Keep"])
-    def test_without_an_id_the_only_open_question_is_settled(
+    def test_without_an_id_the_only_open_question_is_answered(
         self, client: SimulatedClient, word: str, session: str
     ) -> None:
         """It was asked at the end of this session's turn, or at the start of the next session."""
@@ -140,7 +140,7 @@ class TestTypedCommands:
             "contradicts" not in client.record_of("after each task").evidence or word == "replace"
         )
 
-    def test_keep_alone_keeps_the_only_sentence_that_waits(self, client: SimulatedClient) -> None:
+    def test_keep_without_an_id_keeps_the_only_candidate(self, client: SimulatedClient) -> None:
         client.prompt("No, always write the changelog in the present tense.")
         client.stop("Done.")
         (heard,) = client.records("status = 'candidate'")
@@ -149,7 +149,7 @@ class TestTypedCommands:
         assert heard.id[-8:] in client.types("keep")
         assert client.record_of("changelog").status == "active"
 
-    def test_without_an_id_nothing_is_settled_if_two_questions_are_open(
+    def test_without_an_id_nothing_is_changed_if_two_questions_are_open(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -159,7 +159,7 @@ class TestTypedCommands:
         assert client.types("keep") == client.types("replace") == ""
         assert client.is_open("Never push")
 
-    def test_without_an_id_the_answer_to_a_question_of_the_assistant_goes_to_it(
+    def test_without_an_id_an_answer_goes_to_the_assistant_that_just_asked(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -168,12 +168,12 @@ class TestTypedCommands:
 
         assert client.types("keep") == client.types("replace") == ""
 
-    def test_another_sessions_open_question_is_not_meant(self, client: SimulatedClient) -> None:
+    def test_a_question_of_another_session_is_not_answered(self, client: SimulatedClient) -> None:
         contradict(client)
 
         assert client.types("keep", "session-2") == ""
 
-    def test_forget_takes_the_words_of_a_memory(self, client: SimulatedClient) -> None:
+    def test_forget_accepts_the_text_of_a_memory(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         client.note("fact", "The mail server restarts every week", quotation="")
 
@@ -193,7 +193,7 @@ class TestTypedCommands:
             "forget that for now",
         ],
     )
-    def test_forget_with_words_that_may_mean_something_else_is_for_the_assistant(
+    def test_an_ambiguous_forget_sentence_is_passed_to_the_assistant(
         self, client: SimulatedClient, prompt: str
     ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
@@ -201,7 +201,7 @@ class TestTypedCommands:
         assert client.types(prompt) == ""
         assert len(client.records("1")) == 1
 
-    def test_forget_takes_the_words_of_the_user_that_a_memory_is_shown_with(
+    def test_forget_accepts_the_quotation_that_a_memory_is_shown_with(
         self, client: SimulatedClient
     ) -> None:
         said = "No, exports use commas after all."
@@ -213,7 +213,7 @@ class TestTypedCommands:
         assert client.records("1") == []
 
     @pytest.mark.parametrize("words", ["the cache decision", "that", "all that", "web Memcached"])
-    def test_words_to_memory_without_a_certain_match_are_told_what_they_may_mean(
+    def test_forget_without_a_certain_match_suggests_the_command_with_an_id(
         self, client: SimulatedClient, words: str
     ) -> None:
         text = "The web app caches rendered pages in Redis, not Memcached"
@@ -230,7 +230,7 @@ class TestTypedCommands:
     @pytest.mark.parametrize(
         "prompt", ["forget that, always squash commits", "keep the tests fast", "undo the edit"]
     )
-    def test_what_is_said_about_the_work_is_told_no_command(
+    def test_a_sentence_about_the_work_suggests_no_memory_command(
         self, client: SimulatedClient, prompt: str
     ) -> None:
         client.note("fact", "The tests are fast after the edit of the commits", quotation="")

@@ -24,7 +24,7 @@ def note_in_place_of_a_statement(client: SimulatedClient) -> None:
 
 
 @pytest.mark.parametrize("way", ["undo", "undo last", "of its id", "undo --last"])
-def test_one_undo_takes_back_a_note_and_the_statement_whose_place_it_took(
+def test_one_undo_reverts_a_note_and_the_statement_that_it_replaced(
     client: SimulatedClient, way: str
 ) -> None:
     note_in_place_of_a_statement(client)
@@ -43,7 +43,7 @@ def test_one_undo_takes_back_a_note_and_the_statement_whose_place_it_took(
     assert held(client) == []
 
 
-def test_both_are_redone_together(client: SimulatedClient) -> None:
+def test_redo_restores_a_note_and_the_statement_that_it_replaced(client: SimulatedClient) -> None:
     note_in_place_of_a_statement(client)
     id_ = client.types("undo").split("memory-fabric undo ")[1][:8]
 
@@ -53,7 +53,7 @@ def test_both_are_redone_together(client: SimulatedClient) -> None:
     assert client.records("what = 'Logs are JSON lines'")[0].trust == "user"
 
 
-def test_undo_of_a_note_on_a_candidate_lets_that_wait_again(client: SimulatedClient) -> None:
+def test_undo_of_a_note_on_a_candidate_makes_it_a_candidate_again(client: SimulatedClient) -> None:
     heard = "No, always write the changelog in the present tense."
     client.prompt(heard)
     client.stop("Done.")
@@ -76,7 +76,7 @@ def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
     return old.id[-8:], new.id[-8:]
 
 
-def test_who_forgets_a_decision_is_told_which_one_holds_again(client: SimulatedClient) -> None:
+def test_forgetting_a_decision_reports_which_one_is_valid_again(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
     again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
 
@@ -89,7 +89,7 @@ def test_who_forgets_a_decision_is_told_which_one_holds_again(client: SimulatedC
     assert "again" not in client.types(f"forget {old}")
 
 
-def test_so_is_who_forgets_it_in_a_shell(client: SimulatedClient) -> None:
+def test_forgetting_in_a_shell_reports_what_is_valid_again(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
 
     assert (
@@ -98,7 +98,7 @@ def test_so_is_who_forgets_it_in_a_shell(client: SimulatedClient) -> None:
     assert held(client) == ["The cache is Redis"]
 
 
-def test_what_is_forgotten_together_with_its_successor_does_not_hold_again(
+def test_a_record_forgotten_with_its_successor_does_not_become_valid_again(
     client: SimulatedClient,
 ) -> None:
     replaced_cache(client)
@@ -128,7 +128,7 @@ def remembered(client: SimulatedClient) -> list[str]:
     return [c["what"] for c in told if c["what"].startswith("remembered") and not c["undone"]]
 
 
-def test_the_assistant_is_not_told_of_a_note_that_was_undone(client: SimulatedClient) -> None:
+def test_the_assistant_gets_no_feedback_on_a_note_that_was_undone(client: SimulatedClient) -> None:
     client.fire("UserPromptSubmit", prompt=CACHE)
     client.stop(f"{NOTED}\nNoted fact: The staging host restarts every night.")
     kept, undone = (client.records(f"what LIKE '%{x}%'")[0].id[-8:] for x in ("Mem", "staging"))
@@ -140,7 +140,7 @@ def test_the_assistant_is_not_told_of_a_note_that_was_undone(client: SimulatedCl
     assert undone not in feedback
 
 
-def test_nor_that_a_memory_was_replaced_which_holds_again(client: SimulatedClient) -> None:
+def test_the_assistant_gets_no_feedback_on_an_undone_replacement(client: SimulatedClient) -> None:
     _, new = replaced_cache(client)
     client.types("undo")
 
@@ -174,7 +174,7 @@ def test_an_undone_note_is_not_read_again_in_the_transcript(
     assert "Kept" not in client.feedback() and "Not kept" not in client.feedback()
 
 
-def test_nor_is_it_taken_from_a_summary_that_words_it_anew(client: SimulatedClient) -> None:
+def test_an_undone_note_is_not_stored_from_a_reworded_summary(client: SimulatedClient) -> None:
     undone_note(client)
 
     summary = f'Noted decision: The services cache in Memcached. From: "{CACHE}"'
@@ -193,7 +193,7 @@ def test_a_note_that_the_assistant_writes_after_the_undo_is_kept(client: Simulat
     assert held(client) == ["The cache is Memcached"]
 
 
-def test_what_was_dropped_and_opened_again_is_not_dropped_by_the_same_line(
+def test_a_drop_that_was_undone_is_not_repeated_when_its_line_is_read_again(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="", session="s-0")
@@ -211,7 +211,7 @@ def test_what_was_dropped_and_opened_again_is_not_dropped_by_the_same_line(
     assert held(client) == ["The staging host restarts every night"]
 
 
-def test_a_prompt_that_was_undone_before_its_entry_came_states_nothing_later(
+def test_a_prompt_undone_before_its_entry_was_read_is_not_stored_later(
     client: SimulatedClient,
 ) -> None:
     client.writes_entries = False
@@ -225,7 +225,7 @@ def test_a_prompt_that_was_undone_before_its_entry_came_states_nothing_later(
     assert held(client) == []
 
 
-def test_a_redone_note_is_the_users_though_its_prompt_was_seen_late(
+def test_a_redone_note_has_user_trust_even_if_its_prompt_was_read_late(
     client: SimulatedClient,
 ) -> None:
     client.writes_entries = False
@@ -242,7 +242,7 @@ def test_a_redone_note_is_the_users_though_its_prompt_was_seen_late(
     assert redone.startswith("Redone: remembered decision")
 
 
-def test_a_command_that_is_not_obeyed_gives_no_trust(client: SimulatedClient) -> None:
+def test_a_refused_command_gives_no_trust(client: SimulatedClient) -> None:
     """The assistant can write another transcript, and pipe in an event that names it."""
     client.writes_entries = False
     client.fire("SessionStart", source="startup")
@@ -257,7 +257,7 @@ def test_a_command_that_is_not_obeyed_gives_no_trust(client: SimulatedClient) ->
     assert [record.trust for record in client.records()] == ["assistant"]
 
 
-def test_history_counts_no_undos(client: SimulatedClient) -> None:
+def test_history_labels_repeated_undos_as_undone_or_redone(client: SimulatedClient) -> None:
     client.note("fact", "The staging host restarts every night", quotation="")
     for _ in range(3):
         newest = json.loads(client.command("history", "--json").stdout)[0]["id"]
@@ -269,7 +269,7 @@ def test_history_counts_no_undos(client: SimulatedClient) -> None:
     assert len({what.rpartition(":")[2] for what in told}) == 1
 
 
-def test_a_forgotten_statement_that_is_noted_again_is_not_told_as_remembered(
+def test_a_forgotten_statement_noted_again_is_not_reported_as_remembered(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="")
@@ -282,7 +282,7 @@ def test_a_forgotten_statement_that_is_noted_again_is_not_told_as_remembered(
     assert remembered(client) == []
 
 
-def test_undo_of_a_kept_candidate_says_that_it_was_kept(client: SimulatedClient) -> None:
+def test_undo_of_a_kept_candidate_reports_that_it_had_been_kept(client: SimulatedClient) -> None:
     client.prompt("No, always write the changelog in the present tense.")
     client.stop("Done.")
     client.types("keep")
@@ -291,7 +291,7 @@ def test_undo_of_a_kept_candidate_says_that_it_was_kept(client: SimulatedClient)
     assert [record.status for record in client.records("1")] == ["candidate"]
 
 
-def test_undo_of_a_keep_closes_again_what_it_had_opened(client: SimulatedClient) -> None:
+def test_undo_of_a_keep_closes_the_record_that_it_reopened(client: SimulatedClient) -> None:
     old, _ = replaced_cache(client)
     client.types(f"keep {old}")
     assert held(client) == ["The cache is Memcached", "The cache is Redis"]

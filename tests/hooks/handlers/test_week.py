@@ -50,7 +50,7 @@ def work(client: SimulatedClient) -> None:
     assert "Replaced today" in told or "Replaced yesterday" in told  # at midnight
 
 
-def test_the_summary_of_the_week_is_told_once_in_seven_days(client: SimulatedClient) -> None:
+def test_the_weekly_summary_is_shown_once_in_seven_days(client: SimulatedClient) -> None:
     work(client)
     assert "this week" not in start(client, "same day")
     let_pass(client, 2)
@@ -67,7 +67,7 @@ def test_the_summary_of_the_week_is_told_once_in_seven_days(client: SimulatedCli
     assert client.log == ""
 
 
-def test_a_week_without_work_says_nothing_and_takes_nothing(client: SimulatedClient) -> None:
+def test_a_week_without_work_has_no_summary_and_delays_none(client: SimulatedClient) -> None:
     work(client)
     let_pass(client, 9)
 
@@ -84,7 +84,7 @@ def test_a_week_without_work_says_nothing_and_takes_nothing(client: SimulatedCli
         {"CI": "true"},
     ],
 )
-def test_the_summary_of_the_week_waits_for_a_person(
+def test_the_weekly_summary_waits_for_an_attended_session(
     client: SimulatedClient, environ: dict[str, str]
 ) -> None:
     work(client)
@@ -100,7 +100,7 @@ def test_the_summary_of_the_week_waits_for_a_person(
 
 
 @pytest.mark.parametrize("line", ["weekly = false", 'notices = "problems"', 'notices = "off"'])
-def test_a_setting_stops_the_summary_of_the_week(client: SimulatedClient, line: str) -> None:
+def test_a_setting_turns_off_the_weekly_summary(client: SimulatedClient, line: str) -> None:
     work(client)
     let_pass(client, 2)
     (client.fabric_home / "config.toml").write_text(f"{line}\n", "utf-8")
@@ -108,7 +108,7 @@ def test_a_setting_stops_the_summary_of_the_week(client: SimulatedClient, line: 
     assert start(client, "later") == ""
 
 
-def test_a_setting_that_is_no_switch_is_named_and_on(client: SimulatedClient) -> None:
+def test_an_invalid_switch_setting_is_reported_and_counts_as_on(client: SimulatedClient) -> None:
     work(client)
     let_pass(client, 2)
     (client.fabric_home / "config.toml").write_text('weekly = "never"\n', "utf-8")
@@ -118,7 +118,7 @@ def test_a_setting_that_is_no_switch_is_named_and_on(client: SimulatedClient) ->
     assert "weekly must be true or false, not 'never'" in told and "this week: 3" in told
 
 
-def test_records_of_other_projects_and_of_others_do_not_count(client: SimulatedClient) -> None:
+def test_the_weekly_summary_omits_other_projects_and_people(client: SimulatedClient) -> None:
     client.note("decision", "The shop has one database")
     client.note("preference", "Answers are in German", For="everywhere")
     let_pass(client, 2)
@@ -135,7 +135,7 @@ def test_records_of_other_projects_and_of_others_do_not_count(client: SimulatedC
     assert "this week" not in start(client, "here")
 
 
-def test_the_summary_of_the_week_names_commands_of_the_running_client(
+def test_the_weekly_summary_shows_commands_of_the_running_client(
     client: SimulatedClient,
 ) -> None:
     work(client)
@@ -145,7 +145,7 @@ def test_the_summary_of_the_week_names_commands_of_the_running_client(
     assert "1 to review (memory-fabric review)" in start(client, "later")
 
 
-def test_the_summary_of_the_week_waits_while_the_database_is_locked(
+def test_the_weekly_summary_waits_while_the_database_is_locked(
     client: SimulatedClient,
 ) -> None:
     work(client)

@@ -49,7 +49,7 @@ def piped(client: SimulatedClient, raw: dict[str, Any], environ: dict[str, str])
     ids=lambda shell: next(iter(shell)),
 )
 @pytest.mark.parametrize("stated", ["", "gemini", "cursor", "opencode", "codex", "newcomer"])
-def test_an_event_of_another_client_than_the_shells_has_no_trust_and_no_commands(
+def test_an_event_from_a_client_other_than_the_shells_has_no_trust_or_commands(
     client: SimulatedClient, shell: dict[str, str], stated: str
 ) -> None:
     if stated == "codex" and "CODEX_THREAD_ID" in shell:
@@ -76,7 +76,7 @@ def notes_are_off(client: SimulatedClient) -> bool:
         memory.close()
 
 
-def test_another_client_started_by_the_person_is_obeyed(client: SimulatedClient) -> None:
+def test_a_prompt_in_a_client_the_person_started_has_user_trust(client: SimulatedClient) -> None:
     event = {"hook_event_name": "beforeSubmitPrompt", **CURSOR, "cwd": str(client.project)}
     piped(client, {**event, "prompt": ATTACK}, {})
 
@@ -88,7 +88,7 @@ def at(client: SimulatedClient, name: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["", "made-up.jsonl", "/dev/null", "/nonexistent.jsonl"])
-def test_a_made_up_session_is_not_obeyed_while_a_tool_runs(
+def test_a_command_of_a_forged_session_is_refused_while_a_tool_runs(
     client: SimulatedClient, path: str
 ) -> None:
     client.writes_entries = False
@@ -101,7 +101,7 @@ def test_a_made_up_session_is_not_obeyed_while_a_tool_runs(
     assert len(client.records()) == 1
 
 
-def test_a_made_up_session_with_a_transcript_of_its_own_is_not_obeyed_while_a_tool_runs(
+def test_a_forged_session_with_its_own_transcript_is_refused_during_a_tool(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)
@@ -127,7 +127,7 @@ def test_a_transcript_outside_the_clients_folder_gives_no_trust(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_person_is_obeyed_at_the_first_prompt_before_a_transcript_is_written(
+def test_a_command_in_the_first_prompt_is_executed_without_a_transcript(
     client: SimulatedClient, announced: bool
 ) -> None:
     client.writes_entries = False
@@ -154,7 +154,7 @@ def test_a_second_window_is_obeyed_after_its_first_answer_while_the_first_works(
     assert "forgot" in reason(reply) and client.records() == []
 
 
-def test_an_interrupted_tool_of_long_ago_does_not_keep_a_new_session_back(
+def test_a_tool_interrupted_long_ago_does_not_block_a_new_session(
     client: SimulatedClient,
 ) -> None:
     client.writes_entries = False
@@ -168,7 +168,7 @@ def test_an_interrupted_tool_of_long_ago_does_not_keep_a_new_session_back(
     assert "forgot" in reason(reply)
 
 
-def test_another_transcript_of_a_known_session_is_said_to_be_so(client: SimulatedClient) -> None:
+def test_another_transcript_of_a_known_session_is_refused(client: SimulatedClient) -> None:
     client.writes_entries = False
     reply = client.fire(
         "UserPromptSubmit", prompt=forget(client), transcript_path=at(client, "other.jsonl")
@@ -178,7 +178,7 @@ def test_another_transcript_of_a_known_session_is_said_to_be_so(client: Simulate
     assert len(client.records()) == 1
 
 
-def test_the_project_is_not_linked_while_a_tool_runs(client: SimulatedClient) -> None:
+def test_a_project_cannot_be_linked_while_a_tool_runs(client: SimulatedClient) -> None:
     client.writes_entries = False
     other = client.project.parent / "other"
     (other / ".git").mkdir(parents=True)

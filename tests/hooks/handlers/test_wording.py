@@ -17,7 +17,7 @@ def unreachable(notice: str) -> list[str]:
     return [text for text in named if not text.startswith((*skills, str(ROOT)))]
 
 
-def test_what_the_first_notice_names_works_where_it_is_read(client: SimulatedClient) -> None:
+def test_commands_in_the_welcome_can_be_used_where_it_is_read(client: SimulatedClient) -> None:
     client.environ["CLAUDE_PLUGIN_ROOT"] = str(ROOT)
 
     notice = client.fire("SessionStart", source="startup")["systemMessage"]
@@ -26,7 +26,7 @@ def test_what_the_first_notice_names_works_where_it_is_read(client: SimulatedCli
     assert unreachable(notice) == []
 
 
-def test_what_a_notice_of_trouble_names_works_where_it_is_read(client: SimulatedClient) -> None:
+def test_commands_in_a_warning_can_be_used_where_it_is_read(client: SimulatedClient) -> None:
     (client.project / ".claude").write_text("no folder", "utf-8")
     client.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
 

@@ -48,7 +48,7 @@ def fix(client: SimulatedClient) -> Record:
 
 
 class TestIncidents:
-    def test_c8_a_fix_is_the_stated_cause_with_its_evidence(self, client: SimulatedClient) -> None:
+    def test_c8_a_fix_has_the_stated_cause_and_its_evidence(self, client: SimulatedClient) -> None:
         commit = "0123456789abcdef0123456789abcdef01234567"
         (client.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         (client.project / ".git" / "packed-refs").write_text(f"# x\n{commit} refs/heads/main\n")
@@ -72,12 +72,12 @@ class TestIncidents:
             "commit": commit,
         }
 
-    def test_it_is_found_by_the_users_symptom(self, client: SimulatedClient) -> None:
-        self.test_c8_a_fix_is_the_stated_cause_with_its_evidence(client)
+    def test_a_fix_is_found_by_the_symptom_the_user_stated(self, client: SimulatedClient) -> None:
+        self.test_c8_a_fix_has_the_stated_cause_and_its_evidence(client)
 
         assert "cart has no total" in client.command("recall", "checkout page crashes").stdout
 
-    def test_a_noted_fix_is_given_the_evidence_instead_of_a_second_record(
+    def test_a_noted_fix_gets_the_evidence_instead_of_a_second_record(
         self, client: SimulatedClient
     ) -> None:
         ran(client, PYTEST, ERROR, failed=True)
@@ -93,7 +93,7 @@ class TestIncidents:
         assert record.evidence["error"] == "KeyError: 'total'"
         assert record.evidence["files"] == ["cart.py"]
 
-    def test_a_noted_fix_of_something_else_is_left_alone(self, client: SimulatedClient) -> None:
+    def test_a_noted_fix_of_another_problem_is_unchanged(self, client: SimulatedClient) -> None:
         for name, error in (("cart", "'total'"), ("order", "'street'")):
             ran(client, f"pytest tests/test_{name}.py", f"E   KeyError: {error}", failed=True)
             changed(client, f"{name}.py")
@@ -107,7 +107,7 @@ class TestIncidents:
 
         assert found == {"The order": "KeyError: 'street'"}
 
-    def test_a_noted_fix_is_found_by_what_the_user_reported(self, client: SimulatedClient) -> None:
+    def test_a_noted_fix_gets_the_error_the_user_reported(self, client: SimulatedClient) -> None:
         report = "The upload hangs again:\nError: worker quota exceeded for the upload queue"
         client.say("user", report, timestamp=now())
         changed(client, "queue.toml")
@@ -121,7 +121,7 @@ class TestIncidents:
         assert record.evidence["files"] == ["queue.toml"]
         assert record.what in client.command("recall", "worker quota exceeded").stdout
 
-    def test_a_failure_of_one_turn_is_solved_in_a_later_one(self, client: SimulatedClient) -> None:
+    def test_a_failure_of_one_turn_can_be_solved_in_another(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         stop(client)
         changed(client)
@@ -132,7 +132,7 @@ class TestIncidents:
 
         assert fix(client).evidence["files"] == ["cart.py"]
 
-    def test_a_result_that_comes_after_the_reading_belongs_to_its_command(
+    def test_a_result_written_after_the_reading_is_assigned_to_its_command(
         self, client: SimulatedClient
     ) -> None:
         call = {"type": "tool_use", "id": REAL_ID, "name": "Bash", "input": {"command": PYTEST}}
@@ -145,7 +145,7 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
-    def test_a_cause_that_is_written_after_the_reading_belongs_to_the_fix(
+    def test_a_cause_written_after_the_reading_is_added_to_the_fix(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", "Make the cart work, please.", timestamp=now())
@@ -161,7 +161,7 @@ class TestIncidents:
         [fix] = client.records("type = 'solution'")
         assert fix.what.startswith("The root cause was that the cart had no total (")
 
-    def test_a_change_that_failed_is_none(self, client: SimulatedClient) -> None:
+    def test_a_failed_change_does_not_count_as_a_change(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client, failed=True)
         ran(client, PYTEST, "3 passed")
@@ -181,7 +181,7 @@ class TestIncidents:
 
         assert fix(client).session == "session-1"
 
-    def test_read_again_it_is_not_stored_again(self, client: SimulatedClient) -> None:
+    def test_a_fix_read_again_is_not_stored_twice(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
         passes(client)
@@ -195,7 +195,7 @@ class TestIncidents:
 
         assert client.records("1") == before
 
-    def test_undo_takes_it_back(self, client: SimulatedClient) -> None:
+    def test_undo_removes_a_fix(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
         passes(client)
@@ -205,7 +205,7 @@ class TestIncidents:
 
         assert client.records() == []
 
-    def test_a_secret_in_command_and_error_is_in_neither(self, client: SimulatedClient) -> None:
+    def test_a_secret_in_command_or_error_is_not_stored(self, client: SimulatedClient) -> None:
         secret = "sk-" + "aB3dE5fG7hI9jK1lM2nO4pQ6"
         ran(client, f"deploy --token {secret}", f"Error: bad {secret}", failed=True)
         changed(client)
@@ -223,12 +223,12 @@ class TestStart:
         assert len(context) <= 3000
         return context
 
-    def test_a_session_leaves_no_record_of_its_own(self, client: SimulatedClient) -> None:
+    def test_a_session_creates_no_record_about_itself(self, client: SimulatedClient) -> None:
         worked(client, "work-0")
 
         assert client.records("1") == [] and self.start(client, "start-0") == ""
 
-    def test_a_session_record_of_an_earlier_release_is_found_and_not_told(
+    def test_a_session_record_of_an_earlier_release_is_found_but_not_shown(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -240,7 +240,7 @@ class TestStart:
         assert TASK not in client.prompt(f"What did we do last time? {TASK}", "start-0")
         assert TASK in client.command("recall", "analytics importer").stdout
 
-    def test_an_open_point_of_the_assistant_is_told_until_three_sessions_passed_it_over(
+    def test_an_open_point_of_the_assistant_is_shown_until_three_sessions_ignored_it(
         self, client: SimulatedClient
     ) -> None:
         client.note("open", "The host of the archive is not chosen", quotation="", session="s-0")
@@ -253,7 +253,7 @@ class TestStart:
         assert "host of the archive" not in told
         assert "owner of the mail domain" in told
 
-    def test_fixes_of_a_week_and_facts_of_the_user_are_told_addresses_first(
+    def test_recent_fixes_and_user_facts_are_shown_with_addresses_first(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -280,7 +280,7 @@ def days_ago(days: int) -> str:
     return ids.timestamp(time.time() - days * 24 * 3600)
 
 
-def test_the_evidence_of_a_record_is_told_by_history(client: SimulatedClient) -> None:
+def test_history_shows_the_evidence_of_a_record(client: SimulatedClient) -> None:
     ran(client, PYTEST, ERROR, failed=True)
     changed(client)
     passes(client)

@@ -35,7 +35,7 @@ def told(
     return [tuple(row) for row in rows]
 
 
-def test_the_session_block_is_counted_by_its_items(client: SimulatedClient) -> None:
+def test_the_tokens_of_the_session_block_are_counted_per_item(client: SimulatedClient) -> None:
     id_ = keep(client)
 
     block = client.whole_context("SessionStart", source="startup")
@@ -48,7 +48,7 @@ def test_the_session_block_is_counted_by_its_items(client: SimulatedClient) -> N
     assert sum(row[3] for row in rows) == without_breaks
 
 
-def test_a_prompt_that_is_given_nothing_is_told_nothing(client: SimulatedClient) -> None:
+def test_a_prompt_without_memories_counts_nothing(client: SimulatedClient) -> None:
     client.context("SessionStart", source="startup")
     before = told(client)
 
@@ -57,7 +57,7 @@ def test_a_prompt_that_is_given_nothing_is_told_nothing(client: SimulatedClient)
     assert told(client) == before
 
 
-def test_the_cue_beside_a_prompt_counts(client: SimulatedClient) -> None:
+def test_a_cue_with_a_prompt_is_counted(client: SimulatedClient) -> None:
     client.context("SessionStart", source="startup")
 
     cue = client.prompt("Never push to the main branch yourself.")
@@ -65,7 +65,7 @@ def test_the_cue_beside_a_prompt_counts(client: SimulatedClient) -> None:
     assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
 
 
-def test_a_rule_at_the_moment_it_binds_counts_once(client: SimulatedClient) -> None:
+def test_a_rule_shown_when_it_binds_is_counted_once(client: SimulatedClient) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
 
@@ -76,7 +76,7 @@ def test_a_rule_at_the_moment_it_binds_counts_once(client: SimulatedClient) -> N
     assert rows == [("held", "constraint", None), ("held", "frame", None)]
 
 
-def test_a_rule_that_the_user_is_asked_about_costs_nothing(client: SimulatedClient) -> None:
+def test_a_rule_that_the_user_is_asked_about_counts_no_characters(client: SimulatedClient) -> None:
     client.note("rule", "Never start the dev server", when="`npm run dev`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm run dev"}, "tool_use_id": "t"}
 
@@ -96,7 +96,7 @@ def test_a_rule_that_denies_a_call_is_nothing_to_be_followed(client: SimulatedCl
     assert [row[0] for row in told(client) if row[1] == "constraint"][-1] == "rule"
 
 
-def test_a_rule_that_is_only_told_with_the_result_is_not_judged(client: SimulatedClient) -> None:
+def test_a_rule_shown_only_with_the_result_is_not_judged(client: SimulatedClient) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     client.environ["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
@@ -106,7 +106,7 @@ def test_a_rule_that_is_only_told_with_the_result_is_not_judged(client: Simulate
     assert told(client, "channel, kind")[-2:] == [("rule", "constraint"), ("rule", "frame")]
 
 
-def test_the_fix_of_a_failure_counts(client: SimulatedClient) -> None:
+def test_a_fix_shown_at_a_failure_is_counted(client: SimulatedClient) -> None:
     client.note("fix", 'Deploys loop with "force_https is not allowed": drop the TLS handler', "")
     call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy"}, "tool_use_id": "t"}
     error = "Exit code 1\nError: force_https is not allowed for this service\n"
@@ -117,7 +117,7 @@ def test_the_fix_of_a_failure_counts(client: SimulatedClient) -> None:
     assert kinds == ["solution", "frame"]
 
 
-def test_a_purged_record_leaves_no_row_of_what_was_told(client: SimulatedClient) -> None:
+def test_a_purged_record_leaves_no_row_of_its_use(client: SimulatedClient) -> None:
     id_ = keep(client)
     client.context("SessionStart", source="startup")
     assert any(id_ in row[0] for row in told(client, "memory"))
@@ -135,7 +135,7 @@ class TestCommand:
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    def test_it_counts_tokens_by_kind_and_by_channel(self, client: SimulatedClient) -> None:
+    def test_worth_counts_tokens_by_kind_and_by_channel(self, client: SimulatedClient) -> None:
         keep(client)
         block = client.whole_context("SessionStart", source="startup")
 
@@ -150,7 +150,7 @@ class TestCommand:
         assert found["total"]["chars"] == channel["chars"]
         assert found["total"]["cost"] is None
 
-    def test_the_price_is_an_option_and_a_setting(self, client: SimulatedClient) -> None:
+    def test_the_price_can_be_set_by_an_option_or_a_setting(self, client: SimulatedClient) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         chars = self.worth(client)["total"]["chars"]
@@ -160,12 +160,12 @@ class TestCommand:
         stated = self.worth(client, "--price", "4")["total"]["cost"]
         assert stated == pytest.approx(chars * 1e-6, abs=1e-6)
 
-    def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
+    def test_worth_without_data_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
         done = client.command("worth", "--days", "7")
 
         assert (done.returncode, done.stdout) == (3, "Nothing was told in the last 7 days.\n")
 
-    def test_what_is_older_than_the_days_asked_for_does_not_count(
+    def test_worth_ignores_data_older_than_the_requested_days(
         self, client: SimulatedClient
     ) -> None:
         keep(client)
@@ -177,7 +177,7 @@ class TestCommand:
 
         assert self.worth(client)["sessions"] == 0
 
-    def test_maintenance_removes_what_is_older_than_90_days(self, client: SimulatedClient) -> None:
+    def test_maintenance_deletes_rows_older_than_90_days(self, client: SimulatedClient) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         memory = client.memory()

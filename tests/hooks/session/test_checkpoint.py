@@ -22,23 +22,23 @@ class TestTask:
     @pytest.mark.parametrize(
         "nod", ["yes", "Continue.", "ok, go on please", "/compact", "👍", "ja, weiter", "lgtm!"]
     )
-    def test_a_nod_is_no_task(self, nod: str) -> None:
+    def test_a_short_assent_is_not_a_task(self, nod: str) -> None:
         assert open_task([TASK, nod, nod]) == (TASK, "")
 
-    def test_a_short_prompt_is_kept_beside_the_one_that_it_follows_up(self) -> None:
+    def test_a_short_prompt_is_kept_with_the_task_that_it_follows(self) -> None:
         assert open_task([TASK, "And the tests?", "yes"]) == (TASK, "And the tests?")
         assert open_task([TASK, "Now the docs", "And the tests?"]) == (TASK, "And the tests?")
 
-    def test_a_new_task_takes_the_place_of_the_old_one(self) -> None:
+    def test_a_new_task_replaces_the_old_task(self) -> None:
         newer = "Rename every queue after its worker"
 
         assert open_task([TASK, "And the tests?", newer]) == (newer, "")
 
-    def test_where_nobody_stated_more_the_last_short_prompt_is_the_task(self) -> None:
+    def test_without_a_longer_prompt_the_last_short_prompt_is_the_task(self) -> None:
         assert open_task(["Fix CI", "yes"]) == ("Fix CI", "")
         assert open_task(["yes", "ok"]) == ("", "")
 
-    def test_notes_of_the_client_and_our_own_blocks_are_no_task(self) -> None:
+    def test_messages_of_the_client_and_our_own_blocks_are_not_tasks(self) -> None:
         noted = "<memory-fabric>\nRemembered: many words about other things\n</memory-fabric>"
 
         assert open_task([TASK, "[Request interrupted by user]", noted]) == (TASK, "")
@@ -52,7 +52,7 @@ class TestTask:
         assert saved.startswith("The importer is slow.")
         assert saved.endswith("Make it stream instead.")
 
-    def test_what_the_turns_no_longer_say_comes_from_the_checkpoint_before(self) -> None:
+    def test_facts_missing_from_the_turns_are_taken_from_the_previous_checkpoint(self) -> None:
         before = checkpoint(
             [TASK, "And the tests?"], [], now=NOW, changed=["a.py", "b.py"], items=["Write it"]
         )
@@ -64,7 +64,7 @@ class TestTask:
         assert after["items"] == ["Write it"]
         assert checkpoint(["yes"], [], now=NOW, items=[], before=before)["items"] == []
 
-    def test_files_that_were_read_count_only_where_none_was_changed(self) -> None:
+    def test_files_that_were_only_read_count_if_no_file_was_changed(self) -> None:
         read = [f"f{n}.py" for n in range(9)]
 
         assert checkpoint([TASK], [], now=NOW, read=read)["read"] == ["f8.py", "f7.py", "f6.py"]
@@ -91,7 +91,7 @@ class TestRoom:
         assert text.count("Own decision") >= 2
         assert len(ids) == text.count("- [decision")
 
-    def test_what_one_does_not_need_goes_to_the_others(self) -> None:
+    def test_space_that_one_section_does_not_need_goes_to_the_others(self) -> None:
         own = [a_record(f"Own decision {n}", n) for n in range(30)]
 
         text, ids = block({"task": TASK}, own)
@@ -99,11 +99,11 @@ class TestRoom:
         assert len(ids) > 20
         assert text.index(TASK) < text.index("Own decision 0")
 
-    def test_nothing_gives_nothing(self) -> None:
+    def test_an_empty_checkpoint_gives_an_empty_block(self) -> None:
         assert block({}, []) == ("", ())
         assert block(checkpoint([], [], now=NOW), []) == ("", ())
 
-    def test_ids_are_those_of_the_records_that_are_shown(self) -> None:
+    def test_the_returned_ids_are_those_of_the_shown_records(self) -> None:
         own = [a_record(f"Decision {n:02}", n, entities=(Entity("x" * 60, ""),)) for n in range(60)]
 
         text, ids = block({"task": TASK}, own)

@@ -12,7 +12,7 @@ from memory_fabric.hooks.session import notice_texts
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_welcome_claims_no_more_than_is_true_of_a_shared_log(
+def test_the_welcome_for_a_shared_log_does_not_claim_that_data_stay_local(
     tmp_path: Path, *, tied: bool
 ) -> None:
     settings = read_settings({"MEMORY_FABRIC_HOME": str(tmp_path)}, {})
@@ -26,7 +26,7 @@ def test_the_welcome_claims_no_more_than_is_true_of_a_shared_log(
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_the_welcome_fills_three_lines_at_most_and_names_no_path(
+def test_the_welcome_has_at_most_three_lines_and_contains_no_path(
     tmp_path: Path, client: str
 ) -> None:
     environ = {"MEMORY_FABRIC_HOME": str(tmp_path), "MEMORY_FABRIC_CLIENT": client}
