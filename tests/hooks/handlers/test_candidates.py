@@ -128,7 +128,7 @@ def test_a_repeated_note_counts_even_if_the_session_was_given_the_record(
     assert [r.what for r in client.records("sightings = 2")] == [rule]
 
 
-def test_a_candidate_heard_in_more_sessions_does_not_become_a_record(
+def test_hearing_a_candidate_in_more_sessions_makes_it_no_record(
     client: SimulatedClient,
 ) -> None:
     for session in ("session-1", "session-1", "session-2", "session-3"):

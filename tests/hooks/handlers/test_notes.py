@@ -252,7 +252,7 @@ class TestKeeping:
         assert "1 line not kept: over 600 characters: The oven" in notice
         assert "Not kept: “over 600 characters: The oven" in client.feedback()
 
-    def test_a_note_above_a_tool_is_read_from_the_transcript(self, client: SimulatedClient) -> None:
+    def test_a_note_written_before_a_tool_call_is_read(self, client: SimulatedClient) -> None:
         call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
         client.say("user", "Go on.")
         client.say("assistant", f"Noted rule: {RULE}.", call)
@@ -318,7 +318,7 @@ class TestReplacing:
         assert f"replaces {old.id[-8:]}: {old.what}" in notice
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
-    def test_instead_of_finds_a_rule_by_words_that_differ_in_one_character(
+    def test_instead_of_finds_a_rule_despite_one_different_character(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Always start attribute names with 'j_'")

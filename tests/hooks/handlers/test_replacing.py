@@ -88,7 +88,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}" in notice
 
-    def test_a_dropped_decision_is_closed_beside_a_note_on_the_same_subject(
+    def test_a_drop_with_a_note_on_the_same_subject_closes_the_decision(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -273,7 +273,7 @@ class TestFeedback:
         assert "not kept" not in client.stop(line)
         assert client.feedback() == ""
 
-    def test_feedback_waits_through_a_command_and_comes_after_a_compaction(
+    def test_feedback_is_kept_during_a_command_and_given_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(RULE)

@@ -48,7 +48,7 @@ def test_a_local_record_is_known_only_to_its_session(client: SimulatedClient) ->
     assert "Friday" not in client.context("SessionStart", "session-2", source="startup")
 
 
-def test_a_local_record_ends_with_its_session_and_is_in_no_file(client: SimulatedClient) -> None:
+def test_a_local_record_leaves_no_trace_after_its_session_ends(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
     client.fire("Stop", last_assistant_message="Done.")

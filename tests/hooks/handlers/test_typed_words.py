@@ -93,7 +93,7 @@ class TestTypedCommands:
         assert client.types("undo", "session-2") == ""
         assert "staging host" in client.types("undo last", "session-2")
 
-    def test_four_characters_of_an_id_are_enough(self, client: SimulatedClient) -> None:
+    def test_four_characters_of_an_id_identify_a_record(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         record = client.record_of("staging")
 

@@ -140,7 +140,7 @@ def test_a_command_in_the_first_prompt_is_executed_without_a_transcript(
     assert "forgot" in reason(reply) and client.records() == []
 
 
-def test_a_second_window_is_obeyed_after_its_first_answer_while_the_first_works(
+def test_a_second_window_can_give_commands_after_its_first_answer_while_the_first_works(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)

@@ -85,7 +85,7 @@ def test_a_rule_that_the_user_is_asked_about_counts_no_characters(client: Simula
     assert told(client, "channel, kind, chars")[-1] == ("asked", "constraint", 0)
 
 
-def test_a_rule_that_denies_a_call_is_nothing_to_be_followed(client: SimulatedClient) -> None:
+def test_a_rule_that_denies_a_call_is_not_judged_as_followed(client: SimulatedClient) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     (rule,) = client.records()
     client.fire("UserPromptSubmit", prompt=f"deny {rule.id[-8:]}")

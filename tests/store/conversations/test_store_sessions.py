@@ -131,7 +131,7 @@ def test_tasks_are_offered_to_their_agent_oldest_first(db: Database) -> None:
     assert waiting(db, session="other") == []
 
 
-def test_a_single_task_is_deleted_once_an_agent_was_offered_it(db: Database) -> None:
+def test_a_single_task_is_no_longer_open_once_it_was_offered_to_an_agent(db: Database) -> None:
     note(db, "t0")
     sessions.offer_tasks(db, "s", "tester", ["t0"], "a1")
     assert waiting(db) == []

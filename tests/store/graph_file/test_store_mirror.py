@@ -54,7 +54,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_mem_17_the_file_is_served_and_follows_in_the_reference_form(served: Served) -> None:
+def test_mem_17_the_file_is_served_and_updated_in_the_reference_format(served: Served) -> None:
     served.put(line("api", "is fast"), edge("api", "uses", "api"))
     memory = served.open()
 

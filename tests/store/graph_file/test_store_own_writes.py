@@ -26,7 +26,7 @@ def test_the_rows_that_a_write_added_and_removed_are_recorded() -> None:
     assert taken.removed == {SAID}
 
 
-def test_a_type_is_part_of_an_entity() -> None:
+def test_a_change_of_type_counts_as_another_entity() -> None:
     other = exchange.line_of(Entity("api", "service"))
 
     ours = Recent().after([BARE], [other], NOW_S).unknown_at(NOW_S)

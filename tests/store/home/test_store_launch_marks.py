@@ -102,7 +102,7 @@ def test_a_change_that_is_rolled_back_leaves_the_marks_unchanged(memory: Memory)
     assert marked(memory) == {RULES}
 
 
-def test_unbound_rules_are_noted_unless_a_rule_changed_after_they_were_read(
+def test_rules_are_recorded_as_unbound_unless_a_rule_changed_since_they_were_read(
     memory: Memory,
 ) -> None:
     stored(memory, RULE._replace(evidence={"when": "working on lists"}))

@@ -242,7 +242,7 @@ def test_a_path_is_also_resolved_from_the_session_folder(world: World, memory: M
 
 
 @pytest.mark.parametrize("how", ["confirmed", "reworded", "of another trust", "noted again"])
-def test_a_record_stated_again_saves_the_present_state_of_its_file(
+def test_a_repeated_record_stores_the_present_state_of_its_file(
     world: World, memory: Memory, how: str
 ) -> None:
     record = kept(memory, f"Cursors page through {API}.")
@@ -323,7 +323,7 @@ def test_files_of_records_beyond_the_limit_are_read_by_the_next_update(
     assert (first, second, third) == (2, 1, 0)
 
 
-def test_no_journal_holds_the_blob_id_of_a_file(world: World, memory: Memory) -> None:
+def test_no_journal_contains_the_blob_id_of_a_file(world: World, memory: Memory) -> None:
     kept(memory, f"Cursors page through {API}.")
     (blob_id,) = database(memory).row("SELECT blob_id FROM file_states") or ("",)
 
