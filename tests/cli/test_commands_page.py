@@ -41,7 +41,7 @@ def test_the_page_lists_each_command_once_under_the_headings_of_help() -> None:
         assert f"`{command.name}`" in section
 
 
-def test_every_option_that_a_row_names_belongs_to_its_command() -> None:
+def test_every_option_in_a_row_belongs_to_its_command() -> None:
     named = {(name, option) for name, row in ROWS for option in re.findall(r"`(--[a-z-]+)", row)}
 
     assert len(named) > 5

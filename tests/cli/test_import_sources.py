@@ -57,7 +57,7 @@ def worked_in(shell: Shell, folder: Path) -> Path:
     return folder
 
 
-def test_a_dry_run_names_what_an_import_leaves_out_and_the_import_can_be_undone(
+def test_a_dry_run_lists_what_an_import_leaves_out_and_the_import_can_be_undone(
     shell: Shell, database: Path
 ) -> None:
     before = shell.run("import", str(database), "--dry-run")

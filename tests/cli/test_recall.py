@@ -37,7 +37,7 @@ def test_recall_shows_people_a_table_with_ids(filled: Shell) -> None:
     assert "decision" in done.out and "because offsets time out" in done.out
 
 
-def test_recall_without_a_question_gives_the_newest(filled: Shell) -> None:
+def test_recall_without_a_question_returns_the_newest_memories(filled: Shell) -> None:
     results = filled.run("recall", "--json", "--limit", "1").json["results"]
 
     assert [r["text"] for r in results] == ["Offset pagination caused timeouts at 1M rows"]
@@ -49,7 +49,7 @@ def test_a_filter_narrows_the_answer(filled: Shell) -> None:
     assert {r["metadata"]["type"] for r in results} == {"antipattern"}
 
 
-def test_filters_are_options_of_which_a_repeated_one_means_any(filled: Shell) -> None:
+def test_filter_options_can_be_repeated_to_match_any_value(filled: Shell) -> None:
     filled.remember("--domain", "ops", "Always page the owner of pagination")
 
     one = filled.run("recall", "--json", "pagination", "--domain", "Ops").json

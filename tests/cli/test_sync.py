@@ -76,7 +76,7 @@ def test_br_17_status_is_healthy_before_anything_is_stored(shell: Shell) -> None
     assert states(shell) == {"graph": "healthy", "local": "healthy", "native": "healthy"}
 
 
-def test_br_17_status_counts_what_each_tier_holds(filled: Shell) -> None:
+def test_br_17_status_counts_the_contents_of_each_tier(filled: Shell) -> None:
     tiers = {t["tier"]: t["counts"] for t in filled.run("status", "--json").json["tiers"]}
 
     assert tiers["graph"]["records"] == 2

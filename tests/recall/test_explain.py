@@ -114,7 +114,7 @@ def test_a_phrase_without_a_match_is_searched_by_its_words_with_a_notice(
     assert fabric.recall('why "redis for sessions"?').notes == ()
 
 
-def test_explain_walks_the_graph_to_the_given_depth(fabric: Fabric) -> None:
+def test_explain_traverses_the_graph_to_the_given_depth(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     assert explain(fabric, "cursor-pagination", limit=10).answer.paths == ()

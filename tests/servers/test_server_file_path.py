@@ -177,7 +177,7 @@ def test_changes_by_another_program_are_in_the_next_answer(tmp_path: Path, path:
         assert seen(server) == names(path) == ["theirs", "ours", "more"]
 
 
-def test_two_servers_on_one_file_lose_nothing(tmp_path: Path, path: Path) -> None:
+def test_two_servers_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> None:
     count = 40
     with serve(tmp_path, path) as one, serve(tmp_path, path) as two:
 

@@ -118,7 +118,7 @@ def change_elsewhere(home: Path) -> None:
         other.call("create_entities", API)
 
 
-def test_mem_16_a_listener_of_2026_is_told_of_a_change_by_another_process(tmp_path: Path) -> None:
+def test_mem_16_2026_protocol_listeners_hear_of_a_change_by_another_process(tmp_path: Path) -> None:
     async def story() -> None:
         home = tmp_path / "home"
         async with connected(home, mode=MODERN) as client:

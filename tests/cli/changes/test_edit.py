@@ -190,7 +190,7 @@ def test_a_new_scope_moves_a_record_to_the_other_database_in_one_undoable_step(
     assert project.rows("SELECT id FROM records") == []
 
 
-def test_a_memory_moved_to_another_scope_still_closes_what_it_replaced(
+def test_a_memory_moved_to_another_scope_still_supersedes_its_predecessor(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]

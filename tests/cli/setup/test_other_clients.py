@@ -109,7 +109,7 @@ def test_setup_adds_the_server_to_codex_and_remove_restores_the_file(
 
 
 @pytest.mark.parametrize("client", ["codex", "qwen"])
-def test_a_strangers_server_named_memory_is_not_replaced(shell: Shell, client: str) -> None:
+def test_a_foreign_server_named_memory_is_not_replaced(shell: Shell, client: str) -> None:
     name = "config.toml" if client == "codex" else "settings.json"
     path = shell.user_home / f".{client}" / name
     path.parent.mkdir()

@@ -204,7 +204,7 @@ def test_bytes_after_the_content_length_are_not_part_of_the_text(server: Serving
         ("Transfer-Encoding: gzip",),
     ],
 )
-def test_contradicting_lengths_are_refused(server: Serving, lines: tuple[str, ...]) -> None:
+def test_invalid_body_lengths_are_refused(server: Serving, lines: tuple[str, ...]) -> None:
     answer = server.raw(head(server, *lines) + b"{}")
 
     assert answer.split(b" ")[1] in (b"400", b"501")

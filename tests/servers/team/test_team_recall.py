@@ -152,7 +152,7 @@ def test_a_memory_limited_to_one_domain_shows_no_other(say: Say, memory_of: Memo
         (Filters(as_of="2026-01-01"), 0),
     ],
 )
-def test_filters_hold(say: Say, memory_of: MemoryOf, filters: Filters, count: int) -> None:
+def test_filters_limit_hits(say: Say, memory_of: MemoryOf, filters: Filters, count: int) -> None:
     said = record("The nodes hold shards", project="App", agent="reviewer", category="storage")
     say(ANN, said, entity("Zephyrion", "Cluster"), observation("Zephyrion", "Its nodes hold rows"))
 
