@@ -414,7 +414,7 @@ def test_br7_a_recommendation_becomes_a_relation(client: SimulatedClient) -> Non
     ]
 
 
-def test_br9_a_missing_end_has_the_type_that_the_vocabulary_knows(client: SimulatedClient) -> None:
+def test_br9_a_missing_end_gets_its_type_from_the_vocabulary(client: SimulatedClient) -> None:
     client.fire(
         "PostToolUse",
         **relations(

@@ -106,7 +106,7 @@ def test_sessions_started_by_a_program_are_unattended_and_subagents_are_skipped(
     assert rollouts.found == []
 
 
-def test_the_user_said_what_events_say_and_not_what_the_client_adds(rollouts: Rollouts) -> None:
+def test_prompts_are_read_from_events_without_added_context(rollouts: Rollouts) -> None:
     id_ = "01a2078d-3b87-7441-bd06-f9c4fe02eb14"
     rollouts.write(
         ("response_item", message("developer", "Be precise.")),

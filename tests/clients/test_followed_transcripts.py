@@ -81,7 +81,7 @@ def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_claude_code_catches_up_on_the_other_clients_session(tmp_path: Path, client: str) -> None:
+def test_claude_code_captures_sessions_of_another_client(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     other.fire("SessionStart")
     other.fire("UserPromptSubmit", prompt=PROMPT[client])

@@ -160,7 +160,7 @@ def test_a_rule_about_a_file_refuses_the_edit_of_each_client(tmp_path: Path, cli
     assert rule not in told(again)
 
 
-def test_a_patch_that_codex_gives_to_the_shell_is_an_edit_of_all_its_files(tmp_path: Path) -> None:
+def test_a_patch_in_a_shell_command_of_codex_edits_all_its_files(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     rule = "Files in src get a header line"
     store(codex, Record("constraint", rule, confidence=0.9, evidence={WHEN: "src/b.py"}))
@@ -172,7 +172,7 @@ def test_a_patch_that_codex_gives_to_the_shell_is_an_edit_of_all_its_files(tmp_p
 
 
 @pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
-def test_a_client_that_cannot_ask_is_told_instead(tmp_path: Path, client: str) -> None:
+def test_a_client_that_cannot_ask_gets_the_rule_as_context(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     call = {"codex": "PreToolUse.Bash", "gemini": "BeforeTool.run_shell_command"}
     rule = "Never run `npm publish`"

@@ -120,7 +120,7 @@ def test_a_scheduled_prompt_is_recognised_at_its_event(tmp_path: Path) -> None:
     assert before_prompt(str(path), "notes off") == ""
 
 
-def test_an_end_without_any_message_counts_as_a_running_tool(tmp_path: Path) -> None:
+def test_an_end_without_a_complete_message_counts_as_a_running_tool(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
 

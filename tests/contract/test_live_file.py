@@ -196,7 +196,7 @@ def _unescaped(path: Path) -> str:
 
 @pytest.mark.behaviour("MEM-17d")
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n \n"])
-def test_a_byte_order_mark_and_other_ends_of_lines_are_read(tmp_path: Path, ending: bytes) -> None:
+def test_a_byte_order_mark_and_other_newlines_are_read(tmp_path: Path, ending: bytes) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + ending.join((*lines(ADA, API, OWNS), b"")))
 

@@ -59,7 +59,7 @@ def called(side: Process, tool: str, arguments: dict[str, Any]) -> list[dict[str
 
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16f", "MEM-15e")
-def test_the_greeting_promises_what_the_reference_promises(ours: Process, theirs: Process) -> None:
+def test_initialisation_declares_the_same_capabilities(ours: Process, theirs: Process) -> None:
     own, other = ours.greet(), theirs.greet()
 
     assert own["protocolVersion"] == other["protocolVersion"]
@@ -74,7 +74,7 @@ def test_the_greeting_promises_what_the_reference_promises(ours: Process, theirs
 
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16b", "MEM-19a")
-def test_the_resource_and_refusals_are_the_references(ours: Process, theirs: Process) -> None:
+def test_the_resource_and_errors_equal_the_reference(ours: Process, theirs: Process) -> None:
     for side in (ours, theirs):
         side.greet()
         for step in (create(API), relate({**OWNS, "from": "api"})):

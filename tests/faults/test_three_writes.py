@@ -292,7 +292,7 @@ def test_a_concurrent_edit_of_the_notes_by_a_person_is_not_lost(
     assert f"library{number - 1}" in text
 
 
-def test_two_sessions_at_once_leave_one_fence_with_both(hooks: HookRunner) -> None:
+def test_two_concurrent_sessions_share_one_generated_block(hooks: HookRunner) -> None:
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
         hooks.say(text, session)

@@ -96,7 +96,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return output
 
 
-def test_once_works_off_what_waits_and_brings_the_other_tiers_up_to_date(
+def test_once_processes_waiting_texts_and_updates_the_other_tiers(
     world: World, memory: Memory
 ) -> None:
     accept(memory, SUMMARY.format("Valkey"), "health-check")
@@ -109,12 +109,12 @@ def test_once_works_off_what_waits_and_brings_the_other_tiers_up_to_date(
     assert "Redis" in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
-def test_once_with_nothing_to_do_makes_no_database(world: World) -> None:
+def test_once_with_nothing_to_do_creates_no_database(world: World) -> None:
     assert Worker(world.settings()).run(once=True).done == 0
     assert not Path(world.memory().path_of("project")).exists()
 
 
-def test_a_worker_that_waits_takes_what_comes_and_ends_on_sigterm(
+def test_a_waiting_worker_processes_new_texts_and_exits_on_sigterm(
     world: World, memory: Memory
 ) -> None:
     process = world.start(WORK)
@@ -127,7 +127,7 @@ def test_a_worker_that_waits_takes_what_comes_and_ends_on_sigterm(
     assert process.returncode == 0
 
 
-def test_a_text_that_the_database_refuses_is_tried_with_pauses_and_then_set_aside(
+def test_a_text_refused_by_the_database_is_retried_with_pauses_and_then_set_aside(
     world: World, memory: Memory
 ) -> None:
     cursed, *_ = accept(memory, SUMMARY.format("Cursed"), SUMMARY.format("Redis"))
@@ -146,7 +146,7 @@ def test_a_text_that_the_database_refuses_is_tried_with_pauses_and_then_set_asid
     assert "refused" in told.error and str(world.root) not in told.error
 
 
-def test_several_workers_at_once_do_each_text_once(world: World, memory: Memory) -> None:
+def test_several_concurrent_workers_process_each_text_once(world: World, memory: Memory) -> None:
     words = [f"word{number} is here now" for number in range(40)]
     accept(memory, *words)
     workers = [world.start(WORK, "once") for _ in range(3)]
@@ -157,7 +157,7 @@ def test_several_workers_at_once_do_each_text_once(world: World, memory: Memory)
     assert sorted(rows) == sorted((text, 1) for text in words)
 
 
-def test_a_worker_ends_when_its_parent_is_gone(world: World, memory: Memory) -> None:
+def test_a_worker_exits_when_its_parent_has_exited(world: World, memory: Memory) -> None:
     parent = subprocess.Popen(["sleep", "60"])
     process = world.start(WORK, PARENT=str(parent.pid))
     assert process.stdout is not None
@@ -167,7 +167,7 @@ def test_a_worker_ends_when_its_parent_is_gone(world: World, memory: Memory) -> 
     assert ended(process).split() == ["0"]
 
 
-def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
+def test_a_text_of_a_killed_worker_is_processed_by_the_next_after_its_lease(
     world: World, memory: Memory
 ) -> None:
     (id_,) = accept(memory, SUMMARY.format("Redis"))
@@ -180,7 +180,7 @@ def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
     assert queued.attempts == 2
 
 
-def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
+def test_a_text_that_always_times_out_does_not_block_other_texts(
     world: World, memory: Memory
 ) -> None:
     (slow,) = accept(memory, SUMMARY.format("Redis"))
@@ -205,7 +205,7 @@ def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
     assert slow in (world.home / "logs" / "memory-fabric.log").read_text("utf-8")
 
 
-def test_a_megabyte_of_hostile_text_holds_up_nothing_for_long(world: World, memory: Memory) -> None:
+def test_a_megabyte_of_hostile_text_is_processed_quickly(world: World, memory: Memory) -> None:
     hostile = [
         ("a" * 30 + "because ") * 26_000,
         "we decided to use " * 58_000,
@@ -237,7 +237,7 @@ def test_a_time_limit_waits_for_the_end_of_a_transaction(memory: Memory) -> None
     assert database(memory).rows("SELECT value FROM meta WHERE key = 'kept'") == [("whole",)]
 
 
-def test_a_time_limit_ends_also_what_goes_on_after_errors(memory: Memory) -> None:
+def test_a_time_limit_stops_code_that_catches_every_exception(memory: Memory) -> None:
     with pytest.raises(TooLong), limited(memory, 0.01):
         try:
             while True:
@@ -246,7 +246,7 @@ def test_a_time_limit_ends_also_what_goes_on_after_errors(memory: Memory) -> Non
             return
 
 
-def test_a_time_limit_ends_a_query_as_it_ends_all_else(memory: Memory) -> None:
+def test_a_time_limit_interrupts_a_database_query(memory: Memory) -> None:
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
     with pytest.raises(TooLong), limited(memory, 0.1):
         database(memory).rows(endless)
@@ -254,7 +254,7 @@ def test_a_time_limit_ends_a_query_as_it_ends_all_else(memory: Memory) -> None:
         database(memory).connection.execute(endless).fetchall()
 
 
-def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
+def test_texts_wait_while_the_disk_is_full_and_are_processed_later(
     world: World, memory: Memory
 ) -> None:
     (id_,) = accept(memory, SUMMARY.format("Redis") + "\n---\n" + LONG)
@@ -275,7 +275,7 @@ def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     assert database(memory).rows("SELECT count(*) FROM episodes") == [(turns,)]
 
 
-def test_a_disk_that_fails_costs_a_text_no_attempt(
+def test_a_failing_disk_does_not_count_as_an_attempt_of_a_text(
     world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (id_,) = accept(memory, SUMMARY.format("Redis"))
@@ -291,7 +291,7 @@ def test_a_disk_that_fails_costs_a_text_no_attempt(
     assert queued is not None and (queued.state, queued.attempts) == ("waiting", 0)
 
 
-def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory) -> None:
+def test_a_replaced_database_is_reopened(world: World, memory: Memory) -> None:
     accept(memory, SUMMARY.format("Redis"))
     path = Path(memory.path_of("project"))
     process = world.start(WORK)
@@ -307,7 +307,7 @@ def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory
     assert ended(process).split()[-1] == "2"
 
 
-def test_a_busy_store_is_waited_for(world: World, memory: Memory) -> None:
+def test_a_worker_waits_for_a_busy_store(world: World, memory: Memory) -> None:
     accept(memory, SUMMARY.format("Redis"))
     process = world.start(WORK)
     with database(memory).transaction():
@@ -318,13 +318,13 @@ def test_a_busy_store_is_waited_for(world: World, memory: Memory) -> None:
     assert ended(process).strip() == "1"
 
 
-def test_where_memory_is_switched_off_texts_wait(world: World, memory: Memory) -> None:
+def test_texts_wait_while_memory_is_switched_off(world: World, memory: Memory) -> None:
     accept(memory, SUMMARY.format("Redis"))
     assert Worker(world.settings(MEMORY_FABRIC="off")).run(once=True).done == 0
     assert states(memory) == ["waiting"]
 
 
-def test_a_damaged_database_is_rebuilt_and_its_texts_are_worked_off(
+def test_a_damaged_database_is_rebuilt_and_its_texts_are_processed(
     world: World, memory: Memory
 ) -> None:
     accept(memory, SUMMARY.format("Redis"), SUMMARY.format("Valkey"))

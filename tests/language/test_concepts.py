@@ -4,25 +4,25 @@ from memory_fabric.language.concepts import concepts, name_keys
 from memory_fabric.recall.parse import parse
 
 
-def test_a_technology_is_asked_for_in_all_its_spellings() -> None:
+def test_a_technology_is_searched_in_all_its_spellings() -> None:
     [concept] = concepts(parse("k8s"))
 
     assert {"k8s", "kubernetes"} <= set(concept.spellings)
 
 
-def test_short_forms_are_asked_for_in_full() -> None:
+def test_abbreviations_are_searched_in_full() -> None:
     [concept] = concepts(parse("db"))
 
     assert concept.spellings == ("db", "database")
 
 
-def test_words_of_every_prompt_weigh_less_than_words_that_name_something() -> None:
+def test_common_prompt_words_weigh_less_than_nouns_and_names() -> None:
     weights = {c.text: c.strength for c in concepts(parse("fix the invoices in Redis"))}
 
     assert weights["fix"] < weights["invoices"] < weights["redis"]
 
 
-def test_an_agents_words_count_but_are_not_what_is_asked() -> None:
+def test_words_of_an_agent_name_count_less_than_the_subject() -> None:
     weights = {c.text: c.strength for c in concepts(parse("what did database-engineer say"))}
 
     assert weights["database"] < 1.0
@@ -32,7 +32,7 @@ def test_variants_of_one_word_are_one_concept() -> None:
     assert len(concepts(parse("caching caches cached"))) == 1
 
 
-def test_names_are_found_in_runs_of_words_and_by_their_known_variant() -> None:
+def test_names_are_found_in_word_sequences_and_by_known_variants() -> None:
     keys = name_keys("is the list endpoints service on pg")
 
     assert {"listendpoints", "postgresql"} <= keys

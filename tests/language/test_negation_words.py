@@ -14,20 +14,20 @@ from memory_fabric.rules.effects import forbids
 
 
 @pytest.mark.parametrize("word", sorted(ALL))
-def test_a_sentence_with_it_states_no_relation_and_no_duplicate(word: str) -> None:
+def test_every_negation_word_marks_a_sentence_as_denied_and_decisive(word: str) -> None:
     assert is_denied(f"we {word} redis")
     assert is_decisive(word)
     assert word in DENIALS
 
 
 @pytest.mark.parametrize("word", sorted(NEVER | NOT))
-def test_a_prompt_with_it_asks_for_nothing_that_a_record_could_contradict(word: str) -> None:
+def test_a_prompt_with_a_negation_word_contains_no_request(word: str) -> None:
     assert requests("use redis")
     assert requests(f"use {word} redis") == []
 
 
 @pytest.mark.parametrize("word", sorted(NEVER))
-def test_a_rule_with_it_forbids_what_follows(word: str) -> None:
+def test_a_rule_with_a_negation_word_forbids_the_following_action(word: str) -> None:
     (binding,) = bindings_of("git push")
 
     assert forbids(f"{word} push", binding)
@@ -35,7 +35,7 @@ def test_a_rule_with_it_forbids_what_follows(word: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["sin", "sans", "ohne", "без"])
-def test_a_ban_of_doing_without_something_is_conditional(said: str) -> None:
+def test_a_ban_on_acting_without_something_is_conditional(said: str) -> None:
     (binding,) = bindings_of("git push")
 
     assert not forbids(f"Never push {said} review", binding)

@@ -53,12 +53,12 @@ BARE = (
 
 
 @pytest.mark.parametrize("prompt", ASKING)
-def test_a_prompt_may_ask_where_the_work_ended_at_any_time(prompt: str) -> None:
+def test_any_prompt_may_ask_where_the_work_ended(prompt: str) -> None:
     assert resumed(prompt, is_first=False) == ""
 
 
 @pytest.mark.parametrize("prompt", BARE)
-def test_a_first_prompt_goes_on_with_what_was_left(prompt: str) -> None:
+def test_a_first_prompt_can_resume_the_previous_work(prompt: str) -> None:
     assert resumed(prompt, is_first=True) == ""
     assert resumed(prompt, is_first=False) is None
 
@@ -72,7 +72,7 @@ def test_a_first_prompt_goes_on_with_what_was_left(prompt: str) -> None:
         ("继续实现导入", "实现导入"),
     ],
 )
-def test_a_first_prompt_says_what_it_goes_on_with(prompt: str, rest: str) -> None:
+def test_the_subject_that_a_first_prompt_resumes_is_parsed(prompt: str, rest: str) -> None:
     assert resumed(prompt, is_first=True) == rest
 
 
@@ -88,5 +88,5 @@ def test_a_first_prompt_says_what_it_goes_on_with(prompt: str, rest: str) -> Non
         "",
     ],
 )
-def test_other_prompts_go_on_with_nothing(prompt: str) -> None:
+def test_other_prompts_resume_nothing(prompt: str) -> None:
     assert resumed(prompt, is_first=True) is None

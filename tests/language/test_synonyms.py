@@ -29,7 +29,7 @@ def texts(memory: Memory, question: str) -> list[str]:
     return [hit.text for hit in Fabric(memory, NOW).recall(question).hits]
 
 
-def test_nearness_goes_both_ways_and_not_to_the_word_itself() -> None:
+def test_synonyms_are_symmetric_and_exclude_the_word_itself() -> None:
     assert "outage" in near("crash")
     assert "crash" in near("outage")
     assert "crash" not in near("crash")
@@ -51,7 +51,7 @@ def test_a_search_finds_what_only_near_words_say(memory: Memory, question: str, 
     assert texts(memory, question) == [said]
 
 
-def test_the_same_word_stands_above_its_neighbours(memory: Memory) -> None:
+def test_an_exact_word_ranks_above_its_synonyms(memory: Memory) -> None:
     remember(memory, "The crash came from a full disk")
     remember(memory, "The outage came from a full disk")
 
@@ -61,7 +61,7 @@ def test_the_same_word_stands_above_its_neighbours(memory: Memory) -> None:
     ]
 
 
-def test_a_prompt_is_met_by_its_own_words_only(memory: Memory) -> None:
+def test_automatic_recall_for_a_prompt_ignores_synonyms(memory: Memory) -> None:
     remember(memory, "The crash came from a full disk")
 
     assert Fabric(memory, NOW).hits_to_inject("outage") == []

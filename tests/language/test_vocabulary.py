@@ -50,41 +50,41 @@ def test_every_technology_of_the_brief_is_known(name: str) -> None:
         ("something else", "something else"),
     ],
 )
-def test_a_variant_is_filed_under_the_name_of_the_house(variant: str, name: str) -> None:
+def test_a_variant_is_mapped_to_its_canonical_name(variant: str, name: str) -> None:
     assert canonical(variant) == name
 
 
 @pytest.mark.parametrize("name", ["billing-engineer", "api-designer", "cloud-cost-analyst"])
-def test_a_hyphenated_name_with_a_role_at_its_end_is_an_agent(name: str) -> None:
+def test_a_hyphenated_name_ending_in_a_role_is_an_agent(name: str) -> None:
     assert is_agent(name)
     assert entity_type(name) == "agent"
 
 
 @pytest.mark.parametrize("name", ["engineer", "non-developer", "cursor-pagination", "Re-Tester"])
-def test_other_names_are_no_agents(name: str) -> None:
+def test_other_names_are_not_agents(name: str) -> None:
     assert not is_agent(name)
 
 
-def test_a_name_with_the_head_of_a_pattern_is_a_pattern() -> None:
+def test_a_name_ending_in_a_pattern_word_is_a_pattern() -> None:
     assert entity_type("token-pagination") == "pattern"
     assert entity_type("kitchen-table") == ""
 
 
-def test_keys_are_name_keys_and_names_meet_themselves() -> None:
+def test_keys_are_normalised_and_each_name_maps_to_itself() -> None:
     for table in (TECHNOLOGIES, PATTERNS):
         for key, name in table.items():
             assert key == name_key(key)
             assert table.get(name_key(name)) == name
 
 
-def test_ordinary_words_are_names_of_the_tables() -> None:
+def test_ordinary_words_are_listed_as_technologies_or_patterns() -> None:
     assert all(word in TECHNOLOGIES or word in PATTERNS for word in ORDINARY)
 
 
-def test_terms_of_an_unknown_agent_come_from_the_words_of_its_name() -> None:
+def test_terms_of_an_unknown_agent_are_derived_from_its_name() -> None:
     assert "PostgreSQL" in agent_terms("database-tuning-specialist")
     assert agent_terms("poem-writer") == ()
 
 
-def test_br14_terms_of_the_database_engineer_hold_those_of_the_brief() -> None:
+def test_br14_terms_of_the_database_engineer_include_those_of_the_brief() -> None:
     assert {"PostgreSQL", "schema", "migration"} <= set(AGENT_TERMS["database-engineer"])

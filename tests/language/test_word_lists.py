@@ -16,7 +16,7 @@ READERS = ("words", "sections", "either", "phrases", "filled", "listed", "word_t
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
-def test_a_list_says_where_it_is_from_and_repeats_no_line(file: Path) -> None:
+def test_a_list_states_its_source_and_repeats_no_line(file: Path) -> None:
     text = file.read_text("utf-8")
     sections = word_lists.sections(file.stem)
 
@@ -26,7 +26,7 @@ def test_a_list_says_where_it_is_from_and_repeats_no_line(file: Path) -> None:
     assert all(len(set(lines)) == len(lines) for lines in sections.values())
 
 
-def test_comments_and_headings_are_no_words() -> None:
+def test_comments_and_headings_are_not_read_as_words() -> None:
     words = word_lists.words("answers")
 
     assert {"twelve", "everyone", "until"} <= words
@@ -40,13 +40,13 @@ def test_phrases_are_found_as_whole_words_and_others_anywhere() -> None:
     assert "|喜欢|" in expression
 
 
-def test_a_part_stands_in_the_place_of_its_name() -> None:
+def test_references_to_other_lists_are_expanded() -> None:
     rows = word_lists.filled("person")["goal"]
 
     assert [row for row in rows if "<" in row.replace("(?<", "").replace("(?P<", "")] == []
 
 
-def test_every_list_that_the_code_names_exists() -> None:
+def test_every_list_used_in_the_code_exists() -> None:
     missing = []
     for path in PACKAGE.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text("utf-8"))):

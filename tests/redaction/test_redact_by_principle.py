@@ -89,7 +89,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("form", "secret"), TOLD)
-def test_a_secret_leaves_in_whatever_form(form: str, secret: str) -> None:
+def test_a_secret_is_redacted_in_every_form(form: str, secret: str) -> None:
     text = form.format(secret)
 
     assert may_hold_secret(text)
@@ -98,19 +98,19 @@ def test_a_secret_leaves_in_whatever_form(form: str, secret: str) -> None:
 
 @pytest.mark.parametrize("form", STATED)
 @pytest.mark.parametrize("secret", PHRASES)
-def test_words_joined_by_a_sign_are_a_password(form: str, secret: str) -> None:
+def test_words_joined_by_punctuation_are_redacted_as_a_password(form: str, secret: str) -> None:
     text = form.format(secret)
 
     assert may_hold_secret(text)
     assert secret not in redact(text)
 
 
-def test_a_sentence_behind_the_words_of_a_wallet_stays() -> None:
+def test_a_sentence_after_a_wallet_recovery_phrase_is_kept() -> None:
     text = f"recovery phrase: {WORDS}\nAfterwards restart the scheduler."
 
     assert redact(text).endswith("\nAfterwards restart the scheduler.")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+def test_text_that_only_looks_like_a_secret_is_kept(text: str) -> None:
     assert redact(text) == text

@@ -68,7 +68,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("form", "secret"), PLACES)
-def test_a_weak_password_leaves_where_only_a_secret_stands(form: str, secret: str) -> None:
+def test_a_weak_password_is_redacted_in_a_field_for_secrets(form: str, secret: str) -> None:
     text = form.format(secret)
     clean = redact(text)
 
@@ -78,7 +78,7 @@ def test_a_weak_password_leaves_where_only_a_secret_stands(form: str, secret: st
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_a_text_that_only_names_a_secret_stays(text: str) -> None:
+def test_a_text_that_only_mentions_a_secret_is_kept(text: str) -> None:
     assert redact(text) == text
 
 
@@ -91,7 +91,7 @@ def test_a_text_that_only_names_a_secret_stays(text: str) -> None:
         'The marker "<private>" is documented.',
     ],
 )
-def test_a_marker_that_is_only_mentioned_takes_nothing_away(text: str) -> None:
+def test_a_marker_that_is_only_mentioned_redacts_nothing(text: str) -> None:
     assert redact(text) == text
 
 
@@ -112,13 +112,13 @@ def test_a_real_marker_hides_to_its_end_or_to_the_end_of_the_text(text: str, lef
 @pytest.mark.parametrize(
     "chain", ["password password a1b2c3d4 e5f6g7h8 i9j1k2l3", "seed phrase: " + "apple " * 120]
 )
-def test_a_second_look_hides_nothing_more_behind_a_chain_of_names(chain: str) -> None:
+def test_redacting_a_chain_of_names_twice_changes_nothing_more(chain: str) -> None:
     once = redact(chain)
 
     assert redact(once) == once
 
 
-def test_the_first_group_of_each_form_is_what_stays() -> None:
+def test_every_pattern_starts_with_a_group_for_the_text_to_keep() -> None:
     for rule in table("places").rules:
         assert rule.expression.removeprefix("(?im)").startswith("("), rule.expression
         assert re.compile(rule.expression).groups > 1, rule.expression

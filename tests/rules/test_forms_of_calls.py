@@ -102,7 +102,7 @@ def refused(client: SimulatedClient, command: str) -> list[str]:
         "cp x y && (cd src && rm -rf ../data) &",
     ],
 )
-def test_a_path_is_the_same_in_each_spelling(client: SimulatedClient, command: str) -> None:
+def test_a_path_matches_in_every_spelling(client: SimulatedClient, command: str) -> None:
     assert "rm -rf data" in refused(client, command)
 
 
@@ -222,7 +222,7 @@ def test_a_path_is_the_same_in_each_spelling(client: SimulatedClient, command: s
         "git commit -m x && git push --force || true",
     ],
 )
-def test_a_command_is_noticed_through_what_runs_it(client: SimulatedClient, command: str) -> None:
+def test_a_command_is_detected_inside_a_wrapper(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == ["git push --force"]
 
 
@@ -250,7 +250,7 @@ def test_a_command_is_noticed_through_what_runs_it(client: SimulatedClient, comm
         "NPM=npm; $NPM run dev",
     ],
 )
-def test_a_script_is_noticed_through_what_runs_it(client: SimulatedClient, command: str) -> None:
+def test_a_script_is_detected_whatever_runs_it(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == ["npm run dev"]
 
 
@@ -427,11 +427,11 @@ def test_a_single_file_is_noticed_with_its_folder(client: SimulatedClient, comma
         "awk '{print $1, $2}' x",
     ],
 )
-def test_other_calls_pass(client: SimulatedClient, command: str) -> None:
+def test_unrelated_calls_pass(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == []
 
 
-def test_the_home_folder_is_known_by_each_of_its_names(tmp_path: Path) -> None:
+def test_the_home_folder_is_recognised_in_each_notation(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
     memory = client.memory()
     rule = Record("constraint", "Keys stay", evidence={WHEN: "~/keys/**", EFFECT: "deny"})
@@ -486,7 +486,7 @@ def test_the_home_folder_is_known_by_each_of_its_names(tmp_path: Path) -> None:
         ("deploy", "git push heroku main"),
     ],
 )
-def test_a_call_is_noticed_by_other_programs(
+def test_an_equivalent_call_of_another_program_is_detected(
     client: SimulatedClient, when: str, command: str
 ) -> None:
     assert when in refused(client, command)
@@ -512,7 +512,7 @@ def test_a_call_is_noticed_by_other_programs(
         "turbo run build",
     ],
 )
-def test_a_call_that_changes_nothing_of_a_rule_passes(
+def test_a_call_that_changes_no_file_of_a_rule_passes(
     client: SimulatedClient, command: str
 ) -> None:
     assert refused(client, command) == []

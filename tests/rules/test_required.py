@@ -33,7 +33,7 @@ from memory_fabric.rules.required import (
         ("commit", ["commit"], []),
     ],
 )  # fmt: skip
-def test_what_has_to_pass_stands_behind_the_word_first(
+def test_required_commands_are_parsed_after_the_word_first(
     when: str, bound: list[str], required: list[str]
 ) -> None:
     assert [binding.text for binding in bindings_of(when)] == bound
@@ -77,7 +77,7 @@ def test_it_is_replaced_as_a_whole(when: str, required: tuple[str, ...], expecte
         ("if pytest; then git commit; fi", False),
     ],
 )
-def test_a_command_is_a_gate_if_the_line_goes_on_only_where_it_passed(
+def test_a_command_is_a_gate_if_the_line_continues_only_on_success(
     line: str, *, is_gated: bool
 ) -> None:
     calls = calls_of(line, "/srv/app")
@@ -117,7 +117,7 @@ def test_a_line_reports_the_status_of_a_command(line: str, *, is_own: bool) -> N
         *((name, False) for name in ("git pull", "`docker compose up -d`", "`make backup`")),
     ],
 )
-def test_a_check_is_known_by_its_words(first: str, *, expected: bool) -> None:
+def test_a_check_is_recognised_by_its_words(first: str, *, expected: bool) -> None:
     [binding] = required_by(f"commit, first {first}")
 
     assert is_check(binding) == expected
@@ -154,7 +154,7 @@ def test_a_changed_source_is_a_file_that_a_check_may_read(line: str, changed: st
         ("push, first test", "commit with care", "push, first test", ["push", "test"]),
     ],
 )  # fmt: skip
-def test_of_a_command_that_nobody_typed_its_activity_stays(
+def test_an_untyped_command_is_reduced_to_its_activity(
     when: str, typed: str, expected: str, unsaid: list[str]
 ) -> None:
     assert as_typed(when, [typed]) == (expected, unsaid)
@@ -163,6 +163,6 @@ def test_of_a_command_that_nobody_typed_its_activity_stays(
 @pytest.mark.parametrize(
     ("when", "first", "named"), [("commit", "think hard", "'think hard'"), ("", "pytest", "--when")]
 )
-def test_what_cannot_be_held_is_refused_as_an_option(when: str, first: str, named: str) -> None:
+def test_an_invalid_requirement_is_refused_as_an_option(when: str, first: str, named: str) -> None:
     with pytest.raises(BadInput, match=named):
         stated_first(when, first)

@@ -20,14 +20,14 @@ def rule(**evidence: object) -> Record:
 
 
 @pytest.mark.parametrize("trust", ["foreign", "user"])
-def test_it_asks_if_an_owner_marked_it_and_is_context_else(trust: str) -> None:
+def test_a_rule_asks_only_if_an_owner_marked_it_and_is_context_otherwise(trust: str) -> None:
     marked = rule(**{FOR_TEAM: True})._replace(trust=trust)
 
     assert effects.effect_of(marked, PUSH, SETTINGS) == effects.ASK
     assert effects.effect_of(rule()._replace(trust=trust), PUSH, SETTINGS) == effects.CONTEXT
 
 
-def test_where_nobody_can_be_asked_it_holds_nothing_back() -> None:
+def test_a_rule_of_an_owner_is_only_context_if_nobody_can_be_asked() -> None:
     marked = rule(**{FOR_TEAM: True})
     cannot_ask = SETTINGS._replace(client=Client("codex", "Codex", asks=False))
 

@@ -19,7 +19,7 @@ def settings(tmp_path: Path, **file: object) -> Settings:
     return read_settings({"HOME": str(tmp_path), "CLAUDE_PLUGIN_ROOT": str(extra.ROOT)}, file)
 
 
-def test_the_extra_of_the_tests_is_on(tmp_path: Path) -> None:
+def test_the_semantic_extra_is_enabled_in_tests(tmp_path: Path) -> None:
     measure = measure_for(settings(tmp_path))
 
     assert state(settings(tmp_path)) == (ON, "")
@@ -27,14 +27,14 @@ def test_the_extra_of_the_tests_is_on(tmp_path: Path) -> None:
     assert measure.ready()
 
 
-def test_config_turns_it_off(tmp_path: Path) -> None:
+def test_the_semantic_extra_can_be_disabled_in_the_config(tmp_path: Path) -> None:
     off = settings(tmp_path, semantic=False)
 
     assert measure_for(off) is None
     assert state(off)[0] == OFF
 
 
-def test_a_broken_model_measures_nothing_and_says_why(tmp_path: Path) -> None:
+def test_a_broken_model_is_disabled_and_the_reason_reported(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(b"\xff" * 99)
     measure = Measure(str(tmp_path / "weights"), model_files()[1])
 
@@ -45,7 +45,7 @@ def test_a_broken_model_measures_nothing_and_says_why(tmp_path: Path) -> None:
         assert measure.model
 
 
-def test_the_lock_pins_what_the_extra_names() -> None:
+def test_the_lock_pins_every_package_of_the_extra() -> None:
     import tomllib
 
     with (extra.ROOT / "pyproject.toml").open("rb") as file:

@@ -98,14 +98,14 @@ def test_observations_and_turns_of_the_user_are_found_too(tmp_path: Path) -> Non
     memory.close()
 
 
-def test_filters_hold_for_what_is_found_by_meaning(memory: Memory) -> None:
+def test_filters_apply_to_semantic_results(memory: Memory) -> None:
     embed(memory)
 
     assert ask(memory, f"{QUESTION} type:problem") == []
     assert ask(memory, f"{QUESTION} before:2026-01-01") == []
 
 
-def test_a_purge_leaves_no_byte_of_a_vector(memory: Memory, tmp_path: Path) -> None:
+def test_a_purge_removes_every_byte_of_a_vector(memory: Memory, tmp_path: Path) -> None:
     embed(memory)
     before = stored(memory)
     (record,) = memory.find_records("what = ?", (DENTIST,))
@@ -140,7 +140,7 @@ def test_a_changed_text_gets_a_new_vector(memory: Memory) -> None:
     assert ask(memory) == []
 
 
-def test_what_was_forgotten_is_gone_from_a_running_server_as_well(memory: Memory) -> None:
+def test_a_forgotten_record_disappears_from_a_running_server_too(memory: Memory) -> None:
     embed(memory)
     assert ask(memory)[0] == DENTIST
     (record,) = memory.find_records("what = ?", (DENTIST,))
@@ -170,7 +170,7 @@ def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) 
     assert not any(files_with(tmp_path, vector) for _, _, vector in made)
 
 
-def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path) -> None:
+def test_a_killed_process_keeps_its_vectors_and_the_next_one_continues(tmp_path: Path) -> None:
     extra.fill(tmp_path / "data")
     memory = open_memory(
         tmp_path, CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), CLAUDE_PLUGIN_ROOT=str(extra.ROOT)
@@ -200,17 +200,17 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
     memory.close()
 
 
-def test_one_process_at_a_time(memory: Memory) -> None:
+def test_only_one_process_embeds_at_a_time(memory: Memory) -> None:
     with vectors.lock(memory.settings), pytest.raises(TimeoutError):
         embed(memory)
     assert not stored(memory)
 
 
-def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
+def test_hooks_start_no_embedding_without_the_extra(memory: Memory) -> None:
     assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
 
 
-def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
+def test_packages_of_another_release_start_no_embedding(tmp_path: Path) -> None:
     data = tmp_path / "data"
     other = data / f"{extras.SEMANTIC}-{sys.implementation.cache_tag}-00000000"
     other.mkdir(parents=True)
@@ -227,7 +227,7 @@ def is_due(memory: Memory) -> bool:
     return any(map(extras.is_due, memory.databases()))
 
 
-def test_only_what_is_embedded_is_due(memory: Memory) -> None:
+def test_embedding_is_due_only_for_kinds_that_are_embedded(memory: Memory) -> None:
     assert is_due(memory)
     embed(memory)
     assert not is_due(memory)
@@ -239,7 +239,7 @@ def test_only_what_is_embedded_is_due(memory: Memory) -> None:
     assert is_due(memory)
 
 
-def test_an_older_record_with_new_words_is_due(memory: Memory) -> None:
+def test_embedding_is_due_for_an_older_record_with_changed_text(memory: Memory) -> None:
     embed(memory)
     oldest = "SELECT min(seq) FROM records"
 
