@@ -26,9 +26,7 @@ def told(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("kept", [0, 3, 16, 40])
 @pytest.mark.parametrize("rest", [b"", b"\0" * 99])
-def test_a_compiled_file_that_was_cut_off_is_made_again(
-    tmp_path: Path, kept: int, rest: bytes
-) -> None:
+def test_a_truncated_compiled_file_is_rebuilt(tmp_path: Path, kept: int, rest: bytes) -> None:
     package = tmp_path / "memory_fabric"
     package.mkdir()
     shutil.copy(str(memory_fabric.__file__), package)
@@ -41,7 +39,7 @@ def test_a_compiled_file_that_was_cut_off_is_made_again(
     assert compiled.read_bytes() == whole
 
 
-def test_a_source_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_compiled_reports_the_reason(tmp_path: Path) -> None:
     package = tmp_path / "memory_fabric"
     package.mkdir()
     shutil.copy(str(memory_fabric.__file__), package)

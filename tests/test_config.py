@@ -41,12 +41,12 @@ def test_home_is_where_the_variables_say(environ: dict[str, str], home: str) -> 
     assert read_settings(HOME | environ, {}).home == home
 
 
-def test_the_clients_folder_is_its_own_variable() -> None:
+def test_the_config_folder_of_the_client_has_its_own_variable() -> None:
     assert config_path(HOME) == "/home/ann/.claude"
     assert config_path(HOME | {"CLAUDE_CONFIG_DIR": "~/c"}) == "/home/ann/c"
 
 
-def test_defaults_are_those_of_the_brief() -> None:
+def test_defaults_match_the_brief() -> None:
     settings = read_settings(HOME, {})
     assert (settings.dedup_threshold, settings.boost_factor, settings.max_results) == (
         0.85,
@@ -60,12 +60,12 @@ def test_defaults_are_those_of_the_brief() -> None:
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "false", "no"])
-def test_one_variable_turns_everything_off(word: str) -> None:
+def test_one_variable_disables_everything(word: str) -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC": word}, {})
     assert not settings.reads and not settings.writes
 
 
-def test_the_file_can_turn_reading_or_writing_off() -> None:
+def test_the_file_can_disable_reading_or_writing() -> None:
     assert not read_settings(HOME, {"read": False}).reads
     assert read_settings(HOME, {"read": False}).writes
     assert not read_settings(HOME, {"write": False}).writes
@@ -81,14 +81,14 @@ def test_the_file_can_turn_reading_or_writing_off() -> None:
         ("MEMORY_FABRIC_MAX_RESULTS", "0"),
     ],
 )
-def test_a_number_that_cannot_be_is_named_and_the_default_stands(name: str, value: str) -> None:
+def test_an_invalid_number_is_reported_and_the_default_applies(name: str, value: str) -> None:
     settings = read_settings(HOME | {name: value}, {})
     assert len(settings.complaints) == 1
     assert name in settings.complaints[0] and value in settings.complaints[0]
     assert settings._replace(complaints=()) == read_settings(HOME, {})
 
 
-def test_numbers_are_read() -> None:
+def test_numbers_are_parsed() -> None:
     environ = {"MEMORY_FABRIC_DEDUP_THRESHOLD": "0.9", "MEMORY_FABRIC_MAX_RESULTS": "5"}
     settings = read_settings(HOME | environ, {})
     assert (settings.dedup_threshold, settings.max_results) == (0.9, 5)
@@ -105,14 +105,14 @@ def test_numbers_are_read() -> None:
         {"notices": 3},
     ],
 )
-def test_a_bad_value_in_the_file_is_named(file: dict[str, object]) -> None:
+def test_a_bad_value_in_the_file_is_reported(file: dict[str, object]) -> None:
     settings = read_settings(HOME, file)
     assert len(settings.complaints) == 1
     assert settings._replace(complaints=()) == read_settings(HOME, {})
 
 
 @pytest.mark.parametrize("file", [{"capture": 1}, {"episodes": "x"}, {"agent_terms": [1]}])
-def test_a_table_that_is_none_is_no_reason_to_fail(file: dict[str, object]) -> None:
+def test_a_value_in_place_of_a_table_is_ignored(file: dict[str, object]) -> None:
     assert read_settings(HOME, file)._replace(complaints=()) == read_settings(HOME, {})
 
 
@@ -121,7 +121,7 @@ def test_agent_terms_come_from_the_file() -> None:
     assert settings.agent_terms == {"sql-expert": "joins indexes"}
 
 
-def test_unattended_and_ci_are_seen() -> None:
+def test_unattended_runs_and_ci_are_detected() -> None:
     settings = read_settings(HOME | {"CLAUDE_CODE_SESSION_ATTENDED": "0", "CI": "true"}, {})
     assert not settings.attended and settings.ci
 
@@ -145,20 +145,20 @@ def test_the_clients_own_switches_for_its_memory_are_respected(name: str) -> Non
         ({"SSH_CONNECTION": "x"}, "darwin", False),
     ],
 )
-def test_a_browser_is_seen_where_there_is_a_display(
+def test_a_display_is_detected_from_the_environment(
     environ: dict[str, str], system: str, seen: bool
 ) -> None:
     assert has_display(environ, system) is seen
 
 
-def test_a_switch_that_is_neither_true_nor_false_is_off_and_named() -> None:
+def test_an_invalid_switch_is_off_and_reported() -> None:
     settings = read_settings({}, {"write": "false", "read": True})
 
     assert (settings.reads, settings.writes) == (True, False)
     assert any("write must be true or false" in complaint for complaint in settings.complaints)
 
 
-def test_of_a_broken_file_what_it_turns_off_stays_off() -> None:
+def test_switches_that_a_broken_file_turns_off_stay_off() -> None:
     broken = "write = false\nnotices = [\nread = true\n"
 
     assert switches_in(broken) == {"write": False}
@@ -179,7 +179,7 @@ def test_of_a_broken_file_what_it_turns_off_stays_off() -> None:
         "# isolate = true",
     ],
 )
-def test_a_broken_file_that_says_isolate_may_isolate_somebody(line: str) -> None:
+def test_a_broken_file_that_contains_isolate_is_treated_as_isolating(line: str) -> None:
     assert may_isolate(f"[domains.legal]\n{line}\nnotices = [\n")
 
 
@@ -187,7 +187,7 @@ def test_a_broken_file_that_says_isolate_may_isolate_somebody(line: str) -> None
     "text",
     ["", "notices = [", "isolate = false", "'isolate'=false # x", "{ isolate = false, agents = ["],
 )
-def test_a_broken_file_that_isolates_nobody_is_no_wall(text: str) -> None:
+def test_a_broken_file_without_isolate_is_not_treated_as_isolating(text: str) -> None:
     assert not may_isolate(text)
 
 
@@ -203,13 +203,13 @@ def test_a_broken_file_that_isolates_nobody_is_no_wall(text: str) -> None:
         ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"capture": {"unattended": "off"}}, False),
     ],
 )
-def test_what_is_said_is_kept_unless_something_says_otherwise(
+def test_capture_is_on_unless_a_setting_disables_it(
     environ: dict[str, str], file: dict[str, object], kept: bool
 ) -> None:
     assert captures(read_settings(HOME | environ, file)) == kept
 
 
-def test_what_the_server_may_bear_is_a_whole_number() -> None:
+def test_limits_of_the_server_must_be_whole_numbers() -> None:
     stated = read_settings({}, {"serve": {"rate": 50, "backlog": 10}})
     wrong = read_settings({}, {"serve": {"rate": 0, "backlog": True}})
 
@@ -221,7 +221,7 @@ def test_what_the_server_may_bear_is_a_whole_number() -> None:
     )
 
 
-def test_the_variables_of_an_event_hold_in_its_thread_alone() -> None:
+def test_the_variables_of_an_event_apply_only_in_its_thread() -> None:
     seen = []
     with config.answering({"HOME": "/of/the/event"}):
         thread = threading.Thread(target=lambda: seen.append(config.environment() is os.environ))

@@ -59,7 +59,7 @@ def late(client: SimulatedClient) -> dict[str, int]:
     return late_events([str(client.fabric_home / "logs")])
 
 
-def test_time_is_what_the_clock_says_or_what_the_process_has_used() -> None:
+def test_a_deadline_ends_by_wall_clock_or_by_time_used() -> None:
     assert not Deadline().is_limited and not Deadline().is_over()
     assert Deadline(-1).is_over()
     assert Deadline(3600, work_s=-1).is_over()
@@ -68,7 +68,7 @@ def test_time_is_what_the_clock_says_or_what_the_process_has_used() -> None:
         Deadline(-1).check("the last sentence")
 
 
-def test_a_deadline_is_its_threads_own_and_counts_its_work_alone() -> None:
+def test_a_deadline_belongs_to_one_thread_and_counts_only_its_work() -> None:
     limit, seen = Deadline(3600, work_s=0.05), []
     worked, done = threading.Event(), threading.Event()
 
@@ -91,7 +91,7 @@ def test_a_deadline_is_its_threads_own_and_counts_its_work_alone() -> None:
     assert seen == [False, False] and not deadline.current().is_limited
 
 
-def test_an_event_that_was_taken_back_changes_nothing_more(client: SimulatedClient) -> None:
+def test_a_revoked_event_writes_nothing(client: SimulatedClient) -> None:
     limit = Deadline(3600)
     limit.is_revoked = lambda: True
 
@@ -101,14 +101,14 @@ def test_an_event_that_was_taken_back_changes_nothing_more(client: SimulatedClie
     assert client.records() == []
 
 
-def test_a_part_ends_before_the_whole() -> None:
+def test_a_part_of_a_deadline_ends_before_the_whole() -> None:
     whole = Deadline(100)
     with whole.part(0.5):
         assert 40 < whole.ends_s - Deadline(0).ends_s < 51
     assert whole.ends_s - Deadline(0).ends_s > 90
 
 
-def test_locks_of_files_are_waited_for_no_longer_than_the_event_may(tmp_path: Path) -> None:
+def test_waiting_for_a_file_lock_ends_at_the_deadline_of_the_event(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     limit = Deadline(3600, lock_s=0.05)
     with files.Locked(path), running(limit):
@@ -118,7 +118,7 @@ def test_locks_of_files_are_waited_for_no_longer_than_the_event_may(tmp_path: Pa
         assert limit.wait_s(5.0, for_file=True) == 0
 
 
-def test_a_note_that_a_stop_had_no_time_for_is_read_by_the_next_from_the_transcript(
+def test_a_note_missed_by_one_stop_is_read_from_the_transcript_by_the_next(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Go on, please.")
@@ -131,7 +131,7 @@ def test_a_note_that_a_stop_had_no_time_for_is_read_by_the_next_from_the_transcr
     assert "out of time" in client.command("status").stdout.lower()
 
 
-def test_a_prompt_that_is_told_nothing_for_want_of_time_is_counted_and_told_of_once(
+def test_a_prompt_without_recall_for_lack_of_time_is_counted_and_reported_once(
     client: SimulatedClient,
 ) -> None:
     error = "refuses the quorum of ledger_shard_7"

@@ -23,11 +23,11 @@ HOME = {"HOME": "/home/ann"}
         ("x" * 200, "x" * 80),
     ],
 )
-def test_a_domain_is_kept_in_one_spelling(written: str, kept: str) -> None:
+def test_a_domain_name_is_normalised(written: str, kept: str) -> None:
     assert domain_name(written) == kept
 
 
-def test_rooms_come_from_the_file() -> None:
+def test_domains_are_read_from_the_file() -> None:
     file = {
         "domains": {
             "legal": {"agents": ["legal-advisor"], "paths": ["services/legal"], "isolate": True},
@@ -50,27 +50,27 @@ def test_rooms_come_from_the_file() -> None:
     )
 
 
-def test_without_a_configuration_there_are_no_rooms() -> None:
+def test_there_are_no_domains_without_a_configuration() -> None:
     settings = read_settings(HOME, {})
 
     assert (settings.domains, settings.domain) == (DomainConfig(), "")
 
 
 @pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
-def test_a_table_that_nobody_knows_is_named(table: str) -> None:
+def test_an_unknown_table_is_reported(table: str) -> None:
     [complaint] = read_settings(HOME, {table: {"legal": {"isolate": True}}}).complaints
 
     assert complaint.startswith(f"config.toml: {table} is unknown; known are ")
 
 
-def test_a_domain_of_a_process_that_is_no_name_is_named() -> None:
+def test_an_invalid_domain_name_of_a_process_is_reported() -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "---"}, {})
 
     assert settings.domain == ""
     assert settings.complaints == ("MEMORY_FABRIC_DOMAIN must be a name, not '---'",)
 
 
-def test_a_mistyped_wall_of_a_process_is_named() -> None:
+def test_an_unknown_domain_of_a_process_is_reported_if_domains_are_isolated() -> None:
     file = {"domains": {"legal": {"isolate": True}, "review": {"agents": ["critic"]}}}
 
     for known in ("legal", "Review"):
@@ -100,7 +100,7 @@ def test_a_process_can_have_a_domain() -> None:
         ({"agents": "x"}, "[agents.NAME]"),
     ],
 )
-def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], named: str) -> None:
+def test_an_invalid_domain_is_reported_and_left_out(file: dict[str, object], named: str) -> None:
     settings = read_settings(HOME, file)
 
     assert [named in complaint for complaint in settings.complaints] == [True]
@@ -116,7 +116,7 @@ def test_valid_names_in_a_malformed_list_of_agents_are_kept(agents: object) -> N
 
 
 @pytest.mark.parametrize("value", ["yes", 1, [], {}])
-def test_a_wall_that_is_neither_true_nor_false_stands_and_is_named(value: object) -> None:
+def test_an_invalid_isolate_value_isolates_and_is_reported(value: object) -> None:
     file = {"domains": {"legal": {"isolate": value}}, "agents": {"notary": {"isolate": value}}}
 
     settings = read_settings(HOME, file)
@@ -134,7 +134,7 @@ def test_a_wall_that_is_neither_true_nor_false_stands_and_is_named(value: object
         {"agents": {"x": {"domain": "legal", "expert_domain": "review"}}},
     ],
 )
-def test_an_agent_of_two_domains_stays_in_the_first(file: dict[str, object]) -> None:
+def test_an_agent_listed_in_two_domains_belongs_to_the_first(file: dict[str, object]) -> None:
     settings = read_settings(HOME, file)
 
     assert settings.domains.agents == {"x": "legal"}

@@ -7,7 +7,7 @@ import pytest
 from memory_fabric import errors
 
 
-def test_the_text_of_an_error_ends_with_what_helps() -> None:
+def test_the_text_of_an_error_ends_with_its_remedy() -> None:
     error = errors.StoreUnavailable("/a/graph.db", "The disk is full.", remedy="Free some space.")
     assert str(error) == "The disk is full. Free some space."
     assert (error.path, error.message, error.remedy) == (
@@ -24,7 +24,7 @@ def test_an_error_without_remedy_is_its_message() -> None:
 
 
 @pytest.mark.parametrize("kind", [errors.StoreCorrupt, errors.StoreNewer, errors.StoreReadOnly])
-def test_every_trouble_of_a_database_is_a_store_that_is_unavailable(
+def test_every_database_error_is_a_store_unavailable_error(
     kind: type[errors.StoreUnavailable],
 ) -> None:
     assert issubclass(kind, errors.StoreUnavailable)

@@ -64,7 +64,7 @@ def test_one_holder_excludes_all_others_until_it_closes(locks: str, tmp_path: Pa
         assert not file_lock.take(third)
 
 
-def test_many_share_a_lock_and_exclude_one_that_does_not(locks: str, tmp_path: Path) -> None:
+def test_shared_locks_coexist_and_exclude_an_exclusive_lock(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 1) as (alone,):
         with opened(tmp_path / "lock", 5) as holders:
             assert all(file_lock.take(one, shared=True) for one in holders)
@@ -72,7 +72,7 @@ def test_many_share_a_lock_and_exclude_one_that_does_not(locks: str, tmp_path: P
         assert file_lock.take(alone)
 
 
-def test_the_file_can_be_written_through_the_lock(locks: str, tmp_path: Path) -> None:
+def test_the_locked_file_can_be_written(locks: str, tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with opened(path, 1) as (handle,):
         assert file_lock.take(handle)
@@ -80,7 +80,7 @@ def test_the_file_can_be_written_through_the_lock(locks: str, tmp_path: Path) ->
     assert path.read_bytes() == b"17\n"
 
 
-def test_an_error_that_is_no_other_holder_is_raised(locks: str, tmp_path: Path) -> None:
+def test_an_error_other_than_a_held_lock_is_raised(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 1) as (handle,):
         pass
     with pytest.raises(OSError):

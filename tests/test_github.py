@@ -31,7 +31,7 @@ def name(path: Path) -> str:
     return path.name
 
 
-def test_the_tests_run_on_three_systems_and_on_linux_all_of_them() -> None:
+def test_all_tests_run_on_linux_and_some_on_two_other_systems() -> None:
     listed = jobs(GITHUB / "workflows/tests.yml")
 
     systems = {job["runs-on"].partition("-")[0] for job in listed.values()}
@@ -40,7 +40,7 @@ def test_the_tests_run_on_three_systems_and_on_linux_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=name)
-def test_every_file_that_a_workflow_names_exists(workflow: Path) -> None:
+def test_every_file_used_by_a_workflow_exists(workflow: Path) -> None:
     lines = [
         step["run"] for job in jobs(workflow).values() for step in job["steps"] if "run" in step
     ]
@@ -53,7 +53,7 @@ def test_every_file_that_a_workflow_names_exists(workflow: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=name)
-def test_a_workflow_says_that_it_was_not_run_and_asks_for_few_rights(workflow: Path) -> None:
+def test_a_workflow_states_that_it_was_not_run_and_requests_few_permissions(workflow: Path) -> None:
     content = read(workflow)
 
     assert "has not been run" in workflow.read_text("utf-8").splitlines()[0]
@@ -64,7 +64,7 @@ def test_a_workflow_says_that_it_was_not_run_and_asks_for_few_rights(workflow: P
 
 
 @pytest.mark.parametrize("form", FORMS, ids=name)
-def test_a_form_has_what_the_site_demands_and_asks_for_the_version(form: Path) -> None:
+def test_an_issue_form_has_the_required_fields_and_asks_for_the_version(form: Path) -> None:
     content = read(form)
 
     assert content["name"] and content["description"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from memory_fabric import models
 
 
-def test_trust_rises_from_strangers_to_the_user() -> None:
+def test_trust_levels_increase_from_strangers_to_the_user() -> None:
     order = sorted(models.TRUST_ORDER, key=models.TRUST_ORDER.__getitem__)
     assert order == ["foreign", "tool", "assistant", "user"]
 
 
-def test_the_limits_of_confidence_rise() -> None:
+def test_confidence_thresholds_increase() -> None:
     limits = [
         models.CANDIDATE_FROM,
         models.STORED_FROM,
@@ -20,7 +20,7 @@ def test_the_limits_of_confidence_rise() -> None:
     assert limits == [0.3, 0.5, 0.7, 0.8]
 
 
-def test_a_fresh_record_says_nothing_it_does_not_know() -> None:
+def test_a_new_record_has_empty_defaults() -> None:
     record = models.Record("decision", "Use Redis")
     assert (record.id, record.created_at, record.scope, record.status) == ("", "", "team", "active")
     assert record.outcome in models.OUTCOMES
@@ -28,7 +28,7 @@ def test_a_fresh_record_says_nothing_it_does_not_know() -> None:
     assert record.source in models.SOURCES
 
 
-def test_a_verdict_is_read_from_outcome_and_type() -> None:
+def test_a_verdict_follows_from_outcome_and_type() -> None:
     def verdict(kind: str, outcome: str = "neutral") -> str:
         return models.verdict(models.Record(kind, "Retry three times", outcome=outcome))
 
@@ -48,7 +48,7 @@ def test_records_contradict_only_where_one_failed_and_the_other_worked() -> None
     assert not models.contradict(failed, note)
 
 
-def test_a_reason_is_told_as_one_and_a_lesson_as_what_to_do_instead() -> None:
+def test_a_reason_is_shown_as_because_and_a_lesson_as_instead() -> None:
     failed = models.Record("antipattern", "Retry three times")
 
     assert models.text_with_reason(failed._replace(why="it hides faults")) == (
@@ -77,7 +77,7 @@ def test_a_caption_cannot_end_its_brackets_and_quote_the_user() -> None:
     assert models.words_first("Use x", "Call f(x)") == "“Use x” (noted as: Call f(x))"
 
 
-def test_the_users_words_are_followed_by_as_much_of_sentence_and_reason_as_there_is_room() -> None:
+def test_sentence_and_reason_fill_the_space_after_the_users_words() -> None:
     parts = ("Use Celery", "Jobs run on Celery. RQ goes.", "it retries")
 
     assert [models.words_first(*parts, most) for most in (0, 60, 50, 20)] == [
@@ -88,7 +88,7 @@ def test_the_users_words_are_followed_by_as_much_of_sentence_and_reason_as_there
     ]
 
 
-def test_a_note_is_cut_between_sentences_and_not_behind_another_point() -> None:
+def test_a_note_is_cut_between_sentences_and_not_at_other_full_stops() -> None:
     caption = "Write 3.3. .. 9.3. on invoices, e.g. on Monday's. One day stands once."
 
     assert [models.words_first("Day first", caption, "", most) for most in (80, 50)] == [

@@ -26,7 +26,7 @@ def size(picture: Path) -> tuple[int, int]:
     return width, height
 
 
-def test_one_command_makes_every_picture(tmp_path: Path) -> None:
+def test_one_command_creates_every_picture(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/pictures", "--to", tmp_path],
         capture_output=True,
@@ -39,14 +39,14 @@ def test_one_command_makes_every_picture(tmp_path: Path) -> None:
     assert made == SIZES
 
 
-def test_the_icon_is_one_that_the_plugin_directory_takes() -> None:
+def test_the_icon_meets_the_requirements_of_the_plugin_directory() -> None:
     width, height = size(ROOT / ".claude-plugin/icon.png")
 
     assert width == height == SIZES["icon.png"][0] >= 512
 
 
 @pytest.mark.parametrize("name", sorted({*SIZES, "session.svg"} - {"icon.png"}))
-def test_every_picture_stands_in_a_document(name: str) -> None:
+def test_every_picture_is_used_in_a_document(name: str) -> None:
     pages = (ROOT / "README.md", ROOT / "docs/viewer.md")
 
     assert (PICTURES / name).is_file()

@@ -16,7 +16,7 @@ from memory_fabric import processes
 WRITE = "import os, sys; open(sys.argv[1], 'w').write(f'{os.getpid()} {os.getsid(0)}')"
 
 
-def test_this_process_runs_and_one_that_was_waited_for_does_not() -> None:
+def test_this_process_is_running_and_a_reaped_one_is_not() -> None:
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"]) as child:
         pass
 
@@ -25,7 +25,7 @@ def test_this_process_runs_and_one_that_was_waited_for_does_not() -> None:
 
 
 @pytest.mark.parametrize("states", ["/proc", "/nonexistent"])
-def test_a_process_that_has_ended_is_known_without_being_waited_for(states: str) -> None:
+def test_an_exited_process_is_detected_without_waiting_for_it(states: str) -> None:
     """Without /proc, as on macOS, `ps` tells it where it is installed."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -57,7 +57,7 @@ class Kernel:
 
 
 @pytest.mark.parametrize(("code", "runs"), [(259, True), (0, False), (1, False)])
-def test_windows_tells_by_the_exit_code(code: int, runs: bool) -> None:
+def test_the_exit_code_shows_on_windows_if_a_process_runs(code: int, runs: bool) -> None:
     kernel = Kernel(code)
 
     assert processes._runs_by_handle(17, kernel) is runs
@@ -65,7 +65,7 @@ def test_windows_tells_by_the_exit_code(code: int, runs: bool) -> None:
 
 
 @pytest.mark.parametrize(("error", "runs"), [(5, True), (87, False)])
-def test_a_process_of_another_user_runs_although_windows_does_not_open_it(
+def test_a_process_that_windows_refuses_to_open_counts_as_running(
     monkeypatch: pytest.MonkeyPatch, error: int, runs: bool
 ) -> None:
     monkeypatch.setattr(ctypes, "get_last_error", lambda: error, raising=False)
@@ -81,7 +81,7 @@ def test_a_detached_process_has_a_session_of_its_own(tmp_path: Path) -> None:
     assert path.read_text() == f"{pid} {pid}"
 
 
-def test_where_the_system_makes_no_session_it_gets_a_group(
+def test_a_detached_process_gets_a_group_if_no_session_is_possible(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spawn: Any = os.posix_spawn
@@ -99,7 +99,7 @@ def test_where_the_system_makes_no_session_it_gets_a_group(
     assert path.read_text() == f"{pid} {os.getsid(0)}"
 
 
-def test_windows_gets_a_process_without_console_that_leaves_the_clients_job(
+def test_a_detached_windows_process_has_no_console_and_leaves_the_clients_job(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     flags: list[int] = []

@@ -41,7 +41,7 @@ def test_the_two_commands_that_set_everything_up_exist_and_can_be_run() -> None:
         assert os.access(ROOT / name, os.X_OK)
 
 
-def test_both_ways_in_and_how_to_update_stand_in_the_readme() -> None:
+def test_the_readme_contains_both_installations_and_how_to_update() -> None:
     parts = "--sparse .claude-plugin bin hooks plugin skills"
     for source in (f"OWNER/REPO {parts}", '"$PWD/dist/memory-fabric"'):
         assert (
@@ -52,7 +52,7 @@ def test_both_ways_in_and_how_to_update_stand_in_the_readme() -> None:
     assert "after `git pull` and `scripts/package dist/memory-fabric`" in README
 
 
-def test_what_readme_says_of_the_first_installation_is_what_the_lock_holds() -> None:
+def test_the_readme_describes_the_first_installation_as_in_the_lock() -> None:
     lock = (ROOT / "plugin/requirements.lock").read_text("utf-8")
     [(packages, megabytes)] = re.findall(r"need (\d+) packages \((\d+) MB\)", FOLDED)
 
@@ -60,7 +60,7 @@ def test_what_readme_says_of_the_first_installation_is_what_the_lock_holds() -> 
     assert int(megabytes) == installation.SIZE_MB
 
 
-def test_what_readme_says_of_capture_and_of_a_prompt_stands_in_the_benchmarks() -> None:
+def test_figures_on_capture_and_prompts_in_the_readme_are_in_the_benchmarks() -> None:
     measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
     answers = " ".join(QUESTIONS.split())
 
@@ -76,7 +76,7 @@ def test_what_readme_says_of_capture_and_of_a_prompt_stands_in_the_benchmarks() 
     assert {warm, *cold, useful, f"0.{kept}", f"0.{settled}"} <= measured
 
 
-def test_readme_is_short_and_its_first_screen_answers() -> None:
+def test_the_readme_is_short_and_its_first_screen_answers_the_main_questions() -> None:
     lines = README.splitlines()
     first = "\n".join(lines[:40])
 
@@ -90,13 +90,13 @@ def test_readme_is_short_and_its_first_screen_answers() -> None:
 
 
 @pytest.mark.parametrize("client", get_args(Client))
-def test_readme_names_each_client_that_setup_knows(client: str) -> None:
+def test_the_readme_lists_each_client_supported_by_setup(client: str) -> None:
     _, section = README.split("## Other clients\n")
     assert f"`{client}`" in section.split("\n## ")[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_command_that_a_page_names_exists(page: Path) -> None:
+def test_every_command_mentioned_on_a_page_exists(page: Path) -> None:
     text = re.sub(r"^```text\n.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
     named = set(re.findall(r"(?:`|/|^)memory-fabric ([a-z]+)", text, re.M))
 
@@ -104,21 +104,21 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_skill_that_a_page_names_exists(page: Path) -> None:
+def test_every_skill_mentioned_on_a_page_exists(page: Path) -> None:
     named = set(re.findall(r"/memory-fabric:([a-z-]+)", page.read_text("utf-8")))
 
     assert named <= {p.parent.name for p in ROOT.glob("skills/*/SKILL.md")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_link_inside_the_repository_leads_to_a_file(page: Path) -> None:
+def test_every_link_inside_the_repository_points_to_a_file(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
 
     assert [t for t in targets if not (page.parent / t).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_box_of_a_shell_is_read_by_a_plain_one(page: Path) -> None:
+def test_every_shell_example_is_valid_in_a_posix_shell(page: Path) -> None:
     shell = shutil.which("dash") or "sh"
 
     for box in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
@@ -127,7 +127,7 @@ def test_every_box_of_a_shell_is_read_by_a_plain_one(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_script_that_a_page_names_exists(page: Path) -> None:
+def test_every_script_mentioned_on_a_page_exists(page: Path) -> None:
     named = set(
         re.findall(r"`((?:scripts|bin|hooks|benchmarks|evals)/[\w./-]+)", page.read_text("utf-8"))
     )
@@ -137,7 +137,7 @@ def test_every_script_that_a_page_names_exists(page: Path) -> None:
     assert sorted(n for n, paths in places.items() if not any(p.exists() for p in paths)) == []
 
 
-def test_every_figure_of_the_comparison_stands_in_the_benchmarks() -> None:
+def test_every_figure_of_the_comparison_is_in_the_benchmarks() -> None:
     pages = ("docs/benchmarks.md", "docs/shown.md")
     measured = {n for page in pages for n in _figures((ROOT / page).read_text("utf-8"))}
 
@@ -153,7 +153,7 @@ def _figures(text: str) -> list[str]:
     return re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]|\.\d)", text.replace("**", ""))
 
 
-def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> None:
+def test_every_settings_variable_is_on_the_configuration_page() -> None:
     source = (ROOT / "plugin/memory_fabric/config.py").read_text("utf-8")
     page = (ROOT / "docs/configuration.md").read_text("utf-8")
 
@@ -171,7 +171,7 @@ def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> No
     ],
     ids=["stale", "help", "tiers"],
 )
-def test_whoever_tells_after_how_many_days_memory_is_stale_tells_it_right(told: str) -> None:
+def test_every_text_gives_the_correct_days_until_memory_is_stale(told: str) -> None:
     ages = re.findall(r"(decision|technolog|pattern|preference|other|else)\D+?(\d+)", told.lower())
 
     words = {kind.rstrip("y"): days for kind, days in STALE_AFTER_DAYS.items() if days}

@@ -37,7 +37,7 @@ def front_matter(name: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def test_there_are_exactly_these_skills() -> None:
+def test_only_the_expected_skills_exist() -> None:
     assert sorted(p.parent.name for p in SKILLS.glob("*/SKILL.md")) == list(NAMES)
 
 
@@ -55,7 +55,7 @@ def test_the_front_matter_is_plain_and_valid(name: str) -> None:
         assert quoted or (": " not in value and " #" not in value and value[0].isalnum())
 
 
-def test_what_each_session_is_told_of_the_skills_is_short() -> None:
+def test_the_skill_descriptions_given_to_each_session_are_short() -> None:
     told = (name for name in NAMES if name not in TYPED_ONLY)
 
     lines = [f"- memory-fabric:{name}: {front_matter(name)['description']}" for name in told]
@@ -64,7 +64,7 @@ def test_what_each_session_is_told_of_the_skills_is_short() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_skill_may_do_unasked_is_named_and_only_looks_or_remembers(name: str) -> None:
+def test_tools_a_skill_may_use_without_asking_are_listed_and_only_read_or_store(name: str) -> None:
     rules = front_matter(name)["allowed-tools"].split(", ")
     shell = [re.fullmatch(r"Bash\(memory-fabric ([a-z]+)([^()]*)\)", rule) for rule in rules]
     commands = [(found[1], found[2]) for found in shell if found]
@@ -79,19 +79,19 @@ def test_what_a_skill_may_do_unasked_is_named_and_only_looks_or_remembers(name: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_skill_takes_what_the_user_typed(name: str) -> None:
+def test_a_skill_receives_the_text_typed_by_the_user(name: str) -> None:
     assert "$ARGUMENTS" in (SKILLS / name / "SKILL.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
-def test_every_command_that_a_page_mentions_exists(page: Path) -> None:
+def test_every_command_mentioned_in_a_skill_exists(page: Path) -> None:
     mentioned = set(re.findall(r"(?:`|^)memory-fabric ([a-z]+)", page.read_text("utf-8"), re.M))
 
     assert mentioned <= {command.name for command in COMMANDS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
-def test_every_option_that_a_page_mentions_belongs_to_its_command(page: Path) -> None:
+def test_every_option_mentioned_in_a_skill_belongs_to_its_command(page: Path) -> None:
     known: dict[str, Any] = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     taken = {name: {o for p in known[name].params for o in p.opts} for name in known}
     mentioned = re.findall(r"(?:`|^)memory-fabric ([a-z]+)([^`\n]*)", page.read_text("utf-8"), re.M)
@@ -101,7 +101,7 @@ def test_every_option_that_a_page_mentions_belongs_to_its_command(page: Path) ->
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
-def test_every_link_leads_to_a_page(page: Path) -> None:
+def test_every_link_in_a_skill_points_to_a_page(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))
 
     assert [t for t in targets if not (page.parent / t).is_file()] == []

@@ -12,7 +12,7 @@ from memory_fabric import __version__
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_plugins_manifest_has_the_packages_version() -> None:
+def test_the_plugin_manifest_has_the_version_of_the_package() -> None:
     manifest = json.loads((ROOT / ".claude-plugin/plugin.json").read_text("utf-8"))
 
     assert manifest["version"] == __version__
@@ -40,7 +40,7 @@ def test_the_changelog_has_a_section_for_this_version() -> None:
     assert re.search(rf"^## {re.escape(__version__)}\b", changelog, re.MULTILINE)
 
 
-def test_a_person_can_read_what_is_unreleased_in_a_minute() -> None:
+def test_the_unreleased_section_of_the_changelog_is_short() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     _, _, changes = changelog.partition("## Unreleased\n")
     lines = changes.partition("\n## ")[0].splitlines()
@@ -49,7 +49,7 @@ def test_a_person_can_read_what_is_unreleased_in_a_minute() -> None:
     assert len(changes.partition("\n## ")[0].split()) <= 900
 
 
-def test_nothing_sends_anybody_to_the_other_product_of_this_name_on_the_index() -> None:
+def test_no_page_refers_to_the_other_product_of_this_name_on_pypi() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     places = ("README.md", "CONTRIBUTING.md", "docs", "plugin", "skills", "hooks", "benchmarks")
     pages = [

@@ -44,7 +44,7 @@ def test_synonyms_are_symmetric_and_exclude_the_word_itself() -> None:
         ("outages in spring", "The crash came from a full disk"),
     ],
 )
-def test_a_search_finds_what_only_near_words_say(memory: Memory, question: str, said: str) -> None:
+def test_a_search_finds_records_by_synonyms(memory: Memory, question: str, said: str) -> None:
     remember(memory, said)
     remember(memory, "The office has a new coffee machine")
 

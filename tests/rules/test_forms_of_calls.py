@@ -322,7 +322,7 @@ def test_a_script_is_detected_whatever_runs_it(client: SimulatedClient, command:
         "echo src/api/x.py | xargs rm",
     ],
 )
-def test_a_file_is_noticed_through_what_changes_it(client: SimulatedClient, command: str) -> None:
+def test_a_change_of_a_file_is_detected(client: SimulatedClient, command: str) -> None:
     assert "src/api/**" in refused(client, command)
 
 
@@ -340,7 +340,7 @@ def test_a_file_is_noticed_through_what_changes_it(client: SimulatedClient, comm
         "truncate -s 0 conf/loc*",
     ],
 )
-def test_a_single_file_is_noticed_with_its_folder(client: SimulatedClient, command: str) -> None:
+def test_a_file_is_detected_within_its_folder(client: SimulatedClient, command: str) -> None:
     assert "conf/local.toml" in refused(client, command)
 
 
