@@ -10,6 +10,7 @@ from memory_fabric.models import Entity
 from memory_fabric.sharing.replica import inbox, outbox, space
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.team import exchange
+from memory_fabric.store import records
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import merge, undo
 from sharing.replicas import Home, Log
@@ -179,3 +180,42 @@ def test_what_was_forgotten_before_it_is_purged_is_in_no_file_of_the_other_machi
     exchanged(desk, laptop)
 
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
+
+
+def test_what_a_user_keeps_for_one_machine_a_colleague_may_state_on_both(
+    tmp_path: Path, log: Log, desk: Home, laptop: Home
+) -> None:
+    said = desk.say("Use UTC")
+    exchanged(desk, laptop)
+
+    kept = {"record": records.as_object(said._replace(scope="local")), "seen_in": []}
+    desk.memory.write("put_record", kept, USER, store="project")
+    exchanged(desk, laptop)
+    bob = Home(tmp_path, "bob", log)
+    bob.say("Use UTC")
+    exchanged(bob, desk, laptop)
+
+    for home in (desk, laptop):
+        assert [one.author for one in home.memory.find_records("scope = 'team'")] == ["bob"]
+
+
+def test_what_a_user_forgets_on_one_machine_no_colleague_states_on_either(
+    tmp_path: Path, log: Log, desk: Home, laptop: Home
+) -> None:
+    said = desk.say("Use UTC")
+    exchanged(desk, laptop)
+    kept = {"record": records.as_object(said._replace(scope="local")), "seen_in": []}
+    desk.memory.write("put_record", kept, USER, store="project")
+    exchanged(desk, laptop)
+    for_team = {"record": records.as_object(said), "seen_in": []}
+    desk.memory.write("put_record", for_team, USER, store="project")
+    exchanged(desk, laptop)
+    assert list(laptop.records()) == ["Use UTC"]
+
+    desk.memory.forget([said.id], USER)
+    exchanged(desk, laptop)
+    bob = Home(tmp_path, "bob", log)
+    bob.say("Use UTC")
+    exchanged(bob, desk, laptop)
+
+    assert desk.records() == laptop.records() == {}

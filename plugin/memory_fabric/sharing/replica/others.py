@@ -26,6 +26,7 @@ from memory_fabric.sharing.replica.heads import ANY_OF, Head
 from memory_fabric.store import records
 from memory_fabric.store.operations import others as others_effects
 from memory_fabric.store.operations import rows, tombstones
+from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
 Said = dict[str, Any]
@@ -91,12 +92,7 @@ def remove_all(c: sqlite3.Connection) -> None:
     _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
     c.execute("DELETE FROM relations WHERE said_by <> ''")
-    c.execute(
-        "DELETE FROM entities WHERE said_by <> '' "
-        "AND NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id) "
-        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = entities.id) "
-        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = entities.id)"
-    )
+    c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {IS_ORPHAN}")
     # This user's own statements refer to the remaining entities.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 

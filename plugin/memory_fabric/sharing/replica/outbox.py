@@ -232,16 +232,20 @@ class _Batch:
                 # If an operation is replaced before a machine reads it, that machine sees only the
                 # successor, which therefore also lists what the replaced operation had replaced.
                 base |= dict.fromkeys((*head.base, head.op_id))
-        made = self._head(kind, key)._replace(base=tuple(base)[-MAX_BASE:], value=value)
+        base.pop(wire.KEPT, None)
+        is_gone = kind == wire.RECORD and not value
+        is_kept = is_gone and not tombstones.is_set(self._c, own.tombstone_of(key))
+        replaced = (*tuple(base)[-MAX_BASE:], *[wire.KEPT] * is_kept)
+        made = self._head(kind, key)._replace(base=replaced, value=value)
         size = len(value.encode("utf-8", "replace")) + _FRAME_BYTES + _ID_BYTES * len(base)
         if size > wire.MAX_PAYLOAD_BYTES:
             reason = f"It has {size} bytes, and the log takes {wire.MAX_PAYLOAD_BYTES}."
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
         # Replaced heads that have not come back from the log yet are kept as PAST, for their ids.
-        own = [head for head in register if head.is_own]
-        coming = [head for head in own if head.state == heads.SENT and not head.seen]
-        heads.remove(self._c, [head.op_id for head in own if head not in coming])
+        mine = [head for head in register if head.is_own]
+        coming = [head for head in mine if head.state == heads.SENT and not head.seen]
+        heads.remove(self._c, [head.op_id for head in mine if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
 
     def store(self) -> None:

@@ -220,7 +220,7 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
     if value is not None:
         say(_Stated(c, value, at))
     elif was is not None:
-        withdraw(_Stated(c, was, at))
+        withdraw(_Stated(c, was | {"is_kept": wire.KEPT in head.base}, at))
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
@@ -283,7 +283,10 @@ class _Stated:
             self._apply("supersede", {"links": [now]})
 
     def withdraw_record(self) -> None:
-        self._apply("forget", {"ids": [self.value["id"]]})
+        id_ = self.value["id"]
+        if self.value["is_kept"]:  # others may state its text here, which is not forgotten
+            self._apply("tombstones", {"add": [[id_, 0, self._by.at]], "remove": []})
+        self._apply("forget", {"ids": [id_]})
 
     def dismiss(self) -> None:
         """Forget others' statements under a key, now and in the future."""

@@ -36,6 +36,8 @@ NAMED_BY = {
 MAX_PAYLOAD_BYTES = 256 << 10
 # Our payloads have seven levels; recursive functions would fail at some hundred.
 MAX_DEPTH = 50
+# In the base of a withdrawal of a record that was not forgotten, but became local or was moved.
+KEPT = "00000000-0000-0000-0000-000000000000"
 # The lengths of the parts of a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _READING = TIME_DIGITS + COUNTER_DIGITS
