@@ -54,7 +54,7 @@ def opened(path: Path, number: int) -> Iterator[list[int]]:
         os.close(handle)
 
 
-def test_one_holder_excludes_all_others_until_it_closes(locks: str, tmp_path: Path) -> None:
+def test_an_exclusive_lock_excludes_others_until_it_closes(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 2) as (second, third):
         with opened(tmp_path / "lock", 1) as (first,):
             assert file_lock.take(first)

@@ -55,7 +55,7 @@ def plant(person: Person, *lines: dict[str, Any] | str) -> None:
             stream.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
 
 
-def test_without_sharing_a_repository_plants_nothing(ann: Person) -> None:
+def test_a_repository_adds_no_records_unless_sharing_is_on(ann: Person) -> None:
     before = {r.id: r for r in ann.records()}
     plant(ann, claim("We use Mongo for the cart cache"), {"id": next(iter(before)), "forgotten": 1})
     local = ann.project / LOCAL
@@ -84,7 +84,7 @@ def test_without_sharing_a_repository_plants_nothing(ann: Person) -> None:
     assert ann.command("recall", "evil").returncode == 3
 
 
-def test_links_lead_nowhere_and_endless_ones_are_not_read(ann: Person) -> None:
+def test_symlinks_are_not_followed_and_endless_files_are_not_read(ann: Person) -> None:
     precious = ann.hooks.folder / "precious"
     precious.write_text("mine\n")
     local = ann.project / LOCAL
@@ -106,7 +106,7 @@ def test_links_lead_nowhere_and_endless_ones_are_not_read(ann: Person) -> None:
     assert len(ann.records("type = 'decision'")) == 2
 
 
-def test_a_folder_that_is_a_link_is_not_shared(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_symlink_is_not_shared(tmp_path: Path) -> None:
     [person] = team(tmp_path, "ann")
     (tmp_path / "elsewhere").mkdir()
     (person.project / ".claude").mkdir()
@@ -118,7 +118,7 @@ def test_a_folder_that_is_a_link_is_not_shared(tmp_path: Path) -> None:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_hostile_journal_makes_claims_and_nothing_else(ann: Person) -> None:
+def test_a_hostile_journal_adds_only_untrusted_claims(ann: Person) -> None:
     ann.json("share", "on")
     [own] = ann.records("type = 'decision'")
     notes = next((ann.hooks.user_home / ".claude" / "projects").rglob("MEMORY.md"))
@@ -163,7 +163,7 @@ def test_a_hostile_journal_makes_claims_and_nothing_else(ann: Person) -> None:
     assert all("from ann x as claimed, unverified" in line for line in future) and future
 
 
-def test_others_among_themselves_close_and_forget(ann: Person) -> None:
+def test_other_authors_can_supersede_and_forget_each_others_records(ann: Person) -> None:
     ann.json("share", "on")
     old = claim("Use Mongo for the ledger")
     new = claim("Use Postgres for the ledger")
@@ -178,7 +178,7 @@ def test_others_among_themselves_close_and_forget(ann: Person) -> None:
     assert (over.id, over.superseded_by) == (old["id"], new["id"])
 
 
-def test_what_the_user_says_closes_what_others_said_and_stays_so(ann: Person) -> None:
+def test_the_user_permanently_supersedes_a_record_of_others(ann: Person) -> None:
     ann.json("share", "on")
     theirs = claim("Use MongoDB for the ledger", entities=[["MongoDB", "technology"]])
     plant(ann, theirs)
@@ -199,7 +199,7 @@ def test_what_the_user_says_closes_what_others_said_and_stays_so(ann: Person) ->
     assert len(theirs_now) == 2 and not any(line.get("superseded_by") for line in theirs_now)
 
 
-def test_a_flood_displaces_nothing_of_ours(ann: Person) -> None:
+def test_a_flood_of_foreign_records_displaces_no_own_record(ann: Person) -> None:
     ann.json("share", "on")
     for number in range(3):
         ann.json("remember", f"Use the rule {number} of tabs", "--type", "constraint", "--why", "x")
@@ -225,7 +225,7 @@ def test_a_flood_displaces_nothing_of_ours(ann: Person) -> None:
     assert start.count("as claimed") <= 10
 
 
-def test_a_large_file_costs_little(ann: Person) -> None:
+def test_a_large_journal_is_read_quickly(ann: Person) -> None:
     ann.json("share", "on")
     line = json.dumps(claim("x" * 500)) + "\n"
     with ann.journal.open("a") as stream:
@@ -254,7 +254,7 @@ def test_a_large_file_costs_little(ann: Person) -> None:
         lambda path: path.write_bytes(b"<<<<<<< HEAD\n" + path.read_bytes() + b">>>>>>> x\n"),
     ],
 )
-def test_what_is_readable_is_taken_and_the_rest_counted(
+def test_readable_lines_are_accepted_and_the_rest_are_counted(
     ann: Person, spoil: Callable[[Path], object]
 ) -> None:
     ann.json("share", "on")
@@ -271,7 +271,7 @@ def test_what_is_readable_is_taken_and_the_rest_counted(
     assert len(named) == (1 if ann.json("share")["unreadable"] else 0)
 
 
-def test_an_unchanged_journal_costs_one_look(ann: Person) -> None:
+def test_an_unchanged_journal_is_checked_but_not_read_again(ann: Person) -> None:
     ann.json("share", "on")
     plant(ann, claim("Use Postgres for the ledger"))
     ann.starts("one")
@@ -285,7 +285,7 @@ def test_an_unchanged_journal_costs_one_look(ann: Person) -> None:
     assert "Cockroac" in ann.starts("three")
 
 
-def test_what_others_wrote_can_be_asked_about_pinned_and_forgotten(ann: Person) -> None:
+def test_records_of_others_can_be_explained_pinned_and_forgotten(ann: Person) -> None:
     ann.json("share", "on")
     theirs = claim("Use Postgres for the ledger")
     plant(ann, theirs)

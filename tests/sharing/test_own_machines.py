@@ -95,7 +95,7 @@ def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
 
 
 @pytest.mark.parametrize("is_desk_first", [False, True])
-def test_a_name_that_two_machines_give_to_different_entities_stays_with_the_later(
+def test_an_alias_given_to_two_entities_belongs_to_the_later_one(
     desk: Home, laptop: Home, *, is_desk_first: bool
 ) -> None:
     for name in ("Ledger", "Journal"):
@@ -114,7 +114,7 @@ def test_a_name_that_two_machines_give_to_different_entities_stays_with_the_late
         assert home.push() == 0
 
 
-def test_what_both_machines_stated_is_equal_on_both(desk: Home, laptop: Home) -> None:
+def test_statements_of_two_machines_are_equal_on_both(desk: Home, laptop: Home) -> None:
     for home, by in ((desk, TOOL), (laptop, USER)):
         stated = {"entities": [entity("Ledger", "is kept by hand")]}
         home.memory.write("create_entities", stated, by, store="project")
@@ -127,7 +127,7 @@ def test_what_both_machines_stated_is_equal_on_both(desk: Home, laptop: Home) ->
     assert desk.push() == laptop.push() == 0
 
 
-def test_undoing_the_last_change_takes_back_what_this_machine_did(desk: Home, laptop: Home) -> None:
+def test_undoing_the_last_change_reverts_a_change_of_this_machine(desk: Home, laptop: Home) -> None:
     desk.say("Use UTC")
     exchanged(desk, laptop)
     laptop.say("Use CET")

@@ -37,7 +37,7 @@ def asked(home: Home, *words: str) -> str:
     return done.out
 
 
-def test_recall_and_why_name_the_member(ann: Home, bob: Home) -> None:
+def test_recall_and_why_show_the_member_who_is_the_author(ann: Home, bob: Home) -> None:
     said = ann.say("Invoices are archived in Glacier for ten years")
     create(ann.memory, entity("invoicer", "renders invoices with Typst"))
     synced(ann, bob)
@@ -47,7 +47,7 @@ def test_recall_and_why_name_the_member(ann: Home, bob: Home) -> None:
     assert "ann, by journal" in asked(bob, "why", "invoicer")
 
 
-def test_the_graph_names_who_states_a_row(ann: Home, bob: Home) -> None:
+def test_the_graph_shows_the_author_of_each_row(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("invoicer", "renders with Typst"))
     edge = {"relations": [relation("invoicer", "needs", "Typst")]}
     ann.memory.write("create_relations", edge, TOOL)
@@ -74,7 +74,7 @@ def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> 
     assert [one.metadata["trust"] for one in found[1:]] == ["foreign", "foreign"]
 
 
-def test_a_member_never_decides_what_memory_md_and_own_records_say(ann: Home, bob: Home) -> None:
+def test_records_of_a_member_change_neither_memory_md_nor_own_records(ann: Home, bob: Home) -> None:
     mine = bob.say("Never deploy on Friday", confidence=0.95)
     theirs = ann.say("Deploy on Friday", confidence=0.95, pinned=True)
     synced(ann, bob)
@@ -86,7 +86,7 @@ def test_a_member_never_decides_what_memory_md_and_own_records_say(ann: Home, bo
     assert "Deploy on Friday" not in bob.world.native().read_text()
 
 
-def test_a_record_of_git_sharing_and_of_the_log_is_dropped_when_both_drop_it(
+def test_a_record_from_git_and_the_log_is_dropped_only_when_both_drop_it(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -98,7 +98,7 @@ def test_a_record_of_git_sharing_and_of_the_log_is_dropped_when_both_drop_it(
     assert bob.records() == {}
 
 
-def test_words_for_a_later_release_are_used_by_it(
+def test_operations_of_a_later_format_are_kept_and_used_by_that_release(
     ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ann.say("Use UTC")
@@ -117,7 +117,7 @@ def test_words_for_a_later_release_are_used_by_it(
     assert bob.counts().unread == 1
 
 
-def test_a_later_operation_replaces_one_that_could_not_be_read(ann: Home, bob: Home) -> None:
+def test_a_later_operation_replaces_an_unreadable_one(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC")
     ann.push()
     [first] = ann.log.operations

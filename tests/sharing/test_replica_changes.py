@@ -88,7 +88,7 @@ def prepared(home: Home) -> Record:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_of_own_words_reaches_the_log(name: str, ann: Home, bob: Home) -> None:
+def test_a_change_of_an_own_record_reaches_the_log(name: str, ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     CHANGES[name](ann, said)
@@ -105,7 +105,7 @@ def test_changes_that_others_need_not_know_are_not_sent(ann: Home, bob: Home) ->
     assert (ann.push(), bob.push()) == (0, 0)
 
 
-def test_an_edit_is_sent(ann: Home, bob: Home) -> None:
+def test_an_edit_is_sent_to_the_log(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     stored = edit.editable(ann.memory, said.id)
@@ -115,7 +115,7 @@ def test_an_edit_is_sent(ann: Home, bob: Home) -> None:
     assert "Use UTC in every table" in bob.records()
 
 
-def test_a_database_built_again_from_its_journal_is_tied_again(ann: Home, bob: Home) -> None:
+def test_a_database_rebuilt_from_its_journal_is_linked_again(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     ann.memory.flush()
@@ -147,9 +147,7 @@ def test_a_rebuilt_database_has_own_words_about_an_entity_of_another(ann: Home, 
     assert observations_of(ann.database, "api") == ("is old", "is fast")
 
 
-def test_a_restored_backup_takes_what_was_said_after_it_from_the_log(
-    tmp_path: Path, log: Log
-) -> None:
+def test_a_restored_backup_gets_later_statements_from_the_log(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     prepared(desk)
     desk.sync()
@@ -168,7 +166,7 @@ def test_a_restored_backup_takes_what_was_said_after_it_from_the_log(
     assert desk.counts().waiting == 0
 
 
-def test_words_of_isolated_domains_are_never_sent_and_not_taken(ann: Home, bob: Home) -> None:
+def test_records_of_isolated_domains_are_neither_sent_nor_accepted(ann: Home, bob: Home) -> None:
     isolate(ann, "legal")
     ann.say("The contract ends in May", domain="legal")
     bob.say("The lawyer is expensive", domain="legal")
@@ -193,7 +191,7 @@ def test_a_domain_that_becomes_isolated_is_withdrawn_and_emptied(ann: Home, bob:
     assert ann.counts().refused == 3
 
 
-def test_settling_in_parts_is_the_same(ann: Home, bob: Home) -> None:
+def test_preparing_operations_in_batches_gives_the_same_result(ann: Home, bob: Home) -> None:
     for number in range(7):
         ann.say(f"Rule {number} holds for module {number}")
     while outbox.settle(ann.memory, ann.database, limit=2):

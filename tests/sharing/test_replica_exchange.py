@@ -31,7 +31,7 @@ def bob(tmp_path: Path, log: Log) -> Home:
     return Home(tmp_path, "bob", log)
 
 
-def test_what_one_member_says_the_other_has_as_a_claim_by_that_member(ann: Home, bob: Home) -> None:
+def test_a_statement_of_one_member_is_a_claim_for_the_other(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC for all timestamps", why="clients are in many zones")
     synced(ann, bob)
     found = bob.records()[said.what]
@@ -53,7 +53,7 @@ def test_a_record_that_was_sent_is_not_sent_again(ann: Home, bob: Home) -> None:
     assert len(ann.log.operations) == 1
 
 
-def test_a_forgotten_record_is_withdrawn_and_comes_back_with_undo(ann: Home, bob: Home) -> None:
+def test_a_forgotten_record_is_withdrawn_and_restored_by_undo(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     ann.memory.forget([said.id], USER)
@@ -64,7 +64,7 @@ def test_a_forgotten_record_is_withdrawn_and_comes_back_with_undo(ann: Home, bob
     assert list(bob.records()) == ["Use UTC"]
 
 
-def test_what_a_member_says_closes_nothing_that_this_user_said(ann: Home, bob: Home) -> None:
+def test_a_statement_of_a_member_supersedes_no_record_of_the_user(ann: Home, bob: Home) -> None:
     old = bob.say("Sessions live in Redis")
     synced(ann, bob)
     ann.memory.remember(
@@ -78,7 +78,7 @@ def test_what_a_member_says_closes_nothing_that_this_user_said(ann: Home, bob: H
     assert bob.records()["Sessions live in Postgres"].author == "ann"
 
 
-def test_nobody_takes_over_a_record_by_its_id(ann: Home, bob: Home, tmp_path: Path) -> None:
+def test_a_record_cannot_be_taken_over_by_its_id(ann: Home, bob: Home, tmp_path: Path) -> None:
     mine = ann.say("Use UTC")
     synced(ann, bob)
     [sent] = ann.log.operations
@@ -93,14 +93,14 @@ def test_nobody_takes_over_a_record_by_its_id(ann: Home, bob: Home, tmp_path: Pa
     assert list(bob.records()) == ["Use UTC"]
 
 
-def test_candidates_local_records_and_sessions_stay_here(ann: Home) -> None:
+def test_candidates_local_records_and_sessions_are_not_sent(ann: Home) -> None:
     ann.say("Perhaps use UTC", confidence=0.4)
     ann.say("In this session only", scope="local")
     ann.say("I like tabs", scope="user")
     assert ann.push() == 0
 
 
-def test_an_operation_replaced_before_it_was_acknowledged_is_replaced_for_others(
+def test_an_operation_replaced_before_acknowledgement_is_replaced_for_others(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -115,7 +115,7 @@ def test_an_operation_replaced_before_it_was_acknowledged_is_replaced_for_others
     assert ann.counts().waiting == 0
 
 
-def test_secrets_and_places_of_this_machine_are_not_sent(ann: Home) -> None:
+def test_secrets_and_local_paths_are_not_sent(ann: Home) -> None:
     root, home = ann.world.project, ann.world.root
     secret = "hunter2" * 3
     ann.say(
@@ -132,14 +132,14 @@ def test_secrets_and_places_of_this_machine_are_not_sent(ann: Home) -> None:
 
 
 @pytest.mark.parametrize("before", ["file://", "file://localhost", "vscode://file", "cc -I", "p="])
-def test_no_folder_of_this_machine_is_in_urls_and_options(ann: Home, before: str) -> None:
+def test_no_local_path_is_sent_in_urls_or_options(ann: Home, before: str) -> None:
     ann.say(f"Look at {before}{ann.world.project}/a.h and {before}{ann.world.root}/b.h now")
     ann.push()
     assert str(ann.world.root) not in repr(ann.log.operations)
     assert f"{before}~/b.h now" in repr(ann.log.operations)
 
 
-def test_a_machine_of_this_user_that_has_the_key_has_it_as_own(tmp_path: Path, log: Log) -> None:
+def test_a_machine_of_the_same_user_with_the_key_gets_own_records(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC", confidence=0.9, pinned=True)
@@ -157,7 +157,7 @@ def test_a_machine_of_this_user_that_has_the_key_has_it_as_own(tmp_path: Path, l
     assert desk.records() == {}
 
 
-def test_what_was_changed_twice_meanwhile_is_no_conflict(tmp_path: Path, log: Log) -> None:
+def test_two_changes_between_syncs_are_not_a_conflict(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC")
@@ -176,7 +176,7 @@ def test_what_was_changed_twice_meanwhile_is_no_conflict(tmp_path: Path, log: Lo
     assert laptop.records()["Use UTC"].why == "zones"
 
 
-def test_without_the_key_ones_own_name_proves_nothing(tmp_path: Path, log: Log) -> None:
+def test_the_name_of_the_user_proves_nothing_without_the_key(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk")
     laptop = Home(tmp_path, "ann", log, machine="laptop")
     desk.say("Use UTC")
@@ -185,7 +185,7 @@ def test_without_the_key_ones_own_name_proves_nothing(tmp_path: Path, log: Log) 
     assert sync.promotable(laptop.memory) == []
 
 
-def test_an_operation_of_a_later_release_waits_for_it(ann: Home, bob: Home) -> None:
+def test_an_operation_of_a_later_release_is_kept_for_that_release(ann: Home, bob: Home) -> None:
     ann.say("Use UTC")
     ann.push()
     ann.log.operations[0] = ann.log.operations[0]._replace(form=2)
@@ -194,7 +194,7 @@ def test_an_operation_of_a_later_release_waits_for_it(ann: Home, bob: Home) -> N
     assert bob.counts().unread == 1
 
 
-def test_what_is_no_operation_of_ours_is_refused_and_counted(ann: Home, bob: Home) -> None:
+def test_an_invalid_operation_is_refused_and_counted(ann: Home, bob: Home) -> None:
     ann.say("Use UTC")
     ann.push()
     [sent] = ann.log.operations
@@ -214,7 +214,7 @@ def test_what_is_no_operation_of_ours_is_refused_and_counted(ann: Home, bob: Hom
     assert space.position(bob.database).seq == 5
 
 
-def test_ending_drops_what_others_said_and_keeps_own_words(ann: Home, bob: Home) -> None:
+def test_leaving_drops_records_of_others_and_keeps_own_ones(ann: Home, bob: Home) -> None:
     ann.say("Use UTC")
     bob.say("Use tabs")
     synced(ann, bob)
@@ -228,14 +228,14 @@ def test_ending_drops_what_others_said_and_keeps_own_words(ann: Home, bob: Home)
     assert set(bob.records()) == {"Use UTC", "Use tabs", "Use spaces"}
 
 
-def test_a_database_in_no_space_notes_nothing(tmp_path: Path, log: Log) -> None:
+def test_a_database_without_a_space_queues_no_operations(tmp_path: Path, log: Log) -> None:
     home = Home(tmp_path, "ann", log)
     space.end(home.database, keep=True)
     home.say("Use UTC", Provenance("cli", trust="user"))
     assert home.database.rows("SELECT * FROM team_due") == []
 
 
-def test_a_copied_id_neither_acknowledges_nor_replaces_what_waits_here(
+def test_a_copied_id_neither_acknowledges_nor_replaces_a_waiting_operation(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")

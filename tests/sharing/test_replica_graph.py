@@ -50,7 +50,7 @@ def relate(home: Home, *edge: str) -> None:
     home.memory.write("create_relations", {"relations": [relation(*edge)]}, TOOL)
 
 
-def test_statements_of_a_member_are_in_the_graph_with_the_name(ann: Home, bob: Home) -> None:
+def test_statements_of_a_member_are_in_the_graph_with_their_author(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "answers within 50 ms", kind="service"))
     relate(ann, "api", "uses", "Redis")
     synced(ann, bob)
@@ -60,7 +60,7 @@ def test_statements_of_a_member_are_in_the_graph_with_the_name(ann: Home, bob: H
     assert bob.push() == 0
 
 
-def test_what_both_say_is_there_once_and_stays_until_both_have_withdrawn(
+def test_a_statement_of_two_members_is_stored_once_until_both_withdraw_it(
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("api", "is old"))
@@ -78,7 +78,7 @@ def test_what_both_say_is_there_once_and_stays_until_both_have_withdrawn(
     assert (said(ann), said(bob)) == ([], [])
 
 
-def test_a_withdrawn_entity_goes_with_its_statements(ann: Home, bob: Home) -> None:
+def test_a_withdrawn_entity_is_removed_with_its_statements(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "is old", "is slow"))
     relate(ann, "api", "uses", "Redis")
     synced(ann, bob)
@@ -88,7 +88,7 @@ def test_a_withdrawn_entity_goes_with_its_statements(ann: Home, bob: Home) -> No
     assert graph.read_graph(bob.database).relations == ()
 
 
-def test_a_withdrawal_that_knows_nothing_of_the_statement_removes_it(ann: Home) -> None:
+def test_a_withdrawal_without_a_reference_still_removes_the_statement(ann: Home) -> None:
     """As of another machine of the member, or from a server that was set back."""
     for said_, gone in (
         (observation("api", "is old"), names),
@@ -114,7 +114,7 @@ def test_own_statements_about_an_entity_of_another_outlive_it(ann: Home, bob: Ho
     assert names(bob)["api"] == ("component", "")
 
 
-def test_merged_entities_move_for_the_others_too(ann: Home, bob: Home) -> None:
+def test_a_merge_of_entities_is_applied_for_other_members_too(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Postgres", "holds orders"), entity("PostgreSQL", "is 15"))
     synced(ann, bob)
     ann.memory.write("merge", {"into": "PostgreSQL", "names": ["Postgres"]}, TOOL, store="project")
@@ -126,9 +126,7 @@ def test_merged_entities_move_for_the_others_too(ann: Home, bob: Home) -> None:
     assert list(names(bob)) == ["PostgreSQL"]
 
 
-def test_own_words_stay_own_when_entities_with_others_words_are_merged(
-    ann: Home, bob: Home
-) -> None:
+def test_own_observations_stay_own_when_entities_are_merged(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Postgres", "is 15"))
     synced(ann, bob)
     create(bob.memory, entity("PostgreSQL", "is 15"))
@@ -138,7 +136,7 @@ def test_own_words_stay_own_when_entities_with_others_words_are_merged(
     assert ("PostgreSQL", "is 15", "journal", "bob") in said(ann)
 
 
-def test_undo_of_an_own_statement_leaves_that_of_another(ann: Home, bob: Home) -> None:
+def test_undoing_an_own_statement_keeps_the_same_statement_of_another(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     create(bob.memory, entity("api", "is old"))
@@ -185,7 +183,7 @@ def test_machines_of_one_user_have_the_same_graph(tmp_path: Path, log: Log) -> N
     assert desk.push() == 0
 
 
-def test_places_in_a_statement_leave_as_relative_ones(ann: Home, bob: Home) -> None:
+def test_paths_in_a_statement_are_sent_as_relative_paths(ann: Home, bob: Home) -> None:
     text = f"is configured in {ann.world.project}/etc/api.toml"
     create(ann.memory, entity("api", text))
     synced(ann, bob)

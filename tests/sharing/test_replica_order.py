@@ -22,7 +22,7 @@ def bob(tmp_path: Path, ann: Home) -> Home:
     return Home(tmp_path, "bob", ann.log)
 
 
-def test_an_own_operation_whose_answer_was_lost_does_not_come_back_as_a_claim(ann: Home) -> None:
+def test_an_own_operation_with_a_lost_answer_does_not_return_as_a_claim(ann: Home) -> None:
     said = ann.say("Use UTC")
     outbox.settle(ann.memory, ann.database)
     ann.log.push("ann", outbox.waiting(ann.database, 10))  # the answer is lost
@@ -36,7 +36,7 @@ def test_an_own_operation_whose_answer_was_lost_does_not_come_back_as_a_claim(an
     assert ann.counts().records == ()
 
 
-def test_a_record_is_linked_with_the_one_that_closes_it_also_if_that_comes_later(
+def test_a_record_is_linked_to_its_successor_even_if_that_arrives_later(
     ann: Home, bob: Home
 ) -> None:
     old = ann.say("Use local time")
@@ -55,12 +55,12 @@ def test_a_record_is_linked_with_the_one_that_closes_it_also_if_that_comes_later
     assert ann.records()[old.what].superseded_by == new.id
 
 
-def test_the_links_between_records_of_others_are_found_by_an_index(bob: Home) -> None:
+def test_links_between_records_of_others_are_looked_up_by_an_index(bob: Home) -> None:
     plan = bob.database.rows(f"EXPLAIN QUERY PLAN {others._CLOSED} IN (?)", ("1",))
     assert "team_heads_closed" in str([tuple(row) for row in plan])
 
 
-def test_an_operation_that_the_server_lost_is_sent_again_also_if_it_repeats_an_older_one(
+def test_a_lost_operation_is_sent_again_even_if_it_repeats_an_older_one(
     tmp_path: Path, bob: Home
 ) -> None:
     desk, laptop = (
@@ -88,9 +88,7 @@ def test_an_operation_that_the_server_lost_is_sent_again_also_if_it_repeats_an_o
     assert bob.log.operations[-1].op_id == lost.op_id
 
 
-def test_an_operation_that_the_server_lost_is_sent_again_beside_an_equal_one(
-    tmp_path: Path, bob: Home
-) -> None:
+def test_a_lost_operation_is_sent_again_next_to_an_equal_one(tmp_path: Path, bob: Home) -> None:
     desk, laptop = (
         Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
     )

@@ -73,7 +73,7 @@ def test_a_purge_reaches_the_log_and_the_other_members(ann: Home, bob: Home) -> 
     assert not holds(bob, WORDS)
 
 
-def test_a_purge_by_id_leaves_no_words_in_the_notes_of_changes(ann: Home, bob: Home) -> None:
+def test_a_purge_by_id_leaves_no_text_in_the_change_log(ann: Home, bob: Home) -> None:
     said = ann.say(f"Prepare {WORDS}", entities=(Entity("Ostrava", "organisation"),))
     create(ann.memory, entity("Ostrava", "is far away", f"Prepare {WORDS}"))
     synced(ann, bob)
@@ -83,7 +83,7 @@ def test_a_purge_by_id_leaves_no_words_in_the_notes_of_changes(ann: Home, bob: H
     assert list(ann.records()) == list(bob.records()) == []
 
 
-def test_what_is_left_of_a_record_is_said_again(ann: Home, bob: Home) -> None:
+def test_a_partly_purged_record_is_sent_again(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC", evidence={"also": WORDS})
     synced(ann, bob)
     erased(ann, WORDS)
@@ -93,7 +93,7 @@ def test_what_is_left_of_a_record_is_said_again(ann: Home, bob: Home) -> None:
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_purge_of_what_another_said_stays_here_and_is_for_good(ann: Home, bob: Home) -> None:
+def test_a_purge_of_a_record_of_another_is_local_and_permanent(ann: Home, bob: Home) -> None:
     ann.say(f"Prepare {WORDS}")
     create(ann.memory, entity("Ostrava", f"is about {WORDS}"))
     synced(ann, bob)
@@ -106,7 +106,7 @@ def test_a_purge_of_what_another_said_stays_here_and_is_for_good(ann: Home, bob:
     assert not holds(bob, WORDS)
 
 
-def test_operations_that_wait_or_cannot_be_read_are_purged_too(ann: Home, bob: Home) -> None:
+def test_waiting_and_unreadable_operations_are_purged_too(ann: Home, bob: Home) -> None:
     ann.say(f"Prepare {WORDS}")
     ann.push()
     [sent] = ann.log.operations
@@ -120,9 +120,7 @@ def test_operations_that_wait_or_cannot_be_read_are_purged_too(ann: Home, bob: H
     assert not holds(bob, WORDS)
 
 
-def test_no_machine_erases_what_its_user_said_because_another_demands_it(
-    ann: Home, bob: Home, log: Log
-) -> None:
+def test_a_request_of_another_erases_no_record_of_this_user(ann: Home, bob: Home, log: Log) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     key = wire.key_of_record(said.id)
@@ -149,7 +147,7 @@ def test_only_its_author_and_the_owner_have_a_record_erased(ann: Home, bob: Home
     assert bob.records() == {}
 
 
-def test_the_answer_to_a_demand_is_a_purge(ann: Home, log: Log) -> None:
+def test_a_purge_answers_a_request_to_erase(ann: Home, log: Log) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
     key = wire.key_of_record(said.id)
@@ -159,7 +157,7 @@ def test_the_answer_to_a_demand_is_a_purge(ann: Home, log: Log) -> None:
     assert ann.counts().asked == 0
 
 
-def test_demands_are_sent_before_and_apart_from_what_follows(ann: Home) -> None:
+def test_requests_to_erase_are_sent_first_and_separately(ann: Home) -> None:
     ann.say("Use UTC", evidence={"also": WORDS})
     ann.sync()
     erased(ann, WORDS)
@@ -172,7 +170,7 @@ def test_demands_are_sent_before_and_apart_from_what_follows(ann: Home) -> None:
     assert kinds == [[wire.PURGE] * 2, [wire.RECORD]]
 
 
-def test_a_demand_is_made_again_to_a_server_that_was_set_back(ann: Home) -> None:
+def test_a_request_to_erase_is_repeated_to_a_restored_server(ann: Home) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
     before = list(ann.log.operations)
@@ -203,7 +201,7 @@ def test_a_copy_under_the_same_key_erases_nothing_of_its_author(ann: Home, bob: 
     assert bob.database.rows("SELECT text, agent FROM observations") == [("is far away", "ann")]
 
 
-def test_a_text_that_reads_alike_takes_nothing_away(ann: Home, bob: Home) -> None:
+def test_a_similar_text_is_not_purged(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Ostrava", "is far away"))
     synced(ann, bob)
     [said] = [one for one in bob.log.operations if one.kind == wire.OBSERVATION]
@@ -221,7 +219,7 @@ def test_a_text_that_reads_alike_takes_nothing_away(ann: Home, bob: Home) -> Non
         assert found == [("is far away", "ann")]
 
 
-def test_what_its_author_says_again_after_a_purge_comes_back(ann: Home, bob: Home) -> None:
+def test_a_statement_repeated_by_its_author_after_a_purge_returns(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Zebraville", "has two harbours"))
     said = ann.say(f"Prepare {WORDS}")
     synced(ann, bob)

@@ -20,7 +20,7 @@ def people(tmp_path: Path) -> list[Person]:
     return team(tmp_path, "ann", "bob")
 
 
-def test_two_who_share_are_told_of_each_other(people: list[Person]) -> None:
+def test_two_users_who_share_see_each_others_records(people: list[Person]) -> None:
     ann, bob = people
     for person, text in ((ann, REDIS), (bob, KAFKA)):
         person.works(text)
@@ -39,7 +39,7 @@ def test_two_who_share_are_told_of_each_other(people: list[Person]) -> None:
     assert "ann" not in ann.json("status")["sharing"]["others"]
 
 
-def test_a_note_that_became_a_candidate_is_told_on_no_machine_not_even_after_it_expired(
+def test_a_note_that_became_a_candidate_is_never_shown_on_any_machine(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -71,7 +71,7 @@ def test_a_note_that_became_a_candidate_is_told_on_no_machine_not_even_after_it_
     assert "Redis" not in ann.starts("last") and ann.records("what LIKE '%Redis%'") == []
 
 
-def test_a_prompt_without_a_start_is_given_what_others_wrote(people: list[Person]) -> None:
+def test_a_prompt_without_a_session_start_gets_records_of_others(people: list[Person]) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -84,7 +84,7 @@ def test_a_prompt_without_a_start_is_given_what_others_wrote(people: list[Person
     assert "Redis for the cart cache" in given and "from ann as claimed, unverified" in given
 
 
-def test_a_real_conflict_is_read_as_far_as_it_goes_and_not_made_worse(
+def test_a_merge_conflict_is_read_where_possible_and_left_unchanged(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -115,7 +115,7 @@ def test_a_real_conflict_is_read_as_far_as_it_goes_and_not_made_worse(
     assert len(bob.records("trust = 'foreign'")) == 1
 
 
-def test_union_keeps_the_lines_of_both_sides(people: list[Person]) -> None:
+def test_a_union_merge_keeps_the_lines_of_both_sides(people: list[Person]) -> None:
     ann, bob = people
     for person in (ann, bob):
         person.works(REDIS if person is ann else KAFKA)
@@ -130,7 +130,7 @@ def test_union_keeps_the_lines_of_both_sides(people: list[Person]) -> None:
     assert "Redis" in text and "Kafka" in text and "<<<<" not in text
 
 
-def test_nothing_is_shared_before_it_is_asked_for(people: list[Person]) -> None:
+def test_nothing_is_shared_before_sharing_is_switched_on(people: list[Person]) -> None:
     ann, bob = people
     ann.works(REDIS)
     assert ann.git("status", "--porcelain") == ""
@@ -155,7 +155,7 @@ def test_nothing_is_shared_before_it_is_asked_for(people: list[Person]) -> None:
     assert len(bob.records("trust = 'foreign'")) == 1
 
 
-def test_what_was_forgotten_before_sharing_is_not_shared(people: list[Person]) -> None:
+def test_records_forgotten_before_sharing_are_not_shared(people: list[Person]) -> None:
     ann, _ = people
     ann.works(REDIS)
     ann.works(KAFKA, "other")
@@ -169,7 +169,7 @@ def test_what_was_forgotten_before_sharing_is_not_shared(people: list[Person]) -
     assert "Redis" in ann.journal.read_text("utf-8")
 
 
-def test_a_word_of_forgetting_reaches_others_and_a_revert_too(people: list[Person]) -> None:
+def test_forgetting_a_record_and_reverting_that_reach_others(people: list[Person]) -> None:
     ann, bob = people
     for text, session in ((REDIS, "one"), (KAFKA, "two")):
         ann.works(text, session)
@@ -195,7 +195,7 @@ def test_a_word_of_forgetting_reaches_others_and_a_revert_too(people: list[Perso
     assert bob.records("trust = 'foreign'") == []
 
 
-def test_forgetting_what_others_wrote_is_ours_alone_and_lasts(people: list[Person]) -> None:
+def test_forgetting_a_record_of_others_is_local_and_permanent(people: list[Person]) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -213,7 +213,7 @@ def test_forgetting_what_others_wrote_is_ours_alone_and_lasts(people: list[Perso
     assert "forgotten" not in bob.journal.read_text("utf-8")
 
 
-def test_two_clones_of_one_user_hold_nothing_twice(tmp_path: Path) -> None:
+def test_two_clones_of_one_user_contain_no_duplicates(tmp_path: Path) -> None:
     [ann] = team(tmp_path, "ann")
     ann.works(REDIS)
     ann.json("share", "on")
@@ -239,7 +239,7 @@ def test_two_clones_of_one_user_hold_nothing_twice(tmp_path: Path) -> None:
     assert [r.trust for r in ann.records("type = 'decision'")] == ["user"]
 
 
-def test_a_new_machine_of_the_same_user_reads_its_own_words_as_claims(tmp_path: Path) -> None:
+def test_a_new_machine_of_the_same_user_reads_own_records_as_claims(tmp_path: Path) -> None:
     ann, laptop = team(tmp_path, "ann", "laptop")
     laptop.hooks.environ["USER"] = "ann"
     ann.works(REDIS)
@@ -256,7 +256,7 @@ def test_a_new_machine_of_the_same_user_reads_its_own_words_as_claims(tmp_path: 
     assert [r.author for r in said] == ["ann"]
 
 
-def test_share_off_hides_and_forgets_when_asked(people: list[Person]) -> None:
+def test_share_off_hides_records_and_forgets_them_on_request(people: list[Person]) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -283,7 +283,7 @@ def test_share_off_hides_and_forgets_when_asked(people: list[Person]) -> None:
     assert len(bob.records("trust = 'foreign'")) == 1
 
 
-def test_it_says_what_becomes_visible_and_what_hides_it(people: list[Person]) -> None:
+def test_share_on_lists_what_becomes_visible_and_what_hides_it(people: list[Person]) -> None:
     ann, _ = people
     ann.works(REDIS)
     (ann.project / ".gitignore").write_text(".claude/\n")
@@ -304,7 +304,7 @@ def test_it_says_what_becomes_visible_and_what_hides_it(people: list[Person]) ->
     assert ann.json("share", "on")["todo"] == []
 
 
-def test_what_was_changed_by_hand_stays(people: list[Person]) -> None:
+def test_files_changed_by_hand_are_kept(people: list[Person]) -> None:
     ann, _ = people
     ann.works(REDIS)
     ignore = ann.project / LOCAL / ".gitignore"
@@ -326,7 +326,7 @@ def test_its_exit_codes(tmp_path: Path, words: tuple[str, ...], status: int) -> 
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_tracked_journal_is_known_in_every_form_of_the_index(
+def test_a_tracked_journal_is_detected_in_every_format_of_the_git_index(
     people: list[Person], version: str
 ) -> None:
     ann, bob = people

@@ -42,7 +42,7 @@ def test_a_start_tells_what_the_other_machine_brought_since(desk: Machine, lapto
     assert "away" not in str(again)
 
 
-def test_the_repository_shows_no_word_no_key_and_no_project(
+def test_the_repository_reveals_no_text_no_key_and_no_project(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     id_ = desk.remember(KAFKA, "--type", "decision")
@@ -58,7 +58,7 @@ def test_the_repository_shows_no_word_no_key_and_no_project(
     assert len({path.split("/")[1] for path in repository.files()}) == 2
 
 
-def test_changes_of_either_machine_arrive_on_the_other(desk: Machine, laptop: Machine) -> None:
+def test_changes_on_either_machine_arrive_on_the_other(desk: Machine, laptop: Machine) -> None:
     id_ = desk.remember(KAFKA, "--type", "decision")
     other = desk.remember("Payments are idempotent", "--type", "decision")
     desk.now()
@@ -96,9 +96,7 @@ def test_aliases_merges_and_notes_of_the_graph_arrive(desk: Machine, laptop: Mac
     assert "the book" in str(rows_of(laptop))
 
 
-def test_another_name_of_an_entity_that_a_record_brought_arrives(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_an_alias_of_an_entity_from_a_record_arrives(desk: Machine, laptop: Machine) -> None:
     fact = Record("decision", "Its events are in Kafka", entities=(Entity("Ledger", "service"),))
     with desk.opened() as memory:
         memory.remember(fact, Provenance("cli", trust="user"))
@@ -113,7 +111,7 @@ def test_another_name_of_an_entity_that_a_record_brought_arrives(
     assert rows_of(laptop) == rows_of(desk)
 
 
-def test_an_entity_that_one_machine_deletes_stays_if_the_other_says_something_of_it(
+def test_an_entity_deleted_on_one_machine_remains_if_the_other_adds_to_it(
     desk: Machine, laptop: Machine
 ) -> None:
     by = Provenance("mcp", trust="tool")
@@ -150,7 +148,7 @@ def rows_of(machine: Machine) -> dict[str, list[tuple[object, ...]]]:
         return {name: list(database.rows(query)) for name, query in queries.items()}
 
 
-def test_the_first_machine_prints_words_and_the_second_needs_them(
+def test_the_first_machine_prints_key_words_that_the_second_requires(
     tmp_path: Path, repository: Repository
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
@@ -170,7 +168,7 @@ def test_the_first_machine_prints_words_and_the_second_needs_them(
     assert key.words not in given.out
 
 
-def test_a_machine_with_a_history_sends_it_and_gets_the_others(
+def test_a_machine_with_history_sends_it_and_receives_that_of_the_other(
     tmp_path: Path, repository: Repository
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")

@@ -50,7 +50,7 @@ def run(machine: Machine, first: Path, *words: str, **variables: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def test_commands_and_the_background_process_exchange_without_the_driver_of_postgresql(
+def test_commands_and_the_background_process_sync_without_the_postgresql_driver(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
@@ -73,7 +73,7 @@ def test_commands_and_the_background_process_exchange_without_the_driver_of_post
     assert shown.status == 0 and "2 machines wrote there" in shown.out
 
 
-def test_the_packages_of_a_shared_log_serve_an_exchange_by_git_too(
+def test_the_packages_of_a_shared_log_also_work_for_sync_by_git(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -85,7 +85,7 @@ def test_the_packages_of_a_shared_log_serve_an_exchange_by_git_too(
     assert "Downloading" not in done.out and desk.work() == 0
 
 
-def test_without_its_packages_only_these_are_asked_for(
+def test_only_the_missing_packages_of_sync_are_listed(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -98,7 +98,7 @@ def test_without_its_packages_only_these_are_asked_for(
     assert "psycopg" not in done.err and "team join" not in done.err
 
 
-def test_the_lock_of_sync_pins_a_part_of_the_lock_of_team_without_the_driver() -> None:
+def test_the_sync_lock_pins_a_subset_of_the_team_lock_without_the_driver() -> None:
     sync, team = (pins(f"{kind}.lock") for kind in (driver.SYNC, driver.TEAM))
 
     assert set(sync.items()) < set(team.items())
