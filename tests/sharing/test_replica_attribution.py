@@ -132,7 +132,7 @@ def test_a_later_operation_replaces_an_unreadable_one(ann: Home, bob: Home) -> N
 @pytest.mark.parametrize(
     ("name", "shown"), [("eve]\n- [you] `x", "eve - you x"), ("*", heads.NAMELESS)]
 )
-def test_a_members_name_cannot_imitate_a_mark(ann: Home, bob: Home, name: str, shown: str) -> None:
+def test_a_member_name_cannot_imitate_a_label(ann: Home, bob: Home, name: str, shown: str) -> None:
     ann.say("Use UTC")
     create(ann.memory, entity("Clock", "is right"))
     ann.push()

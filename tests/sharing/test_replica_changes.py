@@ -131,7 +131,7 @@ def test_a_database_rebuilt_from_its_journal_is_linked_again(ann: Home, bob: Hom
     assert ann.counts().conflicts == 0
 
 
-def test_a_rebuilt_database_has_own_words_about_an_entity_of_another(ann: Home, bob: Home) -> None:
+def test_a_rebuilt_database_keeps_own_facts_on_entities_of_others(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     write(bob, "add_observations", observations=[{"entityName": "api", "contents": ["is fast"]}])

@@ -134,7 +134,7 @@ def test_a_request_of_another_erases_no_record_of_this_user(ann: Home, bob: Home
     assert space.asked(ann.database) == []
 
 
-def test_only_its_author_and_the_owner_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:
+def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     key = wire.key_of_record(said.id)
@@ -182,7 +182,7 @@ def test_a_request_to_erase_is_repeated_to_a_restored_server(ann: Home) -> None:
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_copy_under_the_same_key_erases_nothing_of_its_author(ann: Home, bob: Home) -> None:
+def test_a_copy_under_the_same_key_erases_nothing_else(ann: Home, bob: Home) -> None:
     said = ann.say(f"Prepare {WORDS}")
     create(ann.memory, entity("Ostrava", "is far away"))
     synced(ann, bob)
@@ -238,7 +238,7 @@ def test_a_statement_repeated_by_its_author_after_a_purge_returns(ann: Home, bob
     assert bob.database.rows("SELECT text FROM observations") == [("has two harbours",)]
 
 
-def test_what_this_user_forgot_stays_forgotten_when_a_member_purges(ann: Home, bob: Home) -> None:
+def test_a_forgotten_record_stays_forgotten_after_a_purge(ann: Home, bob: Home) -> None:
     mine = bob.say("Use UTC")
     bob.memory.forget([mine.id], USER)
     ann.say(f"Prepare {WORDS}")

@@ -12,7 +12,7 @@ LIKING = "I prefer short commit messages in the imperative"
 KAFKA = "The order events use Kafka"
 
 
-def test_what_one_machine_says_the_other_knows_as_its_own(desk: Machine, laptop: Machine) -> None:
+def test_statements_of_one_machine_are_own_on_the_other(desk: Machine, laptop: Machine) -> None:
     desk.remember(LIKING, "--type", "preference", "--scope", "user")
     desk.remember(KAFKA, "--type", "decision", "--why", "it keeps their order")
 
@@ -25,7 +25,7 @@ def test_what_one_machine_says_the_other_knows_as_its_own(desk: Machine, laptop:
     assert "keeps their order" in str(kafka)
 
 
-def test_a_start_tells_what_the_other_machine_brought_since(desk: Machine, laptop: Machine) -> None:
+def test_a_start_shows_new_records_of_the_other_machine(desk: Machine, laptop: Machine) -> None:
     laptop.say("Never use Kafka for the order events")
     laptop.now()
     laptop.event("SessionStart", "before", source="startup")

@@ -27,7 +27,7 @@ def owner(tmp_path: Path, dsn: dict[str, str]) -> Home:
     return home
 
 
-def test_each_step_says_what_happened_and_what_is_next(
+def test_each_step_reports_the_result_and_the_next_step(
     new: Home, owner: Home, dsn: dict[str, str]
 ) -> None:
     steps = (
@@ -60,7 +60,7 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     assert f"{name} was there already; its password stays" in again.out
 
 
-def test_what_is_adopted_is_ones_own_and_stays_when_its_author_withdraws_it(
+def test_an_adopted_record_is_own_and_remains_after_its_author_withdraws_it(
     ann: Home, bob: Home
 ) -> None:
     id_ = bob.remember("Never deploy on a Friday", "--type", "rule")
@@ -79,13 +79,13 @@ def test_what_is_adopted_is_ones_own_and_stays_when_its_author_withdraws_it(
     assert ann.run("team", "adopt", id_).status == 3
 
 
-def test_a_wrong_host_is_answered_by_what_to_check(new: Home) -> None:
+def test_a_wrong_host_is_reported_with_what_to_check(new: Home) -> None:
     done = new.run("team", "init", f"host={new.home} dbname=team user=olga", "--space", SPACE)
 
     assert done.status == 1 and "Check the address, and that the server runs" in done.err
 
 
-def test_status_tells_a_removed_member_from_a_silent_server(
+def test_status_distinguishes_a_removed_member_from_an_unreachable_server(
     ann: Home, bob: Home, owner: Home
 ) -> None:
     bob.remember("The order events use Kafka", "--type", "decision")
@@ -124,7 +124,7 @@ def test_the_last_owner_stays(owner: Home) -> None:
     assert done.status == 2 and "last owner" in done.err
 
 
-def test_status_names_a_transaction_for_which_sending_waits(
+def test_status_shows_the_transaction_that_blocks_sending(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(BOB, empty_database) as other, other.transaction():
@@ -147,14 +147,14 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(new: Home) -> Non
     assert not ties.exist(str(new.home))
 
 
-def test_another_host_needs_encryption_unless_said_on_purpose(new: Home) -> None:
+def test_another_host_needs_encryption_unless_disabled_explicitly(new: Home) -> None:
     done = new.run("team", "join", "host=192.0.2.1 dbname=team sslmode=disable")
 
     assert done.status == 1 and "--insecure" in done.err
 
 
 @pytest.mark.parametrize("action", ["init", "join", "add", "remove", "adopt", "leave"])
-def test_a_model_in_the_client_cannot_begin_or_end_sharing(ann: Home, action: str) -> None:
+def test_the_model_cannot_start_or_end_sharing(ann: Home, action: str) -> None:
     words = {"leave": ()}.get(action, ("postgresql://evil.example/x",))
 
     done = ann.run("team", action, *words, CLAUDECODE="1")
@@ -174,20 +174,20 @@ def test_a_model_in_the_client_cannot_begin_or_end_sharing(ann: Home, action: st
         (("leave", "--me"), "tied to no shared log"),
     ],
 )
-def test_wrong_use_is_named(new: Home, words: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_reported(new: Home, words: tuple[str, ...], said: str) -> None:
     done = new.run("team", *words)
 
     assert done.status == 2 and said in done.err
 
 
 @pytest.mark.parametrize("action", ["sync", "members", "leave"])
-def test_without_a_tie_the_next_step_is_named(new: Home, action: str) -> None:
+def test_the_next_step_is_shown_without_a_link_to_a_space(new: Home, action: str) -> None:
     done = new.run("team", action)
 
     assert done.status == 3 and "team join DSN" in done.err
 
 
-def test_status_without_a_tie_says_so_and_exits_with_0(new: Home) -> None:
+def test_status_without_a_link_reports_that_and_exits_with_0(new: Home) -> None:
     done = new.run("team", "status")
 
     assert done.status == 0 and "tied to no shared log" in done.out
@@ -196,15 +196,13 @@ def test_status_without_a_tie_says_so_and_exits_with_0(new: Home) -> None:
     assert checks["shared log"]["state"] == "ok"
 
 
-def test_a_space_for_a_members_own_machines_is_not_made_by_name(
-    new: Home, dsn: dict[str, str]
-) -> None:
+def test_a_space_for_own_machines_cannot_be_created_by_name(new: Home, dsn: dict[str, str]) -> None:
     done = new.run("team", "init", dsn[OWNER], "--space", "~bob")
 
     assert done.status == 2 and "own machines" in done.err
 
 
-def test_with_as_the_role_of_the_address_is_replaced(
+def test_the_option_as_replaces_the_role_in_the_address(
     new: Home, postgres: Cluster, empty_database: str, dsn: dict[str, str]
 ) -> None:
     address = postgres.dsn(BOB, empty_database)
@@ -215,7 +213,7 @@ def test_with_as_the_role_of_the_address_is_replaced(
     assert new.sync()[SPACE]["error"] == ""
 
 
-def test_who_has_not_read_for_a_week_is_named_without_asking_the_server(
+def test_members_without_a_read_for_a_week_are_listed_without_a_server_query(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(SUPERUSER, empty_database) as connection:

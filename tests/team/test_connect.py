@@ -48,7 +48,7 @@ def with_password(postgres: Cluster, database: str) -> str:
     return postgres.tcp_dsn(ANN, database)
 
 
-def test_a_password_comes_from_libpqs_own_file(
+def test_a_password_is_read_from_the_libpq_password_file(
     with_password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "passwords"
@@ -63,7 +63,7 @@ def test_a_password_comes_from_libpqs_own_file(
 
 
 @pytest.mark.parametrize("given", ["", WORD[1:]])
-def test_a_wrong_or_missing_password_is_said_with_where_it_is_looked_for(
+def test_a_wrong_or_missing_password_is_reported_with_its_source(
     given: str, with_password: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", given)
@@ -75,19 +75,19 @@ def test_a_wrong_or_missing_password_is_said_with_where_it_is_looked_for(
     assert not refused.value.passing
 
 
-def test_a_database_that_does_not_exist_is_said(postgres: Cluster) -> None:
+def test_a_missing_database_is_reported(postgres: Cluster) -> None:
     with pytest.raises(LoginFailed, match="no such database") as refused:
         connect(postgres.dsn(ANN, "missing"))
 
     assert "createdb" in refused.value.remedy
 
 
-def test_a_role_that_does_not_exist_is_said(postgres: Cluster) -> None:
+def test_a_missing_role_is_reported(postgres: Cluster) -> None:
     with pytest.raises(LoginFailed, match="refuses the login"):
         connect(postgres.dsn("missing"))
 
 
-def test_a_host_that_accepts_and_says_nothing_is_given_up_in_time() -> None:
+def test_connecting_to_a_host_that_never_answers_times_out() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]
 
@@ -98,7 +98,7 @@ def test_a_host_that_accepts_and_says_nothing_is_given_up_in_time() -> None:
     assert "loses nothing" in refused.value.remedy
 
 
-def test_a_host_where_nothing_listens_is_said() -> None:
+def test_a_host_where_nothing_listens_is_reported() -> None:
     port = free_port()
 
     with pytest.raises(NoAnswer, match=rf"Cannot connect to ann@127\.0\.0\.1:{port}/app"):
@@ -136,7 +136,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None
 @pytest.mark.parametrize(
     "dsn", [f"postgresql://ann:{WORD}@[half/app", f"password={WORD} host", f"{WORD}={WORD}"]
 )
-def test_what_is_no_address_is_refused_without_its_words(dsn: str) -> None:
+def test_an_invalid_address_is_refused_without_being_repeated(dsn: str) -> None:
     with pytest.raises(BadAddress) as refused:
         checked(dsn)
 
@@ -155,13 +155,13 @@ def test_another_host_needs_encryption(host: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["require", "verify-ca", "verify-full"])
-def test_encryption_that_is_asked_for_stays(mode: str) -> None:
+def test_a_requested_encryption_mode_is_kept(mode: str) -> None:
     dsn = f"host=db.example dbname=app sslmode={mode}"
 
     assert checked(dsn) == dsn
 
 
-def test_where_nothing_is_said_another_host_is_encrypted() -> None:
+def test_the_connection_to_another_host_is_encrypted_by_default() -> None:
     assert "sslmode=require" in checked("postgresql://ann@db.example/app")
 
 
@@ -169,24 +169,24 @@ def test_where_nothing_is_said_another_host_is_encrypted() -> None:
     "place",
     ["", "host=localhost", "host=127.0.0.2", "host=::1", "host=/run/postgresql", "host=@abstract"],
 )
-def test_this_machine_needs_none(place: str) -> None:
+def test_a_connection_to_this_machine_needs_no_encryption(place: str) -> None:
     dsn = f"{place} dbname=app sslmode=disable"
 
     assert checked(dsn) == dsn
 
 
-def test_hostaddr_is_where_the_connection_goes() -> None:
+def test_hostaddr_decides_if_encryption_is_needed() -> None:
     with pytest.raises(Unencrypted):
         checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
 
 
-def test_no_encryption_is_possible_on_purpose() -> None:
+def test_encryption_can_be_disabled_explicitly() -> None:
     dsn = "host=db.example dbname=app sslmode=disable"
 
     assert checked(dsn, insecure=True) == dsn
 
 
-def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_from_the_environment_needs_encryption_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGSSLMODE", "prefer")
 
@@ -197,7 +197,7 @@ def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("mode", "kept"), [("sslmode=verify-full\n", True), ("", False)], ids=["said", "unsaid"]
 )
-def test_a_service_counts(
+def test_a_host_from_a_service_file_is_encrypted_too(
     mode: str, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "services"
@@ -235,7 +235,7 @@ def test_the_oldest_release_is_accepted() -> None:
     expect_version(140000)
 
 
-def test_a_server_that_is_read_only_is_read_and_not_written(
+def test_a_read_only_server_is_read_but_not_written(
     postgres: Cluster, database: str, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("before")])
@@ -253,7 +253,7 @@ def test_a_server_that_is_read_only_is_read_and_not_written(
     assert texts(log.pull(START)[0]) == ["before"]
 
 
-def test_a_server_without_disk_space_is_full(open_connection: OpenConnection) -> None:
+def test_a_server_without_disk_space_is_reported_as_full(open_connection: OpenConnection) -> None:
     # The server itself raises it, as it does where a write fails.
     open_connection(OWNER).execute(
         "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
@@ -268,7 +268,7 @@ def test_a_server_without_disk_space_is_full(open_connection: OpenConnection) ->
     assert refused.value.passing
 
 
-def test_a_statement_that_waits_too_long_is_given_up(open_connection: OpenConnection) -> None:
+def test_a_statement_that_waits_too_long_times_out(open_connection: OpenConnection) -> None:
     blocking = open_connection(OWNER)
     log = SharedLog(open_connection(ANN), SPACE, limit_s=0.1)
 
@@ -281,7 +281,7 @@ def test_a_statement_that_waits_too_long_is_given_up(open_connection: OpenConnec
     assert log.pull(START)[0] == []
 
 
-def test_a_server_that_crashes_is_met_again(another_cluster: Cluster) -> None:
+def test_the_client_reconnects_after_a_server_crash(another_cluster: Cluster) -> None:
     with another_cluster.database() as database:
         with closing(connect(another_cluster.dsn(OWNER, database))) as connection:
             spaces.init(connection, SPACE)
@@ -303,7 +303,7 @@ def test_a_server_that_crashes_is_met_again(another_cluster: Cluster) -> None:
     assert found == {kept.op_id}
 
 
-def test_the_connection_is_named_for_who_looks_at_the_server(
+def test_the_connection_sets_an_application_name(
     open_connection: OpenConnection,
 ) -> None:
     row = open_connection(ANN).execute("SHOW application_name").fetchone()
@@ -311,7 +311,7 @@ def test_the_connection_is_named_for_who_looks_at_the_server(
     assert row == ("memory-fabric",)
 
 
-def test_every_error_is_one_of_the_team(postgres: Cluster) -> None:
+def test_every_connection_error_is_a_team_error(postgres: Cluster) -> None:
     with pytest.raises(TeamError):
         connect(postgres.dsn(ANN) + " options=-cno_such_setting=1")
 

@@ -28,7 +28,7 @@ def ann(tmp_path: Path, postgres: Cluster, empty_database: str) -> Home:
     return home
 
 
-def test_the_folder_of_the_extra_serves_a_process_that_has_nothing_else(ann: Home) -> None:
+def test_a_process_without_the_driver_loads_it_from_the_folder_of_the_extra(ann: Home) -> None:
     ann.remember("The order events use Kafka", "--type", "decision")
     assert ann.work() == 1 and ann.state.cause == "DriverMissing"
 
@@ -39,7 +39,7 @@ def test_the_folder_of_the_extra_serves_a_process_that_has_nothing_else(ann: Hom
     assert ann.waiting == 0 and ann.state.cause == ""
 
 
-def test_joining_again_notes_where_the_packages_are(ann: Home, postgres: Cluster) -> None:
+def test_joining_again_records_the_folder_of_the_packages(ann: Home, postgres: Cluster) -> None:
     [tie] = ann.json("team", "status")
     assert tie["space"] == SPACE
     dsn = ann.known_tie.dsn
@@ -50,7 +50,7 @@ def test_joining_again_notes_where_the_packages_are(ann: Home, postgres: Cluster
     assert ann.work() == 0
 
 
-def test_a_package_without_the_plugin_names_pip(tmp_path: Path) -> None:
+def test_a_package_without_the_plugin_suggests_pip(tmp_path: Path) -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "from memory_fabric.config import Settings; from memory_fabric.sharing.team import driver; "

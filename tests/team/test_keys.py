@@ -56,7 +56,7 @@ def through_jsonb(operation: TeamOperation) -> TeamOperation:
     return operation._replace(value=json.loads(json.dumps(operation.value, sort_keys=True)))
 
 
-def test_what_this_key_proves_is_verified_by_the_same_key_alone(key: Key, other: Key) -> None:
+def test_a_proof_is_verified_only_by_the_same_key(key: Key, other: Key) -> None:
     proved = key.prove(OPERATION, SPACE)
 
     assert key.verified(proved, SPACE) == proved
@@ -77,7 +77,7 @@ def test_a_proof_is_bound_to_everything_but_author_and_time(
     assert key.verified(stamped, SPACE) == stamped
 
 
-def test_a_number_verifies_in_any_form_that_the_server_writes(key: Key) -> None:
+def test_a_number_verifies_in_every_form_the_server_writes(key: Key) -> None:
     proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
 
     read = proved._replace(value={"n": [10**22], "confidence": 1})
@@ -102,7 +102,7 @@ def test_a_sealed_operation_shows_nothing_and_comes_back_whole(key: Key, other: 
     assert key.verified(sealed, OTHER_SPACE) is None
 
 
-def test_the_same_row_has_the_same_sealed_key_and_never_the_same_text(key: Key) -> None:
+def test_the_same_row_has_the_same_sealed_key_but_a_different_ciphertext(key: Key) -> None:
     first, second = (key.seal(OPERATION, SPACE) for _ in range(2))
 
     assert first.key == second.key and first.sealed != second.sealed
@@ -117,7 +117,7 @@ def test_the_same_row_has_the_same_sealed_key_and_never_the_same_text(key: Key) 
     ],
     ids=str,
 )
-def test_a_seal_is_bound_to_its_place(key: Key, change: dict[str, Any]) -> None:
+def test_a_seal_is_bound_to_the_fields_of_its_operation(key: Key, change: dict[str, Any]) -> None:
     sealed = key.seal(OPERATION, SPACE)
 
     assert key.verified(sealed._replace(**change), SPACE) is None
@@ -134,12 +134,12 @@ def test_a_flipped_bit_anywhere_breaks_the_seal(key: Key) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "%%%", "AAAA", "é", base64.b64encode(b"x" * 11).decode()])
-def test_what_is_no_seal_or_proof_is_foreign_and_no_error(key: Key, text: str) -> None:
+def test_an_invalid_seal_or_proof_is_foreign_but_no_error(key: Key, text: str) -> None:
     assert key.verified(OPERATION._replace(kind=SEALED, sealed=text), SPACE) is None
     assert key.verified(OPERATION._replace(proof=text), SPACE) is None
 
 
-def test_a_new_key_is_kept_for_its_owner_alone_and_made_once(tmp_path: Path) -> None:
+def test_a_new_key_is_readable_only_by_its_owner_and_created_once(tmp_path: Path) -> None:
     home = str(tmp_path)
     assert keys.read(home) is None
 
@@ -150,7 +150,7 @@ def test_a_new_key_is_kept_for_its_owner_alone_and_made_once(tmp_path: Path) -> 
     assert first.words not in (tmp_path / "team-key").read_text()
 
 
-def test_words_carry_the_key_to_another_home(tmp_path: Path) -> None:
+def test_key_words_transfer_the_key_to_another_home(tmp_path: Path) -> None:
     there, here = str(tmp_path / "a"), str(tmp_path / "b")
     key = keys.create(there)
 
@@ -161,7 +161,7 @@ def test_words_carry_the_key_to_another_home(tmp_path: Path) -> None:
     assert keys.take(here, key.words).mark == key.mark  # twice is once
 
 
-def test_wrong_words_say_what_is_wrong_and_change_nothing(tmp_path: Path) -> None:
+def test_wrong_key_words_are_reported_and_change_nothing(tmp_path: Path) -> None:
     words = Key(bytes(range(32))).words.split()
     cases = {
         " ".join([*words[:4], "abscond", *words[5:]]): "'abscond' (number 5)",
@@ -176,7 +176,7 @@ def test_wrong_words_say_what_is_wrong_and_change_nothing(tmp_path: Path) -> Non
     assert keys.read(str(tmp_path)) is None
 
 
-def test_words_of_another_key_do_not_replace_the_one_here(tmp_path: Path) -> None:
+def test_words_of_another_key_do_not_replace_the_existing_key(tmp_path: Path) -> None:
     own = keys.create(str(tmp_path))
 
     with pytest.raises(BadInput, match="another key") as error:

@@ -31,7 +31,7 @@ def append(connection: Connection, space: str, text: str) -> None:
     connection.execute(APPEND, (space, payload(text), "2026-01-01"))
 
 
-def test_nothing_is_lost_by_a_reader_between_two_transactions_that_commit_in_the_other_order(
+def test_a_reader_misses_nothing_when_transactions_commit_out_of_order(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     early, late, reader = open_connection(ANN), open_connection(BOB), open_log(OWNER)
@@ -49,7 +49,7 @@ def test_nothing_is_lost_by_a_reader_between_two_transactions_that_commit_in_the
     assert texts(after) == ["committed second"]
 
 
-def test_who_appends_second_waits_and_comes_after_the_first(
+def test_a_second_append_waits_and_is_numbered_after_the_first(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     """Else the second could commit before the first, and be read before a lower number."""
@@ -69,7 +69,7 @@ def test_who_appends_second_waits_and_comes_after_the_first(
     assert texts(after) == ["appended first", "appended second"]
 
 
-def test_an_open_transaction_elsewhere_holds_nobody_up(
+def test_an_open_transaction_in_another_space_blocks_nobody(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     other = f"{space} too"
@@ -86,7 +86,7 @@ def test_an_open_transaction_elsewhere_holds_nobody_up(
     assert texts(found) == ["said meanwhile"]
 
 
-def test_numbers_have_no_gaps_whatever_is_there_already_or_fails(
+def test_numbers_have_no_gaps_despite_duplicates_and_failures(
     space: str, open_log: OpenLog
 ) -> None:
     log, said = open_log(ANN), [operation(f"text {i}") for i in range(4)]
@@ -111,7 +111,7 @@ def test_an_operation_is_pulled_unchanged_by_another_member(open_log: OpenLog) -
     assert pulled == [said._replace(author=ANN)]
 
 
-def test_pushing_again_acknowledges_and_adds_nothing(open_log: OpenLog) -> None:
+def test_pushing_again_acknowledges_without_adding_anything(open_log: OpenLog) -> None:
     log, said = open_log(ANN), operation()
 
     log.push([said])
@@ -130,7 +130,7 @@ def test_an_operation_of_another_member_is_not_acknowledged(open_log: OpenLog) -
     assert held == []
 
 
-def test_a_pull_goes_on_where_the_last_one_ended(open_log: OpenLog) -> None:
+def test_a_pull_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
     log = open_log(ANN)
     said = [operation(f"text {i}") for i in range(PUSH_BATCH + 7)]
     log.push(said)
@@ -146,7 +146,7 @@ def test_a_pull_goes_on_where_the_last_one_ended(open_log: OpenLog) -> None:
     assert log.holds(position)
 
 
-def test_a_position_of_another_epoch_begins_again(open_log: OpenLog) -> None:
+def test_a_position_of_another_epoch_restarts_the_pull(open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.push([operation("said")])
     _, position = log.pull(START)
@@ -156,7 +156,7 @@ def test_a_position_of_another_epoch_begins_again(open_log: OpenLog) -> None:
     assert texts(again) == ["said"]
 
 
-def test_what_was_replaced_is_not_pulled(open_log: OpenLog) -> None:
+def test_a_replaced_operation_is_not_pulled(open_log: OpenLog) -> None:
     log = open_log(ANN)
     first = operation("old", key="o:1")
     second = operation("new", key="o:1", base=[first.op_id])
@@ -166,7 +166,7 @@ def test_what_was_replaced_is_not_pulled(open_log: OpenLog) -> None:
     assert texts(log.pull(START)[0]) == ["new"]
 
 
-def test_nobody_replaces_what_another_member_or_another_key_said(open_log: OpenLog) -> None:
+def test_an_operation_of_another_member_or_key_cannot_be_replaced(open_log: OpenLog) -> None:
     first = operation("of ann", key="o:1")
     open_log(ANN).push([first])
 
@@ -176,7 +176,7 @@ def test_nobody_replaces_what_another_member_or_another_key_said(open_log: OpenL
     assert texts(open_log(BOB).pull(START)[0]) == ["of ann", "of bob", "another key"]
 
 
-def test_bad_operations_do_not_keep_good_operations_from_the_log(open_log: OpenLog) -> None:
+def test_invalid_operations_do_not_block_valid_ones(open_log: OpenLog) -> None:
     good = [operation(f"text {i}") for i in range(5)]
     bad = [
         operation("NUL \0 within"),
@@ -195,7 +195,7 @@ def test_bad_operations_do_not_keep_good_operations_from_the_log(open_log: OpenL
     assert all(refused.values())
 
 
-def test_a_kind_and_a_form_of_a_later_release_arrive(open_log: OpenLog) -> None:
+def test_operations_of_a_later_kind_or_format_are_delivered(open_log: OpenLog) -> None:
     later = operation(kind="picture")
     form = operation(form=FORM + 1)
 
@@ -224,7 +224,7 @@ def test_a_sealed_operation_arrives_sealed(open_log: OpenLog) -> None:
     assert open_log(BOB).pull(START)[0] == [sealed._replace(author=ANN)]
 
 
-def test_has_names_what_is_there(open_log: OpenLog) -> None:
+def test_has_returns_the_ids_that_are_in_the_log(open_log: OpenLog) -> None:
     said, missing = operation(), operation()
     log = open_log(ANN)
     log.push([said])
@@ -247,7 +247,7 @@ def test_a_purge_blanks_and_says_so(open_log: OpenLog, open_connection: OpenConn
     assert not [row for row in stored if "secret" in row[0]]
 
 
-def test_a_member_purges_only_what_he_said_and_an_owner_anything(open_log: OpenLog) -> None:
+def test_a_member_purges_only_own_operations_and_an_owner_any(open_log: OpenLog) -> None:
     open_log(ANN).push([operation("of ann", key="o:1")])
 
     of_bob = open_log(BOB).purge(["o:1"])
@@ -258,7 +258,7 @@ def test_a_member_purges_only_what_he_said_and_an_owner_anything(open_log: OpenL
     assert [(said.author, said.value) for said in pulled] == [(OWNER, {"of": [ANN]})]
 
 
-def test_a_forged_demand_to_purge_is_refused(open_log: OpenLog) -> None:
+def test_a_forged_purge_request_is_refused(open_log: OpenLog) -> None:
     open_log(ANN).push([operation("of ann", key="o:1")])
     forged = operation(key="o:1", kind=PURGE, value={"of": [ANN]})
     refused: dict[str, str] = {}
@@ -269,21 +269,21 @@ def test_a_forged_demand_to_purge_is_refused(open_log: OpenLog) -> None:
     assert refused == {forged.op_id: "only an owner purges what others said"}
 
 
-def test_a_stranger_is_told_that_he_is_no_member(open_log: OpenLog) -> None:
+def test_a_stranger_gets_the_error_that_he_is_not_a_member(open_log: OpenLog) -> None:
     with pytest.raises(NotAMember) as refused:
         open_log(EVE).state()
 
     assert "team add" in refused.value.remedy
 
 
-def test_the_state_names_the_member_his_role_and_how_many_there_are(open_log: OpenLog) -> None:
+def test_the_state_shows_the_member_the_role_and_the_member_count(open_log: OpenLog) -> None:
     state = open_log(ANN).state()
 
     assert (state.epoch, state.member, state.role, state.members) == (1, ANN, "member", 3)
     assert open_log(OWNER).state().role == "owner"
 
 
-def test_the_state_names_who_holds_others_up(
+def test_the_state_shows_whose_transaction_blocks_others(
     open_log: OpenLog, space: str, open_connection: OpenConnection
 ) -> None:
     writer = open_connection(ANN)
@@ -299,7 +299,7 @@ def test_the_state_names_who_holds_others_up(
     assert open_log(BOB).state().held_by is None
 
 
-def test_what_was_replaced_a_month_ago_is_blanked(
+def test_operations_replaced_a_month_ago_are_blanked(
     open_log: OpenLog, place: Place, postgres: Cluster
 ) -> None:
     log = open_log(ANN)

@@ -21,7 +21,7 @@ from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 START = Position()
 
 
-def test_who_is_added_reads_and_writes(
+def test_an_added_member_can_read_and_write(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("of ann")])
@@ -33,7 +33,7 @@ def test_who_is_added_reads_and_writes(
     assert texts(open_log(EVE).pull(START)[0]) == ["of ann", "of eve"]
 
 
-def test_a_created_role_logs_in_with_its_password_which_no_log_holds(
+def test_a_created_role_logs_in_with_a_password_that_is_in_no_log(
     another_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = 'zoë of-the "team"'
@@ -59,7 +59,7 @@ def test_a_created_role_logs_in_with_its_password_which_no_log_holds(
     assert password not in another_cluster.log()
 
 
-def test_a_role_that_does_not_exist_is_named_with_what_creates_it(
+def test_a_missing_role_is_reported_with_the_command_that_creates_it(
     space: str,
     open_connection: OpenConnection,
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_role_that_does_not_exist_is_named_with_what_creates_it(
     assert "nobody-here" not in [m.name for m in SharedLog(open_connection(ANN), space).members()]
 
 
-def test_a_role_is_created_only_by_who_may_create_roles(
+def test_only_a_user_who_may_create_roles_can_create_one(
     space: str, open_connection: OpenConnection
 ) -> None:
     spaces.add(open_connection(OWNER), space, ANN, role="owner")
@@ -89,14 +89,14 @@ def test_only_an_owner_adds_and_removes(space: str, open_connection: OpenConnect
 
 
 @pytest.mark.parametrize("name", ["", "x" * 64, "a\0b", "ü" * 32])
-def test_a_name_that_is_none_is_refused(
+def test_an_invalid_role_name_is_refused(
     space: str, name: str, open_connection: OpenConnection
 ) -> None:
     with pytest.raises(BadInput, match="cannot be a role"):
         spaces.add(open_connection(OWNER), space, name)
 
 
-def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
+def test_a_removed_member_has_no_access_and_his_records_stay_marked(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     ann = open_log(ANN)
@@ -114,7 +114,7 @@ def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
         ann.push([operation("too late")])
 
 
-def test_who_is_added_again_reads_again(
+def test_a_member_added_again_can_read_again(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     spaces.remove(open_connection(OWNER), space, ANN)
@@ -140,12 +140,12 @@ def test_the_last_owner_stays(space: str, open_connection: OpenConnection) -> No
     ]
 
 
-def test_who_is_no_member_cannot_be_removed(space: str, open_connection: OpenConnection) -> None:
+def test_only_a_member_can_be_removed(space: str, open_connection: OpenConnection) -> None:
     with pytest.raises(NotFound, match=EVE):
         spaces.remove(open_connection(OWNER), space, EVE)
 
 
-def test_the_list_says_who_read_the_log_and_when(
+def test_the_list_shows_when_each_member_read_the_log(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_log(ANN).pull(START)
@@ -156,7 +156,7 @@ def test_the_list_says_who_read_the_log_and_when(
     assert listed[BOB].seen_at is None
 
 
-def test_a_visit_is_noted_once_an_hour(
+def test_a_visit_is_recorded_once_per_hour(
     postgres: Cluster, place: Place, open_log: OpenLog, open_connection: OpenConnection
 ) -> None:
     statement = "UPDATE memory_fabric.seen SET seen_at = now() - make_interval(mins => %s)"
@@ -175,7 +175,7 @@ def test_a_visit_is_noted_once_an_hour(
     assert ages[1] < 60
 
 
-def test_a_reader_that_stays_connected_notes_its_visits(
+def test_the_visits_of_a_connected_reader_are_recorded(
     postgres: Cluster, place: Place, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.sharing.server.log.SEEN_EVERY_S", 0.0)
@@ -192,7 +192,7 @@ def test_a_reader_that_stays_connected_notes_its_visits(
     assert datetime.now(UTC) - seen_at < timedelta(minutes=1)
 
 
-def test_nobody_but_members_sees_the_list(space: str, open_connection: OpenConnection) -> None:
+def test_only_members_can_see_the_member_list(space: str, open_connection: OpenConnection) -> None:
     spaces.add(open_connection(OWNER), space, EVE)
     spaces.remove(open_connection(OWNER), space, EVE)
 

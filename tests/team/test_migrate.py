@@ -61,7 +61,7 @@ def test_init_again_changes_nothing(open_connection: OpenConnection) -> None:
     assert (first.epoch, first.role) == (1, "owner")
 
 
-def test_two_inits_at_once_make_one_schema(postgres: Cluster, empty_database: str) -> None:
+def test_two_concurrent_inits_create_one_schema(postgres: Cluster, empty_database: str) -> None:
     states = []
 
     def init(space: str) -> None:
@@ -77,7 +77,7 @@ def test_two_inits_at_once_make_one_schema(postgres: Cluster, empty_database: st
     assert [state.epoch for state in states] == [1] * 4
 
 
-def test_a_database_without_a_log_is_named(postgres: Cluster, empty_database: str) -> None:
+def test_a_database_without_a_log_is_reported(postgres: Cluster, empty_database: str) -> None:
     with (
         closing(connect(postgres.dsn(OWNER, empty_database))) as connection,
         pytest.raises(NoSchema, match=empty_database) as refused,
@@ -87,7 +87,7 @@ def test_a_database_without_a_log_is_named(postgres: Cluster, empty_database: st
     assert "team init" in refused.value.remedy
 
 
-def test_a_newer_schema_is_left_alone(open_connection: OpenConnection, open_log: OpenLog) -> None:
+def test_a_newer_schema_is_not_changed(open_connection: OpenConnection, open_log: OpenLog) -> None:
     owner = open_connection(OWNER)
     owner.execute("INSERT INTO memory_fabric.schema_version VALUES (999)")
 
@@ -99,7 +99,7 @@ def test_a_newer_schema_is_left_alone(open_connection: OpenConnection, open_log:
     assert "Update" in refused.value.remedy
 
 
-def test_an_older_schema_needs_its_owner(
+def test_an_older_schema_can_only_be_migrated_by_its_owner(
     open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_connection(OWNER).execute("DELETE FROM memory_fabric.schema_version WHERE version = 10")
@@ -110,14 +110,14 @@ def test_an_older_schema_needs_its_owner(
     assert "team init" in refused.value.remedy
 
 
-def test_only_the_owner_of_the_schema_makes_spaces(open_connection: OpenConnection) -> None:
+def test_only_the_owner_of_the_schema_creates_spaces(open_connection: OpenConnection) -> None:
     with pytest.raises(NotAllowed, match=OWNER) as refused:
         spaces.init(open_connection(ANN), "of ann")
 
     assert f"as {OWNER}" in refused.value.remedy
 
 
-def test_a_role_that_may_not_create_a_schema_is_told(
+def test_a_role_without_permission_to_create_a_schema_is_reported(
     postgres: Cluster, empty_database: str
 ) -> None:
     with (
@@ -127,7 +127,7 @@ def test_a_role_that_may_not_create_a_schema_is_told(
         spaces.init(connection, SPACE)
 
 
-def test_a_space_of_somebody_else_is_not_taken_over(
+def test_a_space_of_another_owner_is_not_taken_over(
     postgres: Cluster, database: str, open_connection: OpenConnection
 ) -> None:
     with closing(postgres.connect(SUPERUSER, database)) as superuser:
@@ -155,7 +155,7 @@ def test_a_database_that_is_not_utf8_is_refused(postgres: Cluster, empty_databas
     assert "UTF8" in refused.value.remedy
 
 
-def test_a_log_restored_into_another_cluster_begins_an_epoch(
+def test_a_log_restored_into_another_cluster_starts_a_new_epoch(
     postgres: Cluster,
     another_cluster: Cluster,
     database: str,
@@ -182,7 +182,7 @@ def test_a_log_restored_into_another_cluster_begins_an_epoch(
     assert texts(found) == [*texts(said), "after the move"]
 
 
-def test_an_owner_who_is_no_superuser_can_dump_his_spaces(
+def test_an_owner_without_superuser_rights_can_dump_his_spaces(
     postgres: Cluster, another_cluster: Cluster, database: str, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("said")])
@@ -195,7 +195,7 @@ def test_an_owner_who_is_no_superuser_can_dump_his_spaces(
     assert texts(found) == ["said"]
 
 
-def test_a_log_that_was_set_back_is_noticed_and_read_again(
+def test_a_log_restored_from_a_backup_is_detected_and_read_again(
     postgres: Cluster, database: str, open_log: OpenLog
 ) -> None:
     before, lost = operation("before the backup"), operation("after the backup")

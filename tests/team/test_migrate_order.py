@@ -117,7 +117,7 @@ def said(operations: list[TeamOperation]) -> list[str]:
     return [str((one.value or {}).get("text", "")) for one in operations]
 
 
-def test_operations_are_numbered_in_the_order_in_which_they_were_read(
+def test_migrated_operations_are_numbered_in_their_earlier_reading_order(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -144,7 +144,7 @@ def test_operations_are_numbered_in_the_order_in_which_they_were_read(
     assert (state.epoch, state.members) == (1, 3)
 
 
-def test_a_client_with_an_old_position_goes_on_where_it_was(
+def test_a_client_with_an_old_position_continues_where_it_was(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -161,7 +161,7 @@ def test_a_client_with_an_old_position_goes_on_where_it_was(
         assert said(found) == [*expected[read:], "after the migration"]
 
 
-def test_a_position_in_a_log_that_was_set_back_before_begins_again(
+def test_a_position_in_a_log_restored_earlier_restarts_the_pull(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     """The operation is there, but it was sent again, after another that is new to this client."""
@@ -178,7 +178,7 @@ def test_a_position_in_a_log_that_was_set_back_before_begins_again(
     assert said(log.pull(position)[0]) == ["new to the client", "sent again"]
 
 
-def test_what_is_there_is_guarded_and_replaced_as_in_a_new_log(
+def test_migrated_operations_are_protected_and_replaced_as_in_a_new_log(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection], empty_database: str
 ) -> None:
     fill(postgres, old)
@@ -223,7 +223,7 @@ def test_until_it_is_migrated_the_log_is_refused_as_older(
 
 
 @pytest.mark.parametrize("killed", ["client", "server process", "server"])
-def test_a_migration_that_is_killed_leaves_the_old_log_whole(
+def test_a_killed_migration_leaves_the_old_log_intact(
     killed: str, another_cluster: Cluster
 ) -> None:
     """It is stopped after it copied everything, where it drops the old table."""

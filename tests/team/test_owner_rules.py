@@ -53,7 +53,7 @@ def before_a_push(home: Home) -> tuple[str, str]:
     return output.get("permissionDecision", ""), output.get("permissionDecisionReason", "")
 
 
-def test_an_owners_rule_asks_every_member_with_his_name_and_his_words(
+def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
     boss: Home, ann: Home, bob: Home
 ) -> None:
     id_ = noted(boss)
@@ -80,7 +80,7 @@ def test_an_owners_rule_asks_every_member_with_his_name_and_his_words(
 @pytest.mark.parametrize(
     "how", ["withdrawn", "forgotten", "removed", "no owner any more", "left by this member"]
 )
-def test_what_no_owner_asks_any_more_asks_nobody(
+def test_a_rule_no_longer_required_by_an_owner_asks_nobody(
     boss: Home, bob: Home, dsn: dict[str, str], how: str
 ) -> None:
     id_ = noted(boss)
@@ -112,9 +112,7 @@ def test_what_no_owner_asks_any_more_asks_nobody(
     assert before_a_push(bob) == ("", "")
 
 
-def test_a_member_declines_it_for_himself_and_others_are_asked_still(
-    boss: Home, ann: Home, bob: Home
-) -> None:
+def test_a_member_declines_a_rule_only_for_himself(boss: Home, ann: Home, bob: Home) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     for home in (ann, bob):
@@ -132,7 +130,7 @@ def test_a_member_declines_it_for_himself_and_others_are_asked_still(
     assert before_a_push(ann)[0] == "ask"
 
 
-def test_a_machine_without_a_network_keeps_the_last_state(boss: Home, bob: Home) -> None:
+def test_a_machine_without_a_network_keeps_the_last_rules(boss: Home, bob: Home) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     bob.sync()
@@ -155,7 +153,7 @@ def test_only_an_owner_and_only_a_rule_that_binds_here(boss: Home, ann: Home) ->
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_what_another_member_forges_asks_nobody(
+def test_a_rule_forged_by_another_member_asks_nobody(
     boss: Home, ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = noted(boss)
@@ -178,7 +176,7 @@ def test_what_another_member_forges_asks_nobody(
     assert reason.count("bound to") == 1
 
 
-def test_a_rule_without_words_of_its_own_is_shown_as_it_was_typed(boss: Home, bob: Home) -> None:
+def test_a_rule_without_a_quotation_is_shown_as_it_was_typed(boss: Home, bob: Home) -> None:
     id_ = boss.remember("Never push on a Friday", "--type", "rule", "--when", "git push")
     boss.json("team", "rule", id_)
     bob.sync()

@@ -53,11 +53,11 @@ REFUSED: dict[str, object] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_payload_that_is_none_is_passed_over(case: str) -> None:
+def test_an_invalid_payload_is_skipped(case: str) -> None:
     assert wire.decode(*ROW, BAD[case], TIME) is None
 
 
-def test_a_later_form_is_kept_whole() -> None:
+def test_a_payload_of_a_later_format_is_kept_completely() -> None:
     payload = {**GOOD, "v": FORM + 1, "value": [1], "clock": {"at": 1}}
 
     found = wire.decode(*ROW, json.dumps(payload), TIME)
@@ -67,12 +67,12 @@ def test_a_later_form_is_kept_whole() -> None:
 
 
 @pytest.mark.parametrize("text", ["ü" * (MAX_PAYLOAD_BYTES // 2), "x" * MAX_PAYLOAD_BYTES])
-def test_the_limit_counts_bytes(text: str) -> None:
+def test_the_size_limit_counts_bytes(text: str) -> None:
     with pytest.raises(ValueError, match=f"the limit is {MAX_PAYLOAD_BYTES}"):
         wire.encode(operation(text))
 
 
-def test_a_value_that_json_cannot_say_is_refused(open_log: OpenLog) -> None:
+def test_a_value_that_json_cannot_express_is_refused(open_log: OpenLog) -> None:
     deep: dict[str, Any] = {}
     for _ in range(50_000):
         deep = {"a": deep}
@@ -90,7 +90,7 @@ def test_a_value_that_json_cannot_say_is_refused(open_log: OpenLog) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_the_server_refuses_what_is_no_operation(case: str, space: str, open_log: OpenLog) -> None:
+def test_the_server_refuses_an_invalid_operation(case: str, space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
 
     with pytest.raises(psycopg.Error) as refused:
@@ -100,9 +100,7 @@ def test_the_server_refuses_what_is_no_operation(case: str, space: str, open_log
     assert refused.value.sqlstate[:2] in ("22", "23")
 
 
-def test_numbers_that_are_short_here_and_long_for_readers_are_refused(
-    space: str, open_log: OpenLog
-) -> None:
+def test_numbers_that_expand_for_readers_are_refused(space: str, open_log: OpenLog) -> None:
     numbers = json.dumps({**GOOD, "value": {"a": [7] * 12_000}}).replace("7", "1e131071")
     with pytest.raises(psycopg.Error):
         open_log(BOB).connection.execute(APPEND, (space, numbers, TIME))
@@ -110,7 +108,7 @@ def test_numbers_that_are_short_here_and_long_for_readers_are_refused(
     assert open_log(ANN).pull(Position())[0] == []
 
 
-def test_a_row_that_no_client_understands_holds_nobody_up(space: str, open_log: OpenLog) -> None:
+def test_a_row_that_no_client_understands_blocks_nobody(space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.connection.execute(APPEND, (space, json.dumps({**GOOD, "value": 7}), TIME))
     log.push([operation("after it")])

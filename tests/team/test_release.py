@@ -32,7 +32,7 @@ class ServerText:
         return text in payloads(*self._where)
 
 
-def test_words_travel_when_they_are_released_and_are_erased_when_taken_back(
+def test_quotations_are_sent_when_released_and_erased_when_withdrawn(
     ann: Home, bob: Home, server: ServerText
 ) -> None:
     id_ = noted(ann)
@@ -54,7 +54,7 @@ def test_words_travel_when_they_are_released_and_are_erased_when_taken_back(
     assert [rule["words"] for rule in ann.json("rules")["rules"]] == [SAID]
 
 
-def test_words_that_a_log_has_already_are_taken_back_with_one_command(
+def test_quotations_already_in_a_log_are_withdrawn_with_one_command(
     ann: Home, server: ServerText
 ) -> None:
     (ann.home / "config.toml").write_text("share_words = true\n")
@@ -73,7 +73,7 @@ def test_words_that_a_log_has_already_are_taken_back_with_one_command(
     assert SAID not in server and CAPTION in server
 
 
-def test_a_rule_for_all_takes_its_words_along_and_back(
+def test_a_rule_for_all_sends_its_quotation_and_withdraws_it_again(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     boss = Home(tmp_path, "boss", "olga")
@@ -87,7 +87,7 @@ def test_a_rule_for_all_takes_its_words_along_and_back(
     assert SAID not in server and CAPTION in server
 
 
-def test_the_records_in_git_follow_the_same_rule(ann: Home) -> None:
+def test_quotations_in_git_records_follow_the_same_release(ann: Home) -> None:
     journal = ann.hooks.project / ".claude" / "memory" / "decisions.jsonl"
     ann.json("share", "on")
     id_ = noted(ann)
@@ -103,7 +103,7 @@ def test_the_records_in_git_follow_the_same_rule(ann: Home) -> None:
     assert CAPTION in journal.read_text("utf-8")
 
 
-def test_what_needs_words_or_the_user_is_refused(ann: Home) -> None:
+def test_a_release_without_a_quotation_or_without_the_user_is_refused(ann: Home) -> None:
     id_ = ann.remember("The shop has one database", "--type", "decision")
 
     without = ann.run("team", "release", id_)
@@ -115,7 +115,7 @@ def test_what_needs_words_or_the_user_is_refused(ann: Home) -> None:
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_words_stay_on_a_machine_when_the_other_one_changes_the_memory(
+def test_a_quotation_stays_on_a_machine_when_another_edits_the_record(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     desk, laptop = Home(tmp_path, "desk", ANN), Home(tmp_path, "laptop", ANN)

@@ -89,7 +89,7 @@ def test_forbidden_statements_of_a_member_are_refused(
 
 
 @pytest.mark.parametrize(("weakening", "attempt"), WEAKENED)
-def test_each_guard_is_what_refuses(
+def test_each_attempt_succeeds_when_its_guard_is_removed(
     weakening: str, attempt: str, superuser: Connection, open_connection: OpenConnection
 ) -> None:
     superuser.execute(weakening.encode())
@@ -98,7 +98,7 @@ def test_each_guard_is_what_refuses(
 
 
 @pytest.mark.parametrize("column", FORGED)
-def test_the_trigger_refuses_forged_columns_even_of_those_who_may_insert_them(
+def test_the_trigger_refuses_forged_columns_even_from_roles_that_may_insert(
     column: str, superuser: Connection, open_connection: OpenConnection
 ) -> None:
     superuser.execute(f"GRANT INSERT ON {TABLE} TO {ANN}".encode())
@@ -123,7 +123,7 @@ def test_every_function_is_bound_to_its_own_search_path(superuser: Connection) -
     assert unbound == []
 
 
-def test_functions_and_tables_of_a_member_are_not_mistaken_for_the_servers(
+def test_functions_and_tables_of_a_member_do_not_shadow_those_of_the_server(
     superuser: Connection, place: Place, open_connection: OpenConnection
 ) -> None:
     superuser.execute(f"GRANT CREATE, TEMPORARY ON DATABASE {place.database} TO {ANN}".encode())
@@ -152,7 +152,7 @@ def test_functions_and_tables_of_a_member_are_not_mistaken_for_the_servers(
     assert seen == []
 
 
-def test_a_role_taken_on_counts_and_not_the_one_that_logged_in(superuser: Connection) -> None:
+def test_the_current_role_counts_and_not_the_login_role(superuser: Connection) -> None:
     superuser.execute("DROP ROLE IF EXISTS service")
     superuser.execute(f"CREATE ROLE service NOINHERIT; GRANT {ANN} TO service".encode())
     superuser.execute("SET SESSION AUTHORIZATION service")
@@ -170,7 +170,7 @@ def test_a_role_taken_on_counts_and_not_the_one_that_logged_in(superuser: Connec
     assert [said.author for said in found if said.key == "o:service"] == [ANN]
 
 
-def test_a_removed_member_neither_reads_nor_writes_and_what_he_wrote_stays(
+def test_a_removed_member_neither_reads_nor_writes_and_his_records_remain(
     superuser: Connection, open_log: OpenLog, open_connection: OpenConnection
 ) -> None:
     open_connection(OWNER).execute("SELECT memory_fabric.dismiss(%s, %s)", (SPACE, ANN))
@@ -194,7 +194,7 @@ def test_a_purge_by_a_stranger_changes_nothing(
     assert payloads == [(False,), (False,)]
 
 
-def test_an_append_reads_no_more_rows_of_a_large_space_than_of_a_small_one(
+def test_an_append_reads_equally_few_rows_in_large_and_small_spaces(
     superuser: Connection, open_log: OpenLog
 ) -> None:
     first = [operation(f"text {i}", key=f"o:{i}") for i in range(2000)]

@@ -28,7 +28,7 @@ def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -
     assert (again["sent"], again["applied"]) == (0, 0)
 
 
-def test_a_start_tells_once_a_day_what_members_brought_since(ann: Home, bob: Home) -> None:
+def test_a_session_start_shows_new_records_of_members_once_a_day(ann: Home, bob: Home) -> None:
     bob.remember("Never use Kafka for the order events", "--type", "decision")
     bob.event("SessionStart", "before", source="startup")
     ann.remember("Use Kafka for the order events", "--type", "decision")
@@ -43,7 +43,7 @@ def test_a_start_tells_once_a_day_what_members_brought_since(ann: Home, bob: Hom
     assert "away" not in str(again)
 
 
-def test_what_one_takes_back_goes_from_the_other(ann: Home, bob: Home) -> None:
+def test_a_record_withdrawn_by_one_member_is_removed_for_the_other(ann: Home, bob: Home) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
     ann.sync()
     bob.sync()
@@ -56,7 +56,7 @@ def test_what_one_takes_back_goes_from_the_other(ann: Home, bob: Home) -> None:
     assert bob.texts("Kafka") == []
 
 
-def test_what_is_for_this_machine_stays_here(ann: Home, bob: Home) -> None:
+def test_local_and_user_records_are_not_sent_to_the_space(ann: Home, bob: Home) -> None:
     session = {"CLAUDE_CODE_SESSION_ID": "s1"}
     done = ann.run("remember", "The build cache is on disk two", "--scope", "local", **session)
     assert done.status == 0, done.err
@@ -67,7 +67,7 @@ def test_what_is_for_this_machine_stays_here(ann: Home, bob: Home) -> None:
     assert bob.texts("build cache disk") == bob.texts("short commit messages") == []
 
 
-def test_hooks_exchange_without_a_word_and_the_next_prompt_is_told(ann: Home, bob: Home) -> None:
+def test_hooks_sync_silently_and_the_next_prompt_gets_the_new_record(ann: Home, bob: Home) -> None:
     ann.event("SessionStart", source="startup")
     ann.event("Stop", last_assistant_message=f"Done.\n\nNoted decision: {KAFKA}")
     assert ann.texts("Kafka") != []
@@ -82,7 +82,7 @@ def test_hooks_exchange_without_a_word_and_the_next_prompt_is_told(ann: Home, bo
 
 
 @pytest.mark.parametrize("is_released", [False, True])
-def test_the_log_gets_a_note_with_the_users_words_only_if_they_are_released(
+def test_the_log_gets_the_users_words_of_a_note_only_if_released(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str, *, is_released: bool
 ) -> None:
     said = "please mock the bank in all tests, Carla Neri was very angry last time"
@@ -123,7 +123,7 @@ def test_joining_twice_changes_nothing_and_another_space_is_refused(
     assert "team leave" in other.err
 
 
-def test_the_only_space_or_the_one_of_the_projects_name_is_the_default(
+def test_the_only_space_or_the_one_named_like_the_project_is_the_default(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     home = Home(tmp_path, "third", ANN)
@@ -136,7 +136,7 @@ def test_the_only_space_or_the_one_of_the_projects_name_is_the_default(
     assert owner.json("team", "join", dsn["olga"])["space"] == owner.hooks.project.name
 
 
-def test_a_role_that_is_no_member_is_told_what_to_do(
+def test_a_role_that_is_not_a_member_is_told_what_to_do(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     stranger = Home(tmp_path, "eve", "eve")
@@ -147,7 +147,7 @@ def test_a_role_that_is_no_member_is_told_what_to_do(
     assert not ties.exist(str(stranger.home))
 
 
-def test_leaving_names_the_records_that_would_be_deleted(ann: Home, bob: Home) -> None:
+def test_leaving_lists_the_records_that_would_be_deleted(ann: Home, bob: Home) -> None:
     ann.remember(KAFKA, "--type", "decision")
     ann.sync()
     bob.remember("Bob keeps the invoices in Postgres", "--type", "decision")
@@ -166,7 +166,7 @@ def test_leaving_names_the_records_that_would_be_deleted(ann: Home, bob: Home) -
     assert bob.run("team", "sync").status == 3
 
 
-def test_leaving_may_keep_what_others_said_and_joining_again_reads_on(
+def test_leaving_can_keep_records_of_others_and_rejoining_continues_the_pull(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -182,7 +182,7 @@ def test_leaving_may_keep_what_others_said_and_joining_again_reads_on(
     assert len(bob.texts("Kafka")) == 1 and bob.texts("deploy Tuesdays") != []
 
 
-def test_a_member_who_was_removed_is_told_once_and_keeps_what_was_said(
+def test_a_removed_member_is_notified_once_and_keeps_existing_records(
     ann: Home, bob: Home, tmp_path: Path
 ) -> None:
     owner = Home(tmp_path / "again", "olga", "olga")

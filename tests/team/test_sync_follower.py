@@ -59,7 +59,7 @@ def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home,
     assert took_s < follower.IDLE_S
 
 
-def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home) -> None:
+def test_the_server_sends_local_statements_without_a_hook(ann: Home, bob: Home) -> None:
     with serving(ann):
         ann.remember("The invoices are kept in Postgres", "--type", "decision")
         until(lambda: ann.waiting == 0, "ann's server sends it")
@@ -68,7 +68,7 @@ def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home)
     assert bob.texts("invoices Postgres") != []
 
 
-def test_a_running_server_exchanges_with_the_shared_log(ann: Home, bob: Home) -> None:
+def test_a_running_server_syncs_with_the_shared_log(ann: Home, bob: Home) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", str(free_port())],
         env={**bob.hooks.environ, "PYTHONPATH": f"{bob.hooks.root}/plugin"},
@@ -84,7 +84,7 @@ def test_a_running_server_exchanges_with_the_shared_log(ann: Home, bob: Home) ->
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:
+def test_only_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:
     with serving(bob) as first, serving(bob):
         first.kill()
         first.wait()
@@ -94,7 +94,7 @@ def test_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: H
         first.returncode = 0
 
 
-def test_a_server_that_goes_away_is_followed_again(
+def test_the_follower_reconnects_to_a_restarted_server(
     another_cluster: Cluster, tmp_path: Path
 ) -> None:
     with another_cluster.database() as database:
@@ -112,7 +112,7 @@ def test_a_server_that_goes_away_is_followed_again(
             until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
 
 
-def test_a_tie_that_is_made_while_the_server_runs_is_followed_from_the_next_request(
+def test_a_link_made_while_the_server_runs_is_followed_from_the_next_request(
     ann: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
     bob = Home(tmp_path, "bob", BOB)
@@ -126,7 +126,7 @@ def test_a_tie_that_is_made_while_the_server_runs_is_followed_from_the_next_requ
         until(lambda: bob.texts("Kafka") != [], "bob's server follows")
 
 
-def test_a_server_without_a_tie_loads_no_module_of_sharing(tmp_path: Path) -> None:
+def test_a_server_without_a_link_loads_no_sharing_module(tmp_path: Path) -> None:
     home = Home(tmp_path, "alone", ANN)
     program = PROGRAM.replace(
         "main()",

@@ -36,7 +36,7 @@ def held(home: Home) -> str:
     return "".join(content(path).decode("latin-1") for path in found)
 
 
-def test_what_its_author_purges_goes_from_the_server_and_from_the_others(
+def test_a_purge_by_the_author_removes_the_record_from_server_and_members(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -55,7 +55,7 @@ def test_what_its_author_purges_goes_from_the_server_and_from_the_others(
     assert ann.notices == bob.notices == []
 
 
-def test_words_that_were_forgotten_before_go_from_the_server_too(
+def test_records_forgotten_earlier_are_purged_from_the_server_too(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -72,7 +72,7 @@ def test_words_that_were_forgotten_before_go_from_the_server_too(
     assert "replayed" not in payloads(postgres, empty_database)
 
 
-def test_what_an_owner_has_erased_of_this_user_is_asked_and_may_be_kept(
+def test_a_purge_by_an_owner_asks_the_author_who_may_keep_the_record(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
@@ -99,7 +99,7 @@ def test_what_an_owner_has_erased_of_this_user_is_asked_and_may_be_kept(
     assert ann.texts("Kafka") != []
 
 
-def test_a_member_cannot_have_anothers_words_erased(
+def test_a_member_cannot_have_records_of_another_erased(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
@@ -113,7 +113,7 @@ def test_a_member_cannot_have_anothers_words_erased(
     assert bob.texts("Kafka") != [] and ann.notices == []
 
 
-def test_words_of_a_domain_that_is_isolated_later_go_from_the_server_at_once(
+def test_records_are_removed_from_the_server_when_their_domain_is_isolated(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision", "--domain", "legal")
@@ -131,7 +131,7 @@ def test_words_of_a_domain_that_is_isolated_later_go_from_the_server_at_once(
     assert "replayed" in held(ann) and ann.sync()[SPACE]["sent"] == 0
 
 
-def test_a_purge_reaches_who_read_the_words_before_the_server_lost_them(
+def test_a_purge_reaches_members_who_read_the_text_before_the_server_lost_it(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -152,7 +152,7 @@ def test_a_purge_reaches_who_read_the_words_before_the_server_lost_them(
     assert "replayed" not in held(bob)
 
 
-def test_what_is_said_again_after_a_purge_outlives_a_move_of_the_server(
+def test_a_statement_repeated_after_a_purge_survives_a_new_epoch(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     state(ann, "Zebraville", "has two harbours")

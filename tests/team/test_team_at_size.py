@@ -85,7 +85,7 @@ def test_a_command_reads_a_large_log_once(
     assert said in done.out + done.err
 
 
-def test_ctrl_c_ends_a_query_that_takes_long(tmp_path: Path) -> None:
+def test_ctrl_c_interrupts_a_long_query(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(tmp_path / "graph.db")],
         env={"PATH": os.defpath, "PYTHONPATH": str(PLUGIN)},
@@ -101,7 +101,7 @@ def test_ctrl_c_ends_a_query_that_takes_long(tmp_path: Path) -> None:
     assert process.returncode != 0
 
 
-def test_a_query_that_ctrl_c_ended_is_no_late_event(tmp_path: Path) -> None:
+def test_a_query_interrupted_by_ctrl_c_is_not_reported_as_a_timeout(tmp_path: Path) -> None:
     made = open_database(str(tmp_path / "graph.db"), "project", create=True)
     assert made is not None
     made.connection.set_progress_handler(lambda: True, 1)

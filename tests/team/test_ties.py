@@ -11,12 +11,12 @@ from memory_fabric.sharing.team.ties import USER, Tie
 DSN = "host=db.example dbname=team"
 
 
-def test_a_home_without_ties_has_no_file(tmp_path: Path) -> None:
+def test_a_home_without_links_to_a_space_has_no_file(tmp_path: Path) -> None:
     assert not ties.exist(str(tmp_path))
     assert ties.read(str(tmp_path)) == ()
 
 
-def test_a_tie_comes_back_as_it_was_saved_and_only_its_owner_reads_the_file(
+def test_a_link_is_loaded_as_saved_from_a_file_only_its_owner_can_read(
     tmp_path: Path,
 ) -> None:
     home = str(tmp_path)
@@ -31,7 +31,7 @@ def test_a_tie_comes_back_as_it_was_saved_and_only_its_owner_reads_the_file(
     assert (tmp_path / "team.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_project_has_its_own_tie_and_that_of_the_user(tmp_path: Path) -> None:
+def test_a_project_has_its_own_link_and_that_of_the_user(tmp_path: Path) -> None:
     home = str(tmp_path)
     for key in (USER, "p-1", "p-2"):
         ties.save(home, Tie(key, DSN, "shop", "ann"))
@@ -42,7 +42,7 @@ def test_a_project_has_its_own_tie_and_that_of_the_user(tmp_path: Path) -> None:
     assert {tie.key for tie in ties.joined(home, "p-3")} == {USER}  # made, and not joined
 
 
-def test_the_file_goes_with_the_last_tie(tmp_path: Path) -> None:
+def test_the_file_is_deleted_with_the_last_link(tmp_path: Path) -> None:
     home = str(tmp_path)
     ties.save(home, Tie("p-1", DSN, "shop", "ann"))
 
@@ -53,7 +53,7 @@ def test_the_file_goes_with_the_last_tie(tmp_path: Path) -> None:
     assert not ties.exist(home)
 
 
-def test_what_is_no_tie_is_ignored(tmp_path: Path) -> None:
+def test_an_invalid_link_is_ignored(tmp_path: Path) -> None:
     page = {"p-1": "text", "p-2": {"dsn": 5, "me": "yes"}, "p-3": {"dsn": DSN, "member": "ann"}}
     (tmp_path / "team.json").write_text(json.dumps(page))
 

@@ -38,7 +38,7 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     return found
 
 
-def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory) -> None:
+def test_no_sync_starts_without_a_link_or_with_memory_off(memory: Memory) -> None:
     assert ties.receipts(memory, "SessionStart") == ()
     ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
     assert len(ties.receipts(memory, "SessionStart")) == 1
@@ -61,7 +61,7 @@ def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory
         ({"next_at": -30 * 24 * 3600}, "SessionEnd", True),
     ],
 )
-def test_the_exchange_starts_when_it_is_due(
+def test_the_sync_starts_when_it_is_due(
     memory: Memory,
     spawned: list[dict[str, str]],
     noted: dict[str, float],
@@ -79,7 +79,7 @@ def test_the_exchange_starts_when_it_is_due(
     assert all(environ["MEMORY_FABRIC_HOME"] == home for environ in spawned)
 
 
-def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
+def test_waiting_records_are_sent_despite_a_recent_sync(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     home = memory.settings.home
@@ -99,7 +99,7 @@ def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
     assert len(spawned) == 1
 
 
-def test_a_tie_that_a_server_follows_is_left_to_it_until_the_session_ends(
+def test_a_link_followed_by_a_server_is_left_to_it_until_the_session_ends(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     home = memory.settings.home
@@ -115,7 +115,7 @@ def test_a_tie_that_a_server_follows_is_left_to_it_until_the_session_ends(
     assert len(spawned) == 2
 
 
-def test_a_tie_of_another_project_starts_nothing_here(
+def test_a_link_of_another_project_starts_no_sync_here(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
@@ -126,7 +126,7 @@ def test_a_tie_of_another_project_starts_nothing_here(
     assert spawned == []
 
 
-def test_the_back_off_grows_to_its_limit() -> None:
+def test_the_back_off_increases_up_to_its_limit() -> None:
     delays = [ties.delay_after(failures, 1.0) for failures in range(1, 12)]
 
     assert delays == sorted(delays) and delays[0] == ties.FIRST_DELAY_S
