@@ -105,7 +105,7 @@ def test_a_host_where_nothing_listens_is_reported() -> None:
         connect(f"host=127.0.0.1 port={port} user=ann dbname=app")
 
 
-def test_a_server_that_has_no_connection_left_is_full(postgres: Cluster, database: str) -> None:
+def test_a_server_without_free_connections_is_full(postgres: Cluster, database: str) -> None:
     with closing(postgres.connect(SUPERUSER)) as superuser:
         superuser.execute(f"ALTER DATABASE {database} CONNECTION LIMIT 0".encode())
 

@@ -91,7 +91,7 @@ def test_a_withdrawal_is_proved_and_sealed_like_a_value(key: Key) -> None:
     assert key.verified(key.seal(gone, SPACE), SPACE) == gone
 
 
-def test_a_sealed_operation_shows_nothing_and_comes_back_whole(key: Key, other: Key) -> None:
+def test_a_sealed_operation_reveals_nothing_and_can_be_opened(key: Key, other: Key) -> None:
     sealed = key.seal(OPERATION, SPACE)
 
     assert sealed.kind == SEALED and sealed.value is None

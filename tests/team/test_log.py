@@ -232,7 +232,7 @@ def test_has_returns_the_ids_that_are_in_the_log(open_log: OpenLog) -> None:
     assert log.has([said.op_id, missing.op_id]) == {said.op_id}
 
 
-def test_a_purge_blanks_and_says_so(open_log: OpenLog, open_connection: OpenConnection) -> None:
+def test_a_purge_is_announced(open_log: OpenLog, open_connection: OpenConnection) -> None:
     log = open_log(ANN)
     first = operation("the secret", key="o:1")
     log.push([first, operation("the secret, again", key="o:1", base=[first.op_id])])

@@ -99,7 +99,7 @@ def test_a_newer_schema_is_not_changed(open_connection: OpenConnection, open_log
     assert "Update" in refused.value.remedy
 
 
-def test_an_older_schema_can_only_be_migrated_by_its_owner(
+def test_an_older_schema_is_refused_until_its_owner_migrates_it(
     open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_connection(OWNER).execute("DELETE FROM memory_fabric.schema_version WHERE version = 10")

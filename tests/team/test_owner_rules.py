@@ -141,7 +141,7 @@ def test_a_machine_without_a_network_keeps_the_last_rules(boss: Home, bob: Home)
     assert before_a_push(bob)[0] == "ask"
 
 
-def test_only_an_owner_and_only_a_rule_that_binds_here(boss: Home, ann: Home) -> None:
+def test_only_an_owner_can_require_a_rule_that_holds_calls(boss: Home, ann: Home) -> None:
     mine, fact = noted(ann), boss.remember("The shop has one database", "--type", "decision")
 
     by_member = ann.run("team", "rule", mine)

@@ -120,7 +120,7 @@ def test_a_row_that_no_client_understands_blocks_nobody(space: str, open_log: Op
     assert texts(found) == ["after it"]
 
 
-def test_times_outside_the_calendar_become_the_servers(space: str, open_log: OpenLog) -> None:
+def test_times_outside_the_calendar_become_the_server_time(space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
     for time in ("infinity", "0044-03-15 BC", "9999-01-01"):
         log.connection.execute(APPEND, (space, json.dumps(GOOD), time))

@@ -15,7 +15,7 @@ from waiting import until
 KAFKA = "We use Kafka for the order events because they are replayed"
 
 
-def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -> None:
+def test_records_of_one_member_are_recalled_with_their_author(ann: Home, bob: Home) -> None:
     ann.remember(KAFKA, "--type", "decision")
 
     sent, read = ann.sync()[SPACE], bob.sync()[SPACE]
