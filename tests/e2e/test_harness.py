@@ -56,11 +56,11 @@ def talk(tmp_path_factory: pytest.TempPathFactory, talkative: str) -> Result:
     return Home(tmp_path_factory.mktemp("machine") / "talk").session(script)
 
 
-def test_the_pinned_client_is_the_one_that_runs(empty_home: Home) -> None:
+def test_the_pinned_version_of_the_client_runs(empty_home: Home) -> None:
     assert empty_home.claude("--version").startswith(CLIENT_VERSION)
 
 
-def test_text_that_hooks_inject_is_found_under_the_event_that_brought_it(talk: Result) -> None:
+def test_injected_text_is_attributed_to_the_event_of_its_hook(talk: Result) -> None:
     first = talk.main_texts[0]
 
     assert "context of SessionStart" in injected(first, "SessionStart")[0]

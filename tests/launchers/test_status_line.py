@@ -98,7 +98,7 @@ def test_a_missing_memory_is_reported_and_not_created(bar: Bar, tmp_path: Path) 
     assert not home.exists()
 
 
-def test_the_status_line_says_that_memory_is_off(bar: Bar) -> None:
+def test_the_status_line_shows_that_memory_is_off(bar: Bar) -> None:
     assert bar.line(MEMORY_FABRIC="off") == "memory off"
     (bar.hooks.memory / "config.toml").write_text("read = false\n", "utf-8")
     assert bar.line() == "memory off"

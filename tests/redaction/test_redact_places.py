@@ -105,7 +105,7 @@ def test_a_marker_that_is_only_mentioned_redacts_nothing(text: str) -> None:
         ("<private> tag of mine</private> c", "[redacted: private] c"),
     ],
 )
-def test_a_real_marker_hides_to_its_end_or_to_the_end_of_the_text(text: str, left: str) -> None:
+def test_a_real_marker_redacts_to_its_end_or_the_end_of_the_text(text: str, left: str) -> None:
     assert redact(text) == left
 
 

@@ -49,7 +49,7 @@ def test_required_commands_are_parsed_after_the_word_first(
         ("", ("lint",), ", first lint"),
     ],
 )
-def test_it_is_replaced_as_a_whole(when: str, required: tuple[str, ...], expected: str) -> None:
+def test_requirements_are_replaced(when: str, required: tuple[str, ...], expected: str) -> None:
     assert with_first(when, *required) == expected
 
 

@@ -320,7 +320,7 @@ def test_files_changed_by_hand_are_kept(people: list[Person]) -> None:
     ("words", "status"),
     [(("maybe",), 2), (("on", "--forget"), 2), (("status",), 0), ((), 0), (("off",), 0)],
 )
-def test_its_exit_codes(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
+def test_share_returns_its_exit_codes(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
     [ann] = team(tmp_path, "ann")
     assert ann.command("share", *words).returncode == status
 

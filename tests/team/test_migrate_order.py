@@ -215,7 +215,7 @@ def test_an_administrator_migrates_for_the_owner_of_the_log(postgres: Cluster, o
     assert len(held) == 1
 
 
-def test_until_it_is_migrated_the_log_is_refused_as_older(
+def test_an_unmigrated_log_is_refused_as_older(
     old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     with pytest.raises(SchemaOlder, match="lacks step 20"):

@@ -274,7 +274,7 @@ def test_pasted_text_and_messages_of_the_client_do_not_count_as_typed(prompt: st
         "모든 저장소에서 pnpm 사용",
     ],
 )
-def test_a_quotation_that_says_so_applies_to_all_projects(words: str) -> None:
+def test_a_quotation_with_words_for_everywhere_applies_to_all_projects(words: str) -> None:
     assert says_everywhere(words)
 
 
@@ -288,7 +288,7 @@ def test_a_quotation_that_says_so_applies_to_all_projects(words: str) -> None:
         "not in all projects",
     ],
 )
-def test_a_quotation_without_such_words_applies_to_this_project_only(words: str) -> None:
+def test_a_quotation_without_words_for_everywhere_applies_to_this_project(words: str) -> None:
     assert not says_everywhere(words)
 
 
