@@ -105,7 +105,7 @@ def test_a_check_fails_if_its_condition_is_removed_from_a_function(
         check(own_postgres_store)
 
 
-def test_removing_author_marks_makes_statements_of_others_count_as_own(
+def test_the_check_of_authors_fails_without_author_marks(
     postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(rows, "FOREIGN", rows.BY_TOOL)
@@ -114,7 +114,7 @@ def test_removing_author_marks_makes_statements_of_others_count_as_own(
         checks.what_others_say_is_marked(postgres_store)
 
 
-def test_removing_write_limits_allows_writes_to_another_domain(
+def test_the_check_of_domains_fails_without_limits_on_writes(
     own_postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
@@ -133,7 +133,7 @@ def test_removing_write_limits_allows_writes_to_another_domain(
 @pytest.mark.parametrize(
     "check", [checks.undo_restores_what_was_taken_back, checks.undo_restores_what_was_replaced]
 )
-def test_undo_restores_nothing_if_the_replaced_value_is_missing(
+def test_the_check_of_undo_fails_if_the_replaced_value_is_missing(
     postgres_store: PostgresStore, monkeypatch: Patch, check: Check
 ) -> None:
     append = writes.append

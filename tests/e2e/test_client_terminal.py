@@ -88,7 +88,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
         return Typed(list(stub.requests), tiers(home), shown, screen.getvalue())
 
 
-def test_a_terminal_session_gets_the_protocol_and_verifies_typed_words(
+def test_a_terminal_session_gets_the_protocol_and_stores_a_typed_rule(
     typed: Typed,
 ) -> None:
     [request] = [request for request in typed.requests if request.kind == "main"]

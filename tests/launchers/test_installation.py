@@ -99,7 +99,7 @@ def test_windows_uses_other_paths_inside_an_environment() -> None:
     assert packages.python_in("/env", "nt") == os.path.join("/env", "Scripts", "python.exe")
 
 
-def test_without_a_waiting_exec_a_command_is_run_and_its_status_returned() -> None:
+def test_a_command_is_run_and_its_status_returned_if_exec_does_not_wait() -> None:
     assert packages.run_and_wait([PYTHON, "-I", "-S", "-c", "raise SystemExit(7)"]) == 7
 
 

@@ -243,7 +243,7 @@ def test_a_past_turn_does_not_show_its_table_name(open_page: Opener, server: Can
     expect(page.locator(".hit .foot:visible")).to_have_text("said in a session")
 
 
-def test_a_live_search_without_a_hit_links_to_existing_entities(
+def test_a_live_search_without_a_hit_links_to_what_is_known(
     open_page: Opener, server: Canned
 ) -> None:
     server.recalled = {**RECALLED, "results": [], "notes": [], "total_results": 0}
