@@ -143,7 +143,7 @@ def test_a_purge_reaches_members_who_read_the_text_before_the_server_lost_it(
     with postgres.connect(SUPERUSER, empty_database) as connection:  # set back to the beginning
         connection.execute("SET session_replication_role = replica")
         connection.execute("DELETE FROM memory_fabric.operations")
-        connection.execute("UPDATE memory_fabric.spaces SET epoch = epoch + 1")
+        connection.execute("UPDATE memory_fabric.spaces SET epoch = epoch + 1, last_seq = 0")
 
     assert ann.run("forget", KAFKA, "--purge", "--yes").status == 0
     ann.sync()
