@@ -114,6 +114,25 @@ def test_an_alias_given_to_two_entities_belongs_to_the_later_one(
         assert home.push() == 0
 
 
+def test_a_merge_that_another_machine_overrules_gives_back_the_entity_of_a_record(
+    desk: Home, laptop: Home
+) -> None:
+    desk.say("Keep the ledger by hand", entities=(Entity("Ledger", "book"),))
+    create(desk.memory, entity("Journal", "is kept by a program"))
+    exchanged(desk, laptop)
+
+    merge.merge(desk.memory, merge.plan(desk.memory, "Journal", ["Ledger"]), TOOL)
+    outbox.settle(desk.memory, desk.database)
+    merge.add_aliases(laptop.memory, "Journal", ["the book"], TOOL)
+    exchanged(laptop, desk)
+
+    stated = "SELECT e.name, o.text FROM entities AS e JOIN observations AS o ON o.entity = e.id"
+    found = [sorted(home.database.rows(stated)) for home in (desk, laptop)]
+    assert found[0] == found[1]
+    assert [name for name, _ in found[0]] == ["Journal", "Ledger"]
+    assert desk.push() == laptop.push() == 0
+
+
 def test_statements_of_two_machines_are_equal_on_both(desk: Home, laptop: Home) -> None:
     for home, by in ((desk, TOOL), (laptop, USER)):
         stated = {"entities": [entity("Ledger", "is kept by hand")]}

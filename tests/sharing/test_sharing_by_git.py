@@ -274,7 +274,7 @@ def test_share_off_hides_records_and_forgets_them_on_request(people: list[Person
     bob.json("share", "on")
 
     shown = bob.command("share", "off", "--forget")
-    assert shown.returncode == 0 and "Use --yes" in shown.stdout and "tracks" in shown.stdout
+    assert shown.returncode == 0 and "--yes does so" in shown.stdout and "tracks" in shown.stdout
     assert len(bob.records("trust = 'foreign'")) == 1
     assert bob.json("share", "off", "--forget", "--yes")["forgotten"] == 1
     assert bob.records("trust = 'foreign'") == []

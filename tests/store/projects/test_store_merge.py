@@ -113,6 +113,23 @@ def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     assert by_name(memory, "pg") == ["PostgreSQL"]
 
 
+def test_what_a_record_says_of_a_name_is_of_its_own_entity_once_the_name_is_taken(
+    memory: Memory,
+) -> None:
+    db = database(memory)
+    create(memory, entity("PostgreSQL", "x"))
+    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    memory.remember(decision("Use PG 16", entities=(Entity("PG", "service"),)), USER)
+
+    merging.remove_aliases(memory, "PostgreSQL", ["PG"], BY)
+
+    assert observations_of(db, "PG") == ("Use PG 16",)
+    assert observations_of(db, "PostgreSQL") == ("x",)
+    undo.undo(memory, [undo.last(memory)], BY)
+    assert by_name(memory, "pg") == ["PostgreSQL"]
+    assert observations_of(db, "PostgreSQL") == ("x", "Use PG 16")
+
+
 def test_aliases_survive_a_deletion_that_is_undone(memory: Memory) -> None:
     create(memory, entity("PostgreSQL", "x"))
     merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)

@@ -318,18 +318,18 @@ class _Stated:
         )
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for alias in sorted(wanted - {name}):
+            # If two machines gave the same alias to different entities, the later one wins.
+            holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
+            if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
+                for (holder,) in holders:
+                    self._change_aliases("unalias", holder, {alias})
             if rows.entity_id(self.c, alias) is not None:
                 self._apply("merge", {"into": name, "names": [alias]})
         entities = rows.entities(self.c, "e.name = ?", (name,))
         aliases = {alias for row in entities for _, alias in row["aliases"]}
         self._change_aliases("unalias", name, aliases - wanted)
         for alias in sorted(wanted - aliases):
-            # If two machines gave the same alias to different entities, the later one wins.
-            holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
-            if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
-                for (holder,) in holders:
-                    self._change_aliases("unalias", holder, {alias})
-                self._change_aliases("alias", name, {alias})
+            self._change_aliases("alias", name, {alias})
 
     def _rank(self, name: str) -> tuple[str, str]:
         """Return the sort key of the last statement of this user's machines about an entity."""

@@ -11,10 +11,19 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS, Payload, Provenance
-from memory_fabric.store.operations import kind, restore, rows, tombstones
+from memory_fabric.store import records
+from memory_fabric.store.operations import kind, remember, restore, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.operations.rows import Row
 from memory_fabric.text import name_key
+
+# Selects the ids of records that state something about an entity.
+_CLAIMING = (
+    "SELECT c.record FROM observations AS o CROSS JOIN claims AS c "
+    "ON c.kind = 'observations' AND c.row = o.id WHERE o.entity = ? UNION "
+    "SELECT c.record FROM relations AS r CROSS JOIN claims AS c "
+    "ON c.kind = 'relations' AND c.row = r.id WHERE ? IN (r.source, r.target)"
+)
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -42,12 +51,18 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove aliases of an entity; ignore unknown ones."""
+    """Remove aliases of an entity; ignore unknown ones. What records say under these names belongs
+    to the entity no longer.
+    """
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
     removed = rows.remove_aliases(c, id_, keys) if id_ is not None else []
-    return {"removed": [pair[1] for pair in removed]}, _op("put_aliases", name, removed)
+    inverse, gone = _op("put_aliases", name, removed), {pair[0] for pair in removed}
+    for record, seen_in in records.find(c, f"id IN ({_CLAIMING})", (id_, id_), -1) if gone else ():
+        if not gone.isdisjoint(map(name_key, remember.names_of(record))):
+            inverse = [*remember.restate(c, record, seen_in), *inverse]
+    return {"removed": [pair[1] for pair in removed]}, inverse
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:

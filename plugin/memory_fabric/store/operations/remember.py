@@ -278,6 +278,12 @@ def _said_by(record: Record) -> Provenance:
     return Provenance(record.source, at=record.created_at, **fields)
 
 
+def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
+    """Make a record's graph rows again, after a name changed its meaning; return the inverse."""
+    lifted = remove_from_graph(c, record)
+    return [put_op(record, seen_in, lifted), *tombstones.op(_add_to_graph(c, record))]
+
+
 def names_of(record: Record) -> list[str]:
     """Return the names of all entities in a record, each once."""
     ends = [name for r in record.relations for name in (r.source, r.target)]
