@@ -114,7 +114,7 @@ def test_a_folder_that_is_a_symlink_is_not_shared(tmp_path: Path) -> None:
 
     done = person.command("share", "on")
 
-    assert done.returncode == 2 and "The records of shop are in" in done.stderr
+    assert done.returncode == 2 and "The records of shop are outside it" in done.stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
