@@ -44,6 +44,7 @@ READ = """
     WHERE space = %s AND NOT superseded AND tx < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY tx, seq
 """
+ROOT = Path(__file__).parents[2]
 INIT = """
 import sys
 from memory_fabric.sharing.server import spaces
@@ -232,10 +233,15 @@ def test_a_killed_migration_leaves_the_old_log_intact(
         expected = fill(another_cluster, database)
         dsn = another_cluster.dsn(OWNER, database)
         with closing(another_cluster.connect(SUPERUSER, database)) as reader:
+            reader.execute("CHECKPOINT")  # this cluster does not wait for its disk at a commit
             reader.autocommit = False
             reader.execute("SELECT 1 FROM memory_fabric.operations_3")
-            process = subprocess.Popen([sys.executable, "-c", INIT, dsn, SPACE], stderr=-1)
-            backend = _waiting_backend(another_cluster)
+            process = subprocess.Popen(
+                [sys.executable, "-c", INIT, dsn, SPACE],
+                env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
+                stderr=subprocess.PIPE,
+            )
+            backend = _waiting_backend(another_cluster, process)
             if killed == "client":
                 process.kill()
             elif killed == "server process":
@@ -270,9 +276,11 @@ def _schema(cluster: Cluster, database: str) -> list[list[Any]]:
         " WHERE NOT tgisinternal",
         "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check"
         " FROM pg_policies",
-        "SELECT relname, relrowsecurity, relforcerowsecurity, relacl::text FROM pg_class"
+        "SELECT relname, relrowsecurity, relforcerowsecurity,"
+        " ARRAY(SELECT unnest(relacl)::text ORDER BY 1) FROM pg_class"
         " WHERE relnamespace = 'memory_fabric'::regnamespace",
-        "SELECT proname, prosrc, prosecdef, proconfig::text, proacl::text FROM pg_proc"
+        "SELECT proname, prosrc, prosecdef, proconfig::text,"
+        " ARRAY(SELECT unnest(proacl)::text ORDER BY 1) FROM pg_proc"
         " WHERE pronamespace = 'memory_fabric'::regnamespace",
         "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
         " WHERE connamespace = 'memory_fabric'::regnamespace AND contype <> 'n'",
@@ -281,11 +289,12 @@ def _schema(cluster: Cluster, database: str) -> list[list[Any]]:
         return [sorted(map(repr, superuser.execute(query.encode()))) for query in queries]
 
 
-def _waiting_backend(cluster: Cluster) -> int:
-    """Return the process id of the one server process that waits for a lock."""
+def _waiting_backend(cluster: Cluster, client: subprocess.Popen[bytes]) -> int:
+    """Return the process id of the one server process that waits for a lock for the client."""
     pids: list[int] = []
 
     def look() -> bool:
+        assert client.poll() is None, client.communicate()
         with closing(cluster.connect(SUPERUSER)) as superuser:
             found = superuser.execute("SELECT pid FROM pg_locks WHERE NOT granted").fetchall()
         pids[:] = [pid for (pid,) in found]
