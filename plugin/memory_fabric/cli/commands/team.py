@@ -279,7 +279,7 @@ def adopt(
 
 def rule(
     id_: str = argument("ID  The id of a rule of yours, or its end."),
-    undo: bool = flag("--undo  It acts for you alone again."),
+    undo: bool = flag("--undo  The rule acts for you alone again."),
     as_json: bool = AS_JSON,
 ) -> int:
     """Have a rule of yours ask every member; only for owners.
@@ -305,7 +305,7 @@ def rule(
             raise BadInput("ID", text, remedy=remedy)
         results = _marked(memory, [tie], [stored], FOR_TEAM, undo=undo, quiet=as_json)
     words, when = "" if undo else users_words(record), record.evidence.get(WHEN, "")
-    asks = "asks you alone" if undo else f"asks every member of {tie.space} before {when}"
+    asks = "asks nobody else" if undo else f"asks every member of {tie.space} before {when}"
     return answer(
         as_json,
         {"id": record.id, "space": tie.space, "asks_all": not undo},
