@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -32,6 +33,18 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("memory-fabric")
+
+
+def pytest_configure() -> None:
+    """Switch off garbage collection while tests are collected: nothing is freed then."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from later garbage collections."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -56,7 +56,7 @@ def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected:
         ("Decision: cursor pagination is used for lists.", "Cursor pagination is used for lists"),
     ],
 )
-def test_a_name_in_code_keeps_its_case_at_the_beginning(text: str, kept: str) -> None:
+def test_a_code_name_at_the_start_of_a_sentence_keeps_its_case(text: str, kept: str) -> None:
     (made,) = stated(text)
     assert made.text.startswith(kept)
 

@@ -10,7 +10,7 @@ def test_a_technology_is_searched_in_all_its_spellings() -> None:
     assert {"k8s", "kubernetes"} <= set(concept.spellings)
 
 
-def test_abbreviations_are_searched_in_full() -> None:
+def test_a_search_for_an_abbreviation_also_finds_its_full_form() -> None:
     [concept] = concepts(parse("db"))
 
     assert concept.spellings == ("db", "database")

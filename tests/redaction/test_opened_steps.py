@@ -50,7 +50,7 @@ def test_what_the_steps_would_hide_the_look_opens_for(half: str) -> None:
     texts = [sample.text for sample in redaction.samples(half, 2)[:: stride()]]
     said = [word for text in texts for word in text.split()]
     chosen = random.Random(half)
-    for _ in range(examples(8_000, 400)):
+    for _ in range(examples(8_000, 150)):
         some = [chosen.choice(chosen.choice((said, NAMES))) for _ in range(chosen.randint(1, 14))]
         some = [word.upper() if chosen.random() < 0.1 else word for word in some]
         texts.append(chosen.choice((" ", " ", " ", "", "\n", "\t", "\u3000")).join(some))

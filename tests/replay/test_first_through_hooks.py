@@ -332,7 +332,7 @@ def test_a_call_after_a_new_change_is_held_again(session: Session) -> None:
     assert [UNMET in reason for reason in (*first, *second)] == [True, False, True, False]
 
 
-def test_a_denied_call_is_refused_until_the_required_command_has_passed(session: Session) -> None:
+def test_a_call_is_denied_until_the_required_command_has_passed(session: Session) -> None:
     rule = remember(session, **{EFFECT: "deny"})
     refused = [session.held(COMMIT) for _ in range(3)]
     session.ran("pytest -q", PASSED)

@@ -100,7 +100,7 @@ def test_deletions_on_the_other_side_take_nothing_away_here(client: SimulatedCli
     assert len(rows(client, OBSERVED)) == 2 and len(rows(client, LINKED)) == 1
 
 
-def test_a_secret_does_not_come_over(client: SimulatedClient) -> None:
+def test_a_secret_is_not_carried_over_to_the_other_client(client: SimulatedClient) -> None:
     secret = token()
     entity = {"name": "api", "entityType": "x", "observations": [f"uses {secret}"]}
 
