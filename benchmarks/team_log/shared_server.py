@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -71,7 +71,9 @@ def fill(server: Server, count: int) -> float:
     return time.perf_counter() - began
 
 
-def measured(folder: str, server: Server, clients: Sequence[int], seconds: float) -> Iterator[Load]:
+def measured(
+    folder: str, server: Server, clients: Sequence[int], seconds: float
+) -> Generator[Load, None, None]:
     """Yield the figures with one and two processes, for so many clients at once."""
     words = Words(4)
     asked = {
@@ -107,7 +109,7 @@ def _ask(
             http.client.HTTPConnection("127.0.0.1", serving.port, timeout=60)
         ) as connection:
             place = number * len(questions) // clients
-            while time.perf_counter() < until:
+            while True:
                 place += 1
                 question = questions[place % len(questions)]
                 began = time.perf_counter()
@@ -115,6 +117,8 @@ def _ask(
                 spent.append(time.perf_counter() - began)
                 counts["failed"] += status != http.HTTPStatus.OK
                 counts["empty"] += not hits
+                if time.perf_counter() > until:  # Not before one question is answered.
+                    break
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(clients)]
     began, before = time.perf_counter(), _cpu_ms(serving, server)
@@ -183,17 +187,16 @@ def _cli(environ: dict[str, str], server: Server, *words: str) -> str:
 
 @contextmanager
 def _serving(environ: dict[str, str], server: Server, workers: int) -> Iterator[Serving]:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         _command(server, "--port", "0", "--workers", str(workers)),
         env=environ,
         cwd=environ["HOME"],
         stdout=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield Serving(process.pid, urlsplit(line.rpartition(" ")[2].strip()).port or 0)
-    finally:
-        process.terminate()
-        process.wait(30)
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            yield Serving(process.pid, urlsplit(line.rpartition(" ")[2].strip()).port or 0)
+        finally:
+            process.terminate()

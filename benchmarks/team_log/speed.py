@@ -39,10 +39,11 @@ STAGING = """
         (author name, op_id uuid, kind text, payload text, made_at timestamptz)
 """
 APPEND = """
-    SELECT count(memory_fabric.append(%s, op_ids, origins, kinds, payloads, times)) FROM (
+    SELECT count(*) FROM (
         SELECT array_agg(op_id) AS op_ids, array_agg('loaded'::text) AS origins,
             array_agg(kind) AS kinds, array_agg(payload) AS payloads, array_agg(made_at) AS times
-        FROM given WHERE author = %s) AS loaded
+        FROM given WHERE author = %s) AS loaded,
+    memory_fabric.append(%s, op_ids, origins, kinds, payloads, times)
 """
 # Members that push at the same time.
 TOGETHER = 5
@@ -157,7 +158,7 @@ def load(server: Server, count: int, seed: int = 2) -> None:
                         copy.write_row((said.author, ids.new_id(), said.kind, row, ids.timestamp()))
                 for author in AUTHORS:
                     cursor.execute("SELECT set_config('role', %s, true)", (author,))
-                    cursor.execute(APPEND, (SPACE, author))
+                    cursor.execute(APPEND, (author, SPACE))
                     cursor.execute("RESET ROLE")
         connection.execute("VACUUM ANALYZE memory_fabric.operations")
 
