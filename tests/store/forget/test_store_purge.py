@@ -217,10 +217,10 @@ def test_an_entity_purged_by_its_alias_remains_in_texts_of_other_entities(world:
     merge.add_aliases(memory, "Ann", ["Annabella"], BY)
     found = purging.find(memory, "Annabella")
 
-    preview = purging.preview(memory, found)
+    counts, _ = purging.preview(memory, found)
     purging.purge(memory, found, BY)
 
-    assert preview.mentions == 1
+    assert counts["mentions"] == 1
     whole = graph.read_graph(database(memory))
     assert [(e.name, e.observations) for e in whole.entities] == [("Bob", ("Ann is his sister",))]
     assert whole.relations == ()
@@ -236,10 +236,10 @@ def test_a_text_shared_with_another_entity_is_kept_there(world: World) -> None:
     create(memory, entity("api", slow, "is called by nobody"), entity("web", slow))
     found = purging.find(memory, "api", exact=True)
 
-    preview = purging.preview(memory, found)
+    counts, _ = purging.preview(memory, found)
     purging.purge(memory, found, BY)
 
-    assert preview.shared == 1
+    assert counts["shared"] == 1
     assert observations_of(database(memory), "web") == (slow,)
     memory.close()
     assert b"is called by nobody" not in world.all_bytes()
@@ -249,10 +249,10 @@ def test_the_preview_reports_what_would_be_purged_and_changes_nothing(world: Wor
     id_ = filled(world)
     memory = world.memory()
 
-    preview = purging.preview(memory, purging.find(memory, id_))
+    counts, _ = purging.preview(memory, purging.find(memory, id_))
 
-    assert (preview.turns, preview.tasks, preview.blocks) == (2, 1, 2)
-    assert (preview.backups, preview.set_aside) == (1, 2)
+    assert counts.items() >= {"turns": 2, "tasks": 1, "blocks": 2}.items()
+    assert counts.items() >= {"backups": 1, "set_aside": 2}.items()
     memory.close()
     assert SECRET.encode() in world.all_bytes()
 

@@ -216,11 +216,11 @@ def test_every_spelling_of_the_words_is_purged(world: World, spelled: str) -> No
 def test_words_inside_longer_words_are_erased_only_with_the_inside_option(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
-    preview = purging.preview(memory, purging.find(memory, "backwater"))
+    counts, _ = purging.preview(memory, purging.find(memory, "backwater"))
 
     purge(memory, "backwater")
 
-    assert (preview.turns, preview.inside) == (1, 2)
+    assert (counts["turns"], counts["inside"]) == (1, 2)
     assert turns(memory) == ["as -kbackwater", "the backwaters", "a [erased], yes"]
     purge(memory, "backwater", inside=True)
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
@@ -443,19 +443,13 @@ def test_the_preview_counts_matches_by_kind_of_file_and_changes_nothing(world: W
     before = held(world, PLAIN)
 
     found = purging.find(memory, PLAIN)
-    preview = purging.preview(memory, found)
+    counts, _ = purging.preview(memory, found)
 
-    assert (preview.records, preview.entities, preview.turns, preview.blocks, preview.tasks) == (
-        2,
-        1,
-        2,
-        2,
-        1,
-    )
-    assert (preview.forwarding, preview.pages, preview.backups, preview.set_aside) == (1, 1, 1, 1)
-    assert (
-        preview.logs == 3 and preview.queues == 1 and preview.history > 3 and preview.journals > 3
-    )
+    stated = {"records": 2, "entities": 1, "turns": 2, "blocks": 2, "tasks": 1}
+    assert counts.items() >= stated.items()
+    assert counts.items() >= {"forwarding": 1, "pages": 1, "backups": 1, "set_aside": 1}.items()
+    assert (counts["logs"], counts["queues"]) == (3, 1)
+    assert counts["history"] > 3 and counts["journals"] > 3
     assert held(world, PLAIN) == before
     memory.close()
 

@@ -371,7 +371,7 @@ def test_a_purge_covers_texts_that_are_done_dead_waiting_and_in_progress(
     memory.flush()
     backup.create(memory.path_of("project"))
     found = purge.find(memory, intake_record(memory, done))
-    assert purge.preview(memory, found).ingests == 3
+    assert purge.preview(memory, found)[0]["ingests"] == 3
     purge.purge(memory, found, Provenance("cli", trust="user"))
     assert PRIVATE.lower().encode() not in world.all_bytes().lower()
     assert not ingest_queue.finish(memory, at_work.id, "w1", {})

@@ -1,8 +1,8 @@
 """Command forget: forget or purge memories after a preview."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from memory_fabric.cli import environment, show
@@ -12,7 +12,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Progress, shown_type
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
-from memory_fabric.store.forget.purge import Purged, PurgePreview
+from memory_fabric.store.forget.purge import Purged
 from memory_fabric.store.forget.purge_files import is_of_memories
 from memory_fabric.store.forget.scrub_log import marked
 from memory_fabric.store.forget.spellings import Needle, Sought
@@ -128,8 +128,10 @@ def forget(
         fields = {"forgotten": forgotten} | plan.as_json(matches)
         fields |= {"reopened": again} if again else {}
         shown: dict[str, Any] = marked(fields, _words_of(matches))
-        shown |= {"purge": asdict(preview) | {"can_be_undone": False}} if preview else {}
-        show.json_out(shown | ({"purged": asdict(purged)} if purged else {}))
+        if preview:
+            numbers = {name: preview[0][name] for name in COUNTED}
+            shown["purge"] = {**numbers, "elsewhere": preview[1], "can_be_undone": False}
+        show.json_out(shown | ({"purged": purged._asdict()} if purged else {}))
     else:
         _show(matches)
         _say(matches, forgotten if yes or confirm else None, preview, purged)
@@ -163,7 +165,7 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
         show.warn("an interrupted purge was completed.")
         return False
     if as_json:
-        show.json_out({"forgotten": purged.memories, "purged": asdict(purged)})
+        show.json_out({"forgotten": purged.memories, "purged": purged._asdict()})
     else:
         _say(plan.Found(text), purged.memories, None, purged)
     return True
@@ -204,7 +206,10 @@ def _words_of(matches: plan.Found) -> Sought:
 
 
 def _say(
-    matches: plan.Found, forgotten: int | None, preview: PurgePreview | None, purged: Purged | None
+    matches: plan.Found,
+    forgotten: int | None,
+    preview: tuple[Counter[str], list[str]] | None,
+    purged: Purged | None,
 ) -> None:
     if purged:
         words = "" if forgotten or not matches.words else "the words, which no memory stated"
@@ -226,9 +231,9 @@ def _say(
         remark = plan.TURN_STAYS if matches.turns else plan.STAYS
         show.line(f"Forgotten: {forgotten}. {remark}{back}")
     elif preview:
-        numbers = ((text, getattr(preview, name)) for name, text in COUNTED.items())
-        show.lines(f"{text}: {number}" for text, number in numbers if number)
-        show.warn_all(f"{p} contains it, too, and is left alone." for p in preview.elsewhere)
+        counts, elsewhere = preview
+        show.lines(f"{text}: {counts[name]}" for name, text in COUNTED.items() if counts[name])
+        show.warn_all(f"{p} contains it, too, and is left alone." for p in elsewhere)
         confirm = f"Use --purge --confirm {matches.code} to erase exactly this, or --purge --yes."
         show.line(f"{PURGE_NOTICE} Nothing was changed. {confirm}")
     else:

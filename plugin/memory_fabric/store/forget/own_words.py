@@ -1,12 +1,9 @@
-"""Words that every file of memory contains anyway: names of tables and fields, kinds, markers,
-headings.
-"""
+"""Words that every file of memory contains: names of tables and fields, kinds, markers, titles."""
 
 from memory_fabric import models
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.store import schema
 from memory_fabric.store.conversations import sessions
-from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.tiers import memory_md
@@ -21,6 +18,7 @@ _VALUES = (
     *(models.RECORD_TYPES, models.ENTITY_TYPES, models.SCOPES, models.TRUST_ORDER, models.SOURCES),
     *(models.OUTCOMES, sessions.CHANNELS, ingest_queue.STATES),
 )
+# A text that occurs in this vocabulary cannot be erased.
 OWN_TEXT = "\n".join(
     (
         schema.whole(),
@@ -33,8 +31,3 @@ OWN_TEXT = "\n".join(
         *_OTHERS.split(),
     )
 )
-
-
-def are_in(sought: Sought) -> bool:
-    """Return True if memory's own vocabulary contains the text, so that it cannot be erased."""
-    return sought.is_in(OWN_TEXT)

@@ -5,7 +5,7 @@ The plan of a purge (words, names, ids and texts) is kept on disk until everythi
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum, short_id
@@ -40,8 +40,7 @@ _IS_ENTITY = "SELECT 1 FROM entities WHERE name = ?"
 PurgePlan = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntity:
+class FoundEntity(NamedTuple):
     """An entity to forget, with its relations and the observations that belong to no record."""
 
     name: str
@@ -51,8 +50,7 @@ class FoundEntity:
     relations: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundText:
+class FoundText(NamedTuple):
     """A single observation to forget."""
 
     entity: str
@@ -60,8 +58,7 @@ class FoundText:
     store: str
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTurn:
+class FoundTurn(NamedTuple):
     """A turn of a past conversation to forget."""
 
     id: str
@@ -76,9 +73,8 @@ class Found:
     """The memories that match a request to forget. `code` identifies exactly these memories.
 
     Of records about a requested entity, those also about others are `kept`, the rest `records`. A
-    purge searches for `words` everywhere: with `exact` in this case only, with `inside` also in
-    longer words, with `everywhere` also in other projects. Without a purge, or for an id, `words`
-    is "".
+    purge searches for `words` ("" for an id) everywhere: with `exact` in this case only, with
+    `inside` also in longer words, with `everywhere` also in other projects.
     """
 
     text: str
@@ -203,9 +199,7 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence that lists the memories that hold again once these records, which
-    superseded them, are forgotten; "" if there are none.
-    """
+    """Return a sentence about the memories that hold again without these records, or ""."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
@@ -333,7 +327,7 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
 
 
 def _by_words(memory: Memory, text: str) -> Found:
-    """Return the records and separate observations that contain every content word of the text."""
+    """Return the records and single observations that contain every content word of the text."""
     match, wanted = match_expression(terms(text)), content_stems(text)
     if not (match and wanted):
         return Found(text)

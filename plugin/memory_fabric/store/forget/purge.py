@@ -2,7 +2,6 @@
 
 A request is a text or an id. Records, entities and observations that state the words are deleted as
 a whole; in turns, session notes and all other texts, a marker replaces the words (decision 0033).
-
 The plan is saved in home first, so that the next purge completes an interrupted one. Rows,
 journals, queues, MEMORY.md and logs are cleaned; then the databases are compacted, one new backup
 is made and verified, and only then the old copies are deleted. Undo cannot restore purged memories.
@@ -12,18 +11,21 @@ The client's own transcripts are not changed.
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Progress, Provenance
 from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database
-from memory_fabric.store.forget import own_words, plan, purge_files, purge_rows, purge_steps
+from memory_fabric.store.forget import plan, purge_files, purge_rows, purge_steps
+from memory_fabric.store.forget.own_words import OWN_TEXT
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.history import resolve, trace
+from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
@@ -37,48 +39,19 @@ LOCK_S = 5.0
 # Shorter texts occur in too many memories that should be kept.
 MIN_WORDS_CHARS = 6
 MAX_NAMED = 5
+# Counts the memories that mention a name, except observations of the entity itself.
+_MENTIONS = (
+    "SELECT (SELECT count(*) FROM records "
+    "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
+    "FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+    "WHERE e.name <> ?1 AND o.record = '' AND instr(lower(o.text), lower(?1)))"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class PurgePreview:
-    """The numbers of items that a purge erases, by kind, and of those that it keeps.
-
-    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines,
-    `forwarding` items, `backups`, `set_aside` and `pages` files, which are deleted whatever they
-    contain. These are kept: `inside`, texts with the words only in longer words; `mentions`, other
-    memories that mention the entity; `shared`, texts that other memories contain, too; `short`,
-    texts too short to search for in conversations and files. `elsewhere` lists files with purged
-    text that are left alone: those of other projects and of the user.
-    """
-
-    records: int = 0
-    entities: int = 0
-    observations: int = 0
-    turns: int = 0
-    blocks: int = 0
-    tasks: int = 0
-    ingests: int = 0
-    history: int = 0
-    journals: int = 0
-    queues: int = 0
-    forwarding: int = 0
-    logs: int = 0
-    notes: int = 0
-    pages: int = 0
-    backups: int = 0
-    set_aside: int = 0
-    inside: int = 0
-    mentions: int = 0
-    shared: int = 0
-    short: int = 0
-    elsewhere: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Purged:
-    """The result of a purge. `elsewhere` lists files of other projects or the user that still
-    contain purged text, `ours` those of them that belong to memory. `inside`, `shared` and `short`
-    are as in PurgePreview.
+class Purged(NamedTuple):
+    """The result of a purge. `elsewhere` lists the files that still contain purged text, of other
+    projects and of the user; `ours` lists those of `elsewhere` that memory itself wrote. `inside`,
+    `shared` and `short` are counted as in `preview`.
     """
 
     memories: int
@@ -119,8 +92,16 @@ def find(
     return replace(found, everywhere=everywhere)
 
 
-def preview(memory: Memory, found: Found) -> PurgePreview:
-    """Return the numbers of items that a purge would erase, without changing anything."""
+def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
+    """Count the items that a purge would erase, by kind, and list files with purged text that it
+    leaves.
+
+    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines,
+    `forwarding` items, `backups`, `set_aside` and `pages` files, which are deleted whatever they
+    contain. These are kept: `inside`, texts with the words only in longer words; `mentions`, other
+    memories that mention the entity; `shared`, texts that other memories contain, too; `short`,
+    texts too short to search for in conversations and files.
+    """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     counts: Counter[str] = Counter(short=planned["short"])
@@ -139,8 +120,7 @@ def preview(memory: Memory, found: Found) -> PurgePreview:
             counts["logs"] += purge_files.lines_with(path, target)
         elif path.endswith(".html"):
             counts["pages"] += 1
-    elsewhere = purge_steps.elsewhere(memory, where, target.sought)
-    return PurgePreview(**counts, elsewhere=tuple(elsewhere))
+    return counts, purge_steps.elsewhere(memory, where, target.sought)
 
 
 def purge(
@@ -211,8 +191,11 @@ def _carry_out(
         rows = purge_steps.erase(memory, planned, where, provenance, tell)
         fresh = purge_steps.renew_backups(where)
         tell(80, 100)
-        purge_steps.forget_launches(home, where)
-        verified = purge_steps.verify(memory, planned, where, plan_path)
+        # These files of the launcher mention rules and folders; later hooks write them again.
+        launch_marks.forget_places(home)
+        for location in where:
+            launch_marks.forget_unbound(location.path)
+        left, shared, inside = purge_steps.verify(memory, planned, where, plan_path)
         os.unlink(plan_path)
     except purge_steps.NotErased:
         raise
@@ -224,9 +207,9 @@ def _carry_out(
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
     homes = tuple(path + os.sep for path in (home, memory.switched_by[0]) if path)
-    ours = tuple(path for path in verified.left if path.startswith(homes))
-    left = (verified.left, ours, verified.inside, verified.shared, int(planned.get("short", 0)))
-    return Purged(int(planned["memories"]), rows, tuple(fresh), *left)
+    ours = tuple(path for path in left if path.startswith(homes))
+    kept = inside, shared, int(planned.get("short", 0))
+    return Purged(int(planned["memories"]), rows, tuple(fresh), left, ours, *kept)
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:
@@ -258,7 +241,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             remedy="Name a memory by its id, or use --exact for exactly these characters.",
         )
     target = PurgeTarget(words=(words,), exact=exact, inside=inside)
-    if own_words.are_in(target.asked) or not any(map(str.isalnum, words)):
+    if target.asked.is_in(OWN_TEXT) or not any(map(str.isalnum, words)):
         raise BadInput(
             "text",
             "Memory itself writes these words into every file, as names of its fields and the "
@@ -291,7 +274,7 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
-    """Return True if the words occur anywhere else that a purge searches."""
+    """Return True if a table or file that a purge searches contains the words."""
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     sought = plan.target_of(planned).sought
@@ -335,13 +318,14 @@ def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
     is_stored = "SELECT 1 FROM records WHERE id = ?"
     ids = {*stated["ids"], *(id_ for id_ in target.ids if database.row(is_stored, (id_,)))}
     counts = {what: len(purge_rows.holding(c, target, what)) for what in purge_rows.TEXTS}
+    names = [name for name in target.names if not words.is_in(name)]
     return Counter(
         records=len(ids),
         entities=len({*stated["entityNames"], *target.names}),
         observations=len(texts) if words else 0,
         blocks=counts.pop("blocks") + counts.pop("checkpoints") + counts.pop("prompts"),
         inside=len(purge_rows.tables_with_inside(database, target)) if words else 0,
-        mentions=_mentions(database, target),
+        mentions=sum(n for name in names for (n,) in database.rows(_MENTIONS, (name,))),
         shared=len(purge_rows.shared_texts(database, target)),
         **counts,
     )
@@ -353,27 +337,10 @@ def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     queues = [path for folder in location.folders for path in journal.waiting_files(folder)]
     queues += [os.path.join(folder, journal.BAD) for folder in location.folders]
-
-    def lines_in(paths: Sequence[str]) -> int:
-        return sum(purge_files.lines_with(path, target) for path in dict.fromkeys(paths))
-
     return Counter(
         backups=len(backup.list_backups(location.path)),
         set_aside=len(purge_steps.set_aside(location.path)),
-        journals=lines_in(journals),
-        queues=lines_in(queues),
+        journals=sum(purge_files.lines_with(path, target) for path in dict.fromkeys(journals)),
+        queues=sum(purge_files.lines_with(path, target) for path in dict.fromkeys(queues)),
         notes=sum(map(target.is_in, map(purge_files.memory_block, location.notes))),
     )
-
-
-def _mentions(database: Database, target: PurgeTarget) -> int:
-    """Count the other memories that mention the names and are kept."""
-    query = (
-        "SELECT (SELECT count(*) FROM records "
-        "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
-        "FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-        "WHERE e.name <> ?1 AND o.record = '' AND instr(lower(o.text), lower(?1)))"
-    )
-    names = (name for name in target.names if not target.asked.is_in(name))
-    rows = [row for name in names for row in database.rows(query, (name,))]
-    return sum(count for (count,) in rows)

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memory_fabric.ids import timestamp
-from memory_fabric.models import Record
 from memory_fabric.store import files, journal
-from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.home import callers, signing
@@ -26,9 +24,9 @@ OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Rewrite a file (a journal: under the write lock). `change` returns a line's new object;
-    without it, and if invalid, a line with purged text is dropped. Returns True if any line
-    changed.
+    """Rewrite a file (a journal: under the write lock); return True if any line changed. `change`
+    returns the new object of a line; without `change`, or if the line is invalid JSON, a line with
+    purged text is dropped.
     """
 
     def left_of(line: str) -> str | None:
@@ -107,44 +105,8 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
     rewrite(os.path.join(folder, journal.BAD), every)
 
 
-def rewrite_page(path: str, target: PurgeTarget) -> None:
-    """Replace the words by a marker in a file that contains a single JSON object."""
-    value = files.read_json(path)
-    left = scrub_log.marked(value, target.sought)
-    if left != value:
-        files.write_atomic(path, json.dumps(left, ensure_ascii=False).encode("utf-8"))
-
-
-def drop_lines(path: str, target: PurgeTarget) -> None:
-    """Delete the lines with purged text from a log, from notices, or from rejected lines."""
-    text = files.read_text(path) or ""
-    if any(target.is_in(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")):
-        with files.Locked(path + ".lock", LOCK_S):
-            rewrite(path, target)
-
-
-def rewrite_block(
-    path: str,
-    lock: str,
-    target: PurgeTarget,
-    purged_ids: frozenset[str],
-    record_of: Callable[[str], Record | None],
-) -> None:
-    """Rewrite memory's block of a MEMORY.md without these records and purged text."""
-
-    def keeps(lines: Mapping[str, str]) -> list[str]:
-        whole = (id_ for id_, line in lines.items() if not target.is_in(line))
-        return [id_ for id_ in whole if id_ not in purged_ids and record_of(id_) is None]
-
-    notes = memory_md.MemoryFile(path)
-    shown = memory_md.shown_lines(notes)
-    if purged_ids & shown.keys() or any(map(target.is_in, shown.values())):
-        left = [record_of(id_) for id_ in shown if id_ not in purged_ids]
-        memory_md.promote(notes, [record for record in left if record is not None], lock, keeps)
-
-
 def memory_block(path: str) -> bytes:
-    """Return memory's block of a MEMORY.md; the rest is the user's own text."""
+    """Return the block of a MEMORY.md file that this plugin maintains, without the user's text."""
     text = _text_of(path)
     start, end = text.find("<!-- memory-fabric:begin"), text.rfind(memory_md.END)
     return text[start:end].encode() if 0 <= start < end else b""

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from sqlite3 import Connection
@@ -36,7 +37,7 @@ KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Columns derived from another column, which is searched itself.
 DERIVED = frozenset((table, "key") for table in ("entities", "aliases", "records", "team_heads"))
-# For each kind of text other than memories: its table, the key column, and the text columns.
+# For each kind of text that is not a memory: its table, its key column, and its text columns.
 TEXTS = {
     "history": ("operations", "seq", "payload", "inverse"),
     "turns": ("episodes", "id", "text"),
@@ -125,7 +126,7 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
     return [
         table
         for table, _, text, _ in _with(_cells(database.connection, wide), 2, wide)
-        if len(wide.spans(_bytes(text))) > len(target.asked.spans(_bytes(text)))
+        if len(wide.spans(text)) > len(target.asked.spans(text))
     ]
 
 
@@ -154,38 +155,33 @@ def bytes_held(database: Database, sought: Sought) -> Counter[str]:
     """Count the bytes of matching text left in each table; empty if there are none."""
     counts: Counter[str] = Counter()
     for table, _, text, _ in _with(_cells(database.connection, sought), 2, sought):
-        counts[table] += sought.bytes_in(_bytes(text))
+        counts[table] += sought.bytes_in(text)
     return +counts
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """Return True if only a file's indexes seem to contain the text: they store stems and letters
-    without accents, which may equal the text by chance. Tables are searched separately.
+    """Return True if only a file's indexes seem to contain the text. They store stems and letters
+    without accents, which may equal the text by chance; tables are searched separately.
     """
-    connection = sqlite3.connect(":memory:")
     try:
-        source = sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)
-        try:
-            source.backup(connection)
-        finally:
-            source.close()
-        connection.execute("PRAGMA secure_delete = ON")
-        for table in repair.FULL_TEXT:
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
-        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (trigger,) in triggers.fetchall():
-            connection.execute(f"DROP TRIGGER {trigger}")
-        connection.execute("DELETE FROM aliases")
-        for table in ("entities", "records", "observations", "episodes"):
-            key = "key = '', " if (table, "key") in DERIVED else ""
-            connection.execute(f"UPDATE {table} SET {key}extra = ''")
-        connection.commit()
-        connection.execute("VACUUM")
-        return not sought.is_in(connection.serialize())
+        with closing(sqlite3.connect(":memory:")) as c:
+            with closing(sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)) as source:
+                source.backup(c)
+            c.execute("PRAGMA secure_delete = ON")
+            for table in repair.FULL_TEXT:
+                c.execute(f"DROP TABLE IF EXISTS {table}")
+            triggers = c.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            for (trigger,) in triggers.fetchall():
+                c.execute(f"DROP TRIGGER {trigger}")
+            c.execute("DELETE FROM aliases")
+            for table in ("entities", "records", "observations", "episodes"):
+                key = "key = '', " if (table, "key") in DERIVED else ""
+                c.execute(f"UPDATE {table} SET {key}extra = ''")
+            c.commit()
+            c.execute("VACUUM")
+            return not sought.is_in(c.serialize())
     except sqlite3.Error:
         return False
-    finally:
-        connection.close()
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
@@ -342,9 +338,7 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 
 def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield table, column, text and row key of the texts that may contain what is sought; derived
-    columns are left out.
-    """
+    """Yield table, column, text and row key of texts that may match, without derived columns."""
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
@@ -369,8 +363,8 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in this column contains what is sought. Texts are searched in
-    batches first; only a batch with a match is searched text by text.
+    """Yield the rows whose text in this column matches; rows are first searched in batches, for
+    speed.
     """
     some: list[Row] = []
     chars = 0
@@ -388,7 +382,3 @@ def _delete(c: Connection, table: str, column: str, values: Iterable[Any]) -> in
     rows = [(value,) for value in values]
     c.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
     return len(rows)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

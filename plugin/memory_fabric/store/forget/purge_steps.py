@@ -3,11 +3,10 @@
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
@@ -16,13 +15,13 @@ from memory_fabric.store import files, journal, records, write
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
 from memory_fabric.store.forget.plan import PurgePlan, target_in, target_of
-from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
+from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without, marked
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.graph_file import agreed, exchange
-from memory_fabric.store.home import callers, launch_marks, signing
+from memory_fabric.store.home import callers, signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
-from memory_fabric.store.tiers import file_locations
+from memory_fabric.store.tiers import file_locations, memory_md
 from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.store.upkeep import backup
 from memory_fabric.text import many
@@ -36,17 +35,6 @@ Opened = Sequence[tuple[Location, Database]]
 
 class NotErased(StoreUnavailable):
     """A file of memory still contains text that was to be erased."""
-
-
-class Verification(NamedTuple):
-    """The result of the check: files with purged text that are left alone (the user's, other
-    projects', or settings), and the numbers of shared texts and of texts with the words in longer
-    words.
-    """
-
-    left: tuple[str, ...]
-    shared: int
-    inside: int
 
 
 @contextmanager
@@ -93,10 +81,8 @@ def erase(
 ) -> int:
     """Remove the planned content from all files but backups; return the number of changed rows.
 
-    `progress` is reported up to 70 of 100: 30 for removing the content, the rest for rebuilding the
-    indexes.
-
-    Raises StoreUnavailable, OSError, sqlite3.Error; steps before the error are not rolled back.
+    `progress` is called with up to 70 of 100: the content is removed at 30, then the indexes are
+    rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error, and then rolls no step back.
     """
     by, every, home = _cleaned(provenance), target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
@@ -148,13 +134,6 @@ def renew_backups(where: Sequence[Location]) -> list[str]:
     return fresh
 
 
-def forget_launches(home: str, where: Sequence[Location]) -> None:
-    """Delete the launcher's files about rules and folders; later hooks write them again."""
-    launch_marks.forget_places(home)
-    for location in where:
-        launch_marks.forget_unbound(location.path)
-
-
 def set_aside(path: str) -> list[str]:
     """Return the paths of damaged databases that were set aside; these cannot be cleaned."""
     folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
@@ -163,9 +142,11 @@ def set_aside(path: str) -> list[str]:
 
 def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
-) -> Verification:
-    """Search every table and file except the plan for purged text. Raises NotErased, with the
-    number of bytes, if a file of this memory still contains any.
+) -> tuple[tuple[str, ...], int, int]:
+    """Search every table and file except the plan for purged text. Return the files with purged
+    text that are left alone (the user's, other projects', or settings), and the counts of shared
+    texts and of texts with the words in longer words. Raises NotErased, with the number of bytes,
+    if a file of this memory still contains purged text.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -175,7 +156,7 @@ def verify(
         inside = sum(len(purge_rows.tables_with_inside(db, target)) for _, db in databases)
     sought, outside = target.sought, []
     # In both cases a database file's bytes contain the words, so only its tables are checked.
-    is_inside = bool(inside) or own_words.are_in(sought.anywhere())
+    is_inside = bool(inside) or sought.anywhere().is_in(own_words.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in own_files(memory, where):
         size = 0 if path == plan_path else _bytes_in_file(path, sought, is_inside=is_inside)
@@ -195,8 +176,7 @@ def verify(
         remedy = "Close other sessions, repeat the command, and delete what still holds it."
         raise NotErased(next(iter(sizes)), problem, remedy=remedy)
     outside += elsewhere(memory, where, sought, plan_path)
-    shared = len(plan["texts"]) - len(target.texts)
-    return Verification(tuple(dict.fromkeys(outside)), shared, inside)
+    return tuple(dict.fromkeys(outside)), len(plan["texts"]) - len(target.texts), inside
 
 
 def elsewhere(
@@ -262,13 +242,23 @@ def _unshared_texts(memory: Memory, plan: PurgePlan, databases: Opened) -> tuple
 def _rewrite_blocks(
     memory: Memory, target: PurgeTarget, purged_ids: frozenset[str], databases: Opened
 ) -> None:
+    """Rewrite memory's block of each MEMORY.md without these records and purged text."""
+
     def record_of(id_: str) -> Record | None:
         matches = (records.find(db.connection, "id = ?", (id_,)) for _, db in databases)
         return next((record for pairs in matches for record, _ in pairs), None)
 
+    def keeps(lines: Mapping[str, str]) -> list[str]:
+        whole = (id_ for id_, line in lines.items() if not target.is_in(line))
+        return [id_ for id_ in whole if id_ not in purged_ids and record_of(id_) is None]
+
     for path in (path for location, _ in databases for path in location.notes):
-        lock = files.lock_path(memory.settings.home, path)
-        purge_files.rewrite_block(path, lock, target, purged_ids, record_of)
+        notes = memory_md.MemoryFile(path)
+        shown = memory_md.shown_lines(notes)
+        if purged_ids & shown.keys() or any(map(target.is_in, shown.values())):
+            left = [record_of(id_) for id_ in shown if id_ not in purged_ids]
+            lock = files.lock_path(memory.settings.home, path)
+            memory_md.promote(notes, [record for record in left if record is not None], lock, keeps)
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
@@ -280,7 +270,10 @@ def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeT
         is_state = os.path.basename(path).startswith(agreed.PREFIX)
         if mirror and (path == mirror.path or is_state):
             continue
-        if purge_files.is_log(path):
-            purge_files.drop_lines(path, target)
+        if purge_files.is_log(path) and purge_files.lines_with(path, target):
+            with files.Locked(path + ".lock", purge_files.LOCK_S):
+                purge_files.rewrite(path, target)
         elif os.path.dirname(path) == os.path.join(home, callers.FOLDER):
-            purge_files.rewrite_page(path, target)
+            caller = files.read_json(path)
+            if (left := marked(caller, target.sought)) != caller:
+                files.write_atomic(path, files.json_line(left).encode())

@@ -14,7 +14,7 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
-# A session record covers many topics, so only the words in it are replaced.
+# A record of this type covers many topics, so it is kept, and only the purged words are replaced.
 SESSION = "session"
 # The fields that state a record; in its other fields, a marker replaces the words.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
@@ -154,7 +154,13 @@ def marked(value: Any, sought: Sought) -> Any:
     if isinstance(value, list | tuple):
         parts = [marked(part, sought) for part in value]
         if sought and len(parts) > 1 and all(isinstance(part, str) for part in parts):
-            parts = _marked_across(parts, sought)
+            encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+            spans, start = sought.spans(b" ".join(encoded)), 0
+            for number, data in enumerate(encoded):
+                end = start + len(data)
+                if any(a < end and start < b for a, b in spans):
+                    parts[number] = MARK
+                start = end + 1
         return parts if parts != list(value) else value
     return value
 
@@ -172,22 +178,8 @@ def marked_json(text: str, sought: Sought) -> str:
     return new if not sought.is_in(new) else "{}" if text[0] == "{" else "[]"
 
 
-def _marked_across(parts: list[str], sought: Sought) -> list[str]:
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    spans = sought.spans(b" ".join(encoded))
-    marked_parts, start = [], 0
-    for part, data in zip(parts, encoded, strict=True):
-        end = start + len(data)
-        marked_parts.append(MARK if any(a < end and start < b for a, b in spans) else part)
-        start = end + 1
-    return marked_parts
-
-
-class _All:
-    """A value of a field's filter which means that the whole payload is removed."""
-
-
-_ALL = _All()
+# A field's filter returns this value if the whole payload must be removed.
+_ALL = object()
 
 
 def _entities(items: Any, target: PurgeTarget) -> list[Any]:
@@ -258,17 +250,8 @@ def _names(names: Any, target: PurgeTarget) -> list[str]:
     return [name for name in names if not target.is_name(name)]
 
 
-def _name(name: Any, target: PurgeTarget) -> Any:
-    return _ALL if target.is_name(name) else name
-
-
 def _ids(ids: Any, target: PurgeTarget) -> list[str]:
     return [id_ for id_ in ids if id_ not in target.ids]
-
-
-def _lifted(rows: Any, target: PurgeTarget) -> list[Any]:
-    ids = target.tombstone_ids()
-    return [row for row in rows if row[0] not in ids]
 
 
 # The filter for each field of a payload. Tombstones to be added contain no text and are kept.
@@ -280,8 +263,8 @@ _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entityNames": _names,
     "names": _names,
     "aliases": _names,
-    "entity": _name,
-    "into": _name,
+    "entity": lambda name, target: _ALL if target.is_name(name) else name,
+    "into": lambda name, target: _ALL if target.is_name(name) else name,
     "record": _record,
     "rows": _rows,
     "groups": _groups,
@@ -291,7 +274,7 @@ _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "links": lambda links, target: [
         link for link in links if not {link["id"], link["by"], link["was"]["by"]} & target.ids
     ],
-    "remove": _lifted,
+    "remove": lambda rows, target: [row for row in rows if row[0] not in target.tombstone_ids()],
     "ingest": _ingest,
 }
 _CONTENT = (

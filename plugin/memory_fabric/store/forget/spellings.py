@@ -59,8 +59,7 @@ class Sought:
 
     def is_in(self, text: str | bytes) -> bool:
         """Return True if the bytes contain any of the texts, however deeply they are escaped."""
-        data = text if isinstance(text, bytes) else _bytes(text)
-        return bool(self._needles) and next(self._spans(data), None) is not None
+        return bool(self._needles) and next(self._spans(_bytes(text)), None) is not None
 
     def without(self, text: str) -> str:
         """Return the text with each match replaced by a marker; the same object without a match."""
@@ -72,19 +71,19 @@ class Sought:
             last = end
         return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass") if spans else text
 
-    def spans(self, data: bytes) -> list[tuple[int, int]]:
+    def spans(self, text: str | bytes) -> list[tuple[int, int]]:
         """Return the matches as byte ranges (start, end), in order; overlapping ones are merged."""
         joined: list[tuple[int, int]] = []
-        for start, end in sorted(self._spans(data)):
+        for start, end in sorted(self._spans(_bytes(text))):
             if joined and start < joined[-1][1]:
                 joined[-1] = joined[-1][0], max(end, joined[-1][1])
             else:
                 joined.append((start, end))
         return joined
 
-    def bytes_in(self, data: bytes) -> int:
+    def bytes_in(self, text: str | bytes) -> int:
         """Return the number of bytes that belong to a match."""
-        return sum(end - start for start, end in self.spans(data))
+        return sum(end - start for start, end in self.spans(text))
 
     def anywhere(self) -> Sought:
         """Return the same search, but also matching inside longer words."""
@@ -123,8 +122,8 @@ class Sought:
                     yield start, end
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 @cache
@@ -161,8 +160,13 @@ def _any_case(digits: str) -> bytes:
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
-    first, last = text.strip()[0], text.strip()[-1]
-    return _joins(first, _before(data, start)) or _joins(last, _after(data, end))
+    """Return True if a match of the text continues a word, on its left or on its right."""
+    left, right = data[max(0, start - NEAR_BYTES) : start], data[end : end + NEAR_BYTES]
+    escape = _ESCAPE_BEFORE.search(left)
+    before = _escaped(escape) if escape else left.decode("utf-8", "ignore")[-1:]
+    escape = _ESCAPE_AFTER.match(right)
+    after = _escaped(escape) if escape else right[:4].decode("utf-8", "ignore")[:1]
+    return _joins(text.strip()[0], before) or _joins(text.strip()[-1], after)
 
 
 def _joins(edge: str, neighbour: str) -> bool:
@@ -176,22 +180,8 @@ def _is_of_word(c: str) -> bool:
     return c.isalnum() or unicodedata.category(c)[0] == "M"
 
 
-def _before(data: bytes, at: int) -> str:
-    """Return the character before an offset; empty if there is none or it cannot be decoded."""
-    near = data[max(0, at - NEAR_BYTES) : at]
-    if escape := _ESCAPE_BEFORE.search(near):
-        return _escaped(escape)
-    return near.decode("utf-8", "ignore")[-1:]
-
-
-def _after(data: bytes, at: int) -> str:
-    near = data[at : at + NEAR_BYTES]
-    if escape := _ESCAPE_AFTER.match(near):
-        return _escaped(escape)
-    return near[:4].decode("utf-8", "ignore")[:1]
-
-
 def _escaped(escape: re.Match[bytes]) -> str:
+    """Return the escaped character; empty if the escape is a part of a character."""
     digits = next(filter(None, escape.groups()), b"")
     is_character = len(digits) == 4 or (digits and int(digits, 16) <= 127)
     return chr(int(digits, 16)) if is_character else ""
