@@ -1,16 +1,15 @@
 """Changes of memory: each is redacted, sanitised, applied and logged in one transaction.
 
 A change of the graph that specifies no database goes to the database with its entities, else to the
-project's. Many entities and relations are loaded by few large operations, each in one transaction
-that is logged, journalled and undone like any other; its size is limited, so that other processes
-wait only briefly for the lock and an undo step stays small.
+project's. Many entities and relations are loaded by few operations of limited size, so that other
+processes wait only briefly for the lock, and each can be undone.
 """
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Json, Operation, Payload, Provenance, Relation
@@ -21,7 +20,6 @@ from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.text import encodable, name_key, unfenced
 
 Item = Entity | Relation
-Report = Callable[[int], object]
 # The size limits of each operation that loads a part of a graph.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
 # For each kind, the list in its payload, and the fields of an item that contain entity names.
@@ -55,10 +53,9 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation, at most once by id, and return its result, durable on return.
 
     An operation that changes nothing, such as a repeated reading, is not logged. Neither is a
-    deletion without effect if it `is_new`; one from a journal is logged as applied, so that it
-    never deletes rows that are created later. Returns `{"applied_before": True}` for a known id.
-    Raises NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; the operation
-    may be queued).
+    deletion without effect if it `is_new`; a deletion from a journal is logged, so that it never
+    deletes rows that are created later. Returns `{"applied_before": True}` for a known id. Raises
+    NotFound, BadInput, StoreUnavailable; nothing has changed then.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -184,10 +181,7 @@ def names_in(kind: str, payload: Payload) -> list[str]:
 
 
 def split(
-    kind: str,
-    payload: Payload,
-    living: Mapping[str, set[str]],
-    unavailable: Collection[str],
+    kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of database and part.
 
@@ -244,64 +238,6 @@ def _store_of(
             raise NotFound(name, f"Entity with name {name} not found")
         return "user" if "project" not in unavailable else "project"
     return "project"
-
-
-class Writer(Protocol):
-    """Interface of a memory that can be written to; see `BaseMemory.write`."""
-
-    def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json: ...
-
-
-class Loaded(NamedTuple):
-    """Result of loading: how many rows and relation ends are new, whether an operation was queued,
-    `variants` of new names that differ only in case, `-`, `_` or spaces, and forgotten names.
-    """
-
-    entities: int = 0
-    observations: int = 0
-    relations: int = 0
-    ends: int = 0
-    queued: bool = False
-    variants: Mapping[str, Sequence[str]] = {}
-    forgotten: tuple[str, ...] = ()
-
-    def after(self, result: Payload) -> "Loaded":
-        """Return these counts plus those in the result of another operation."""
-        new = result.get("entities", ())
-        stated = [*new, *result.get("merged", ())]
-        return Loaded(
-            self.entities + len(new),
-            self.observations + sum(len(e["observations"]) for e in stated),
-            self.relations + len(result.get("relations", ())),
-            self.ends + len(result.get("created_ends", ())),
-            self.queued or bool(result.get("queued")),
-            {**self.variants, **result.get("variants", {})},
-            tuple(dict.fromkeys((*self.forgotten, *result.get("forgotten", ())))),
-        )
-
-
-def load(
-    memory: Writer,
-    entities: Iterable[Entity],
-    relations: Iterable[Relation],
-    by: Provenance,
-    report: Report | None = None,
-) -> Loaded:
-    """Store entities with their observations, then relations; known entities are merged.
-
-    Both may be generators: only one operation at a time is in memory. `report` receives the number
-    of stored items after each operation. Raises StoreUnavailable if an operation can be neither
-    stored nor queued; earlier operations remain, and loading the same items again stores the
-    others.
-    """
-    loaded, items_done = Loaded(), 0
-    for items in (entities, relations):
-        for kind, payload in create_operations(items):
-            loaded = loaded.after(memory.write(kind, payload, by))
-            items_done += sum(map(len, payload.values()))
-            if report:
-                report(items_done)
-    return loaded
 
 
 def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,11 +7,18 @@ from pathlib import Path
 
 from memory_fabric.models import Entity, Relation
 from memory_fabric.store.graph_file import exchange, merge_external
-from memory_fabric.store.graph_file.merge_external import LONGEST_S, WINDOW_S, Recent
+from memory_fabric.store.graph_file.merge_external import (
+    LONGEST_S,
+    RELATION,
+    SAID,
+    WINDOW_S,
+    Recent,
+    digest_of,
+)
 from store.support import World
 
 NOW_S = 1_800_000_000.0
-API, SAID = merge_external.of_entity("api", "t"), merge_external.of_observation("api", "is fast")
+API, STATED = digest_of("api", "t"), digest_of(SAID, "api", "is fast")
 EDGE = Relation("api", "uses", "api")
 BARE = exchange.line_of(Entity("api", "t"))
 FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
@@ -21,9 +28,9 @@ def test_the_rows_that_a_write_added_and_removed_are_recorded() -> None:
     brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
     taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
 
-    assert brought.added == {SAID, merge_external.of_relation(EDGE)}
+    assert brought.added == {STATED, digest_of(RELATION, *EDGE)}
     assert brought.removed == taken.added == frozenset()
-    assert taken.removed == {SAID}
+    assert taken.removed == {STATED}
 
 
 def test_a_change_of_type_counts_as_another_entity() -> None:
@@ -31,7 +38,7 @@ def test_a_change_of_type_counts_as_another_entity() -> None:
 
     ours = Recent().after([BARE], [other], NOW_S).unknown_at(NOW_S)
 
-    assert ours.added == {merge_external.of_entity("api", "service")}
+    assert ours.added == {digest_of("api", "service")}
     assert ours.removed == {API}
 
 
@@ -71,7 +78,7 @@ def test_a_row_that_is_added_again_no_longer_counts_as_removed() -> None:
 def test_writes_that_are_too_old_are_dropped_from_the_record() -> None:
     known = Recent().after([], [BARE], NOW_S).after([], [exchange.line_of(EDGE)], NOW_S + WINDOW_S)
 
-    assert list(known.added) == [merge_external.of_relation(EDGE)]
+    assert list(known.added) == [digest_of(RELATION, *EDGE)]
 
 
 def test_the_saved_record_of_own_writes_has_no_text_and_loads_unchanged(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.store import write
+from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
@@ -33,9 +33,9 @@ def test_a_large_graph_is_loaded_in_order_can_be_searched_and_undone(memory: Mem
     relations += [Relation("entity 0", "knows", "somebody else"), relations[0]]
     done: list[int] = []
 
-    loaded = write.load(memory, iter(entities), iter(relations), THERE, done.append)
+    loaded = exchange.load(memory, iter(entities), iter(relations), THERE, done.append)
 
-    assert loaded == write.Loaded(entities=2100, observations=6300, relations=2100, ends=1)
+    assert loaded == exchange.Loaded(entities=2100, observations=6300, relations=2100, ends=1)
     assert whole(memory) == Graph(
         (*entities, Entity("somebody else", "unknown")), tuple(relations[:-1])
     )
@@ -57,12 +57,12 @@ def test_a_large_graph_is_loaded_in_order_can_be_searched_and_undone(memory: Mem
 def test_loading_the_same_graph_again_adds_nothing(memory: Memory) -> None:
     entities = [Entity("a", "t", ("x", "y")), Entity("b", "t")]
     relations = [Relation("a", "uses", "b")]
-    write.load(memory, entities, relations, THERE)
+    exchange.load(memory, entities, relations, THERE)
     before = whole(memory)
 
-    again = write.load(memory, entities, relations, THERE)
+    again = exchange.load(memory, entities, relations, THERE)
 
-    assert again == write.Loaded()
+    assert again == exchange.Loaded()
     assert whole(memory) == before
 
 
@@ -94,6 +94,6 @@ def test_a_relation_that_occurs_twice_in_one_operation_is_stored_once(memory: Me
 def test_every_character_of_a_text_and_a_name_is_kept(memory: Memory) -> None:
     odd = Entity("null\0name 日本", "t\0", ("null\0text", "quote ' \" \\ \n 🍵", ""))
 
-    write.load(memory, [odd], [Relation(odd.name, "a\0b", odd.name)], THERE)
+    exchange.load(memory, [odd], [Relation(odd.name, "a\0b", odd.name)], THERE)
 
     assert whole(memory) == Graph((odd,), (Relation(odd.name, "a\0b", odd.name),))

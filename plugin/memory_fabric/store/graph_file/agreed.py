@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from memory_fabric.store import files
 from memory_fabric.store.database import Database
-from memory_fabric.store.graph_file import exchange
 
 # Size, time of modification and inode of a file; None if there is no file.
 Signature = tuple[int, int, int] | None
@@ -26,12 +25,11 @@ UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The file's signature and digest, and the last operation that the file contains.
+    """The file's signature and digest, and the last operation (`seq` and `operation`) in the file.
 
-    `seq` and `operation` are checked together: after a rebuild, a number may mean another
-    operation. `owed` is True if another program overwrote the file and it lacks the database's
-    latest change. `base` identifies the file of agreed lines, and `length` is the size of its valid
-    part in bytes, or 0 if all of it is valid and the mirrored file must be written as a whole.
+    `owed` is True if another program overwrote the file and it lacks the database's latest change.
+    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes,
+    or 0 if all of it is valid and the mirrored file must be written as a whole.
     """
 
     signature: Signature
@@ -63,9 +61,7 @@ def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) 
 
 
 def state_of(db: Database) -> State | None:
-    """Return the state in which the database and its mirrored file last agreed; None if no state is
-    saved, or if it belongs to another database.
-    """
+    """Return the state in which this database and its mirrored file last agreed, or None."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     state = _state_in(json.loads(row[0])) if row else None
     return state if state and _is_of(db, state) else None
@@ -118,7 +114,7 @@ def save_edits(
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]
     added = b"\n".join([*lines, b""])
-    handle = files.open_to_append(_path(home, before.base))
+    handle = files.opened(_path(home, before.base), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         if os.fstat(handle).st_size > before.length:
             os.ftruncate(handle, before.length)  # left by a process that died
@@ -162,25 +158,18 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
     """Return the state of a content whose writer died after saving its lines and before `agree`."""
-    edits = pending(home, state)
-    if edits and edits[0].digest == digest and _is_of(db, edits[0]):
-        return edits[0]
+    appended = read(_path(home, state.base))[state.length :] if state.length else b""
+    first = appended.partition(b"\n")[0].removeprefix(b"= ").decode("utf-8", "replace")
+    saved = files.parsed(first) if appended[:2] == b"= " and appended.endswith(b"\n") else None
+    if saved is not None:
+        edits = _state_in(saved)._replace(base=state.base, length=state.length + len(appended))
+        if edits.digest == digest and _is_of(db, edits):
+            return edits
     content = read(_path(home, digest))
     head = files.parsed(content.partition(b"\n")[0].decode("utf-8", "replace")) or {}
     whole = State(None, digest, head.get("seq", 0), head.get("operation", ""))
     whole = whole._replace(base=digest, length=len(content))
     return whole if whole.operation and _is_of(db, whole) else None
-
-
-def pending(home: str, state: State) -> tuple[State, list[bytes]] | None:
-    """Return state and new lines of edits that were saved but not agreed, or None."""
-    appended = read(_path(home, state.base))[state.length :] if state.length else b""
-    first, *lines = appended.split(b"\n")
-    head = files.parsed(first[2:].decode("utf-8", "replace")) if first[:2] == b"= " else None
-    if head is None or not appended.endswith(b"\n"):
-        return None
-    after = _state_in(head)._replace(base=state.base, length=state.length + len(appended))
-    return after, [line.partition(b" ")[2] for line in lines if line and line[:2] != b"- "]
 
 
 def signature_of(path: str) -> Signature:
@@ -191,7 +180,7 @@ def signature_of(path: str) -> Signature:
         return None
     if not stat.S_ISREG(status.st_mode):
         raise OSError("it is not a file")
-    return _signature_in(status)
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def read(path: str) -> bytes:
@@ -201,44 +190,6 @@ def read(path: str) -> bytes:
             return stream.read()
     except FileNotFoundError:
         return b""
-
-
-def append(path: str, expected: Signature, data: bytes) -> Signature:
-    """Append lines to a file if its signature is as expected, after ending its last line; durable
-    on return. Returns the new signature, UNSEEN if others changed the file meanwhile, None if they
-    had changed it before. Raises OSError, after removing the appended bytes.
-    """
-    if not data:
-        return expected
-    handle = files.opened(path, os.O_RDWR | os.O_APPEND)
-    try:
-        before = os.fstat(handle)
-        if _signature_in(before) != expected:
-            return None
-        size = before.st_size
-        if data[:1] == b"{" and files.is_torn(handle):
-            data = b"\n" + data
-        try:
-            files.write_all(handle, data)
-            os.fsync(handle)
-        except OSError:
-            if size < os.fstat(handle).st_size <= size + len(data):
-                os.ftruncate(handle, size)
-            raise
-        written = _signature_in(os.fstat(handle))
-    finally:
-        os.close(handle)
-    is_ours = written[0] == size + len(data) and signature_of(path) == written
-    return written if is_ours else UNSEEN
-
-
-def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
-    """Return what a content lacks of these lines after its first `size` bytes, if they fit."""
-    whole = exchange.content_of(lines)
-    if size and content[size - 1 : size] != b"\n":
-        whole = b"\n" + whole
-    begun = content[size:]
-    return whole[len(begun) :] if whole.startswith(begun) else b""
 
 
 def _path(home: str, digest: str) -> str:
@@ -256,7 +207,3 @@ def _is_of(db: Database, state: State) -> bool:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))
     return row is not None and row[0] == state.operation
-
-
-def _signature_in(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ino

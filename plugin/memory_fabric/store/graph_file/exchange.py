@@ -1,15 +1,14 @@
 """The file format of the reference memory server: one JSON object per line, parsed tolerantly.
 
-`{"type":"entity","name","entityType","observations":[…]}` and
-`{"type":"relation","from","to","relationType"}` (MEM-17). Older files are one object with the lists
-`entities` and `relations`.
+`{"type":"entity","name","entityType","observations":[…]}`, `{"type":"relation","from","to",
+"relationType"}` (MEM-17). Older files are one object with the lists `entities` and `relations`.
 """
 
 import io
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import ids
@@ -21,7 +20,7 @@ from memory_fabric.store import files, write
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.queries import graph
-from memory_fabric.store.write import Loaded, entity_object, relation_object
+from memory_fabric.store.write import entity_object, relation_object
 
 Item = Entity | Relation
 
@@ -41,6 +40,34 @@ class BadLine(NamedTuple):
 
     number: int
     because: str
+
+
+class Loaded(NamedTuple):
+    """Result of loading: how many rows and relation ends are new, whether an operation was queued,
+    `variants` of new names that differ only in case, `-`, `_` or spaces, and forgotten names.
+    """
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+    ends: int = 0
+    queued: bool = False
+    variants: Mapping[str, Sequence[str]] = {}
+    forgotten: tuple[str, ...] = ()
+
+    def after(self, result: Payload) -> "Loaded":
+        """Return these counts plus those in the result of another operation."""
+        new = result.get("entities", ())
+        stated = [*new, *result.get("merged", ())]
+        return Loaded(
+            self.entities + len(new),
+            self.observations + sum(len(e["observations"]) for e in stated),
+            self.relations + len(result.get("relations", ())),
+            self.ends + len(result.get("created_ends", ())),
+            self.queued or bool(result.get("queued")),
+            {**self.variants, **result.get("variants", {})},
+            tuple(dict.fromkeys((*self.forgotten, *result.get("forgotten", ())))),
+        )
 
 
 class Imported(NamedTuple):
@@ -71,11 +98,6 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
             bare = bare.removeprefix(BOM)
         if bare.strip():
             yield number, bare
-
-
-def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a content in memory, as `lines` does for a stream."""
-    return lines(io.BytesIO(content))
 
 
 def is_of_lines(content: bytes) -> bool:
@@ -112,19 +134,18 @@ def graph_lines(whole: Graph) -> list[bytes]:
 
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
     """Return the lines of these databases, merged into one graph. Raises StoreUnavailable."""
-    if progress is None:
-        return graph_lines(graph.read_all(databases))
+    tell = progress or (lambda _done, _of: None)
     # In the progress, reading a database counts as much as writing its lines.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
-        progress(done, 2 * len(databases))
+        tell(done, 2 * len(databases))
     whole = graph.merged(parts)
     items: list[Item] = [*whole.entities, *whole.relations]
     lines: list[bytes] = []
     for at in range(0, len(items), BATCH_LINES):
         lines += map(line_of, items[at : at + BATCH_LINES])
-        progress(len(items) + len(lines), 2 * len(items))
+        tell(len(items) + len(lines), 2 * len(items))
     return lines
 
 
@@ -145,6 +166,29 @@ def cleaned(item: Item) -> Item:
     return _relation(write.cleaned(relation_object(item)))
 
 
+def load(
+    memory: BaseMemory,
+    entities: Iterable[Entity],
+    relations: Iterable[Relation],
+    by: Provenance,
+    report: Callable[[int], object] | None = None,
+) -> Loaded:
+    """Store entities with their observations, then relations; known entities are merged.
+
+    Both may be generators: only one operation at a time is in memory. `report` receives the number
+    of stored items after each operation. Raises StoreUnavailable if an operation can be neither
+    stored nor queued; loading the same items again then stores the missing ones.
+    """
+    loaded, items_done = Loaded(), 0
+    for items in (entities, relations):
+        for kind, payload in write.create_operations(items):
+            loaded = loaded.after(memory.write(kind, payload, by))
+            items_done += sum(map(len, payload.values()))
+            if report:
+                report(items_done)
+    return loaded
+
+
 def import_file(
     memory: BaseMemory,
     path: str,
@@ -154,19 +198,18 @@ def import_file(
     called: str = "",
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Imported:
-    """Merge a file into memory without changing names.
+    """Merge a file into memory without changing names. Raises StoreUnavailable, OSError.
 
     Entities are stored first, wherever they are in the file, so that the ends of relations exist.
     Bad lines, and lines of `max_line_bytes` or more, are set aside and never stop the import.
-    `called` is shown to people in place of the path. Raises OSError for a file that cannot be read,
-    and StoreUnavailable.
+    `called` is shown to people in place of the path.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
     with files.open_regular(path) as first, files.open_regular(path) as second:
         report = lambda _: progress and progress(first.tell() + second.tell(), of)  # noqa: E731
         every = items.entities(first), items.relations(second)
-        loaded = write.load(memory, *every, provenance, report)
+        loaded = load(memory, *every, provenance, report)
     if progress:
         progress(of, of)
     items.close()
@@ -301,7 +344,7 @@ def _entity(value: Payload) -> Entity:
     texts = [] if texts is None else texts
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         raise BadInput("line", "its observations are not a list of texts")
-    # An entity has each text once, as everywhere in memory.
+    # An entity contains each text only once, as in the rest of the memory.
     return Entity(name, kind, tuple(dict.fromkeys(map(_whole_text, texts))))
 
 
@@ -335,7 +378,4 @@ def _refused(constant: str) -> Any:
 # Like `JSON.stringify`: without spaces, and only necessary characters are escaped.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refused)
-_READERS: dict[str, Callable[[Payload], Item]] = {
-    "entity": _entity,
-    "relation": _relation,
-}
+_READERS: dict[str, Callable[[Payload], Item]] = {"entity": _entity, "relation": _relation}

@@ -1,8 +1,7 @@
 """The database's own changes of a mirrored graph, written as edits of single lines of its file.
 
-If a change only adds lines, the saved lines are not even read; otherwise, the old lines are looked
-up in them. In unusual cases (another order of keys, a line that occurs twice, an operation of
-another kind) the whole file is written instead.
+If a change only adds lines, the saved lines are not even read. In unusual cases (another order of
+keys, a line that occurs twice) the file is written from the whole graph instead.
 """
 
 import json
@@ -30,11 +29,11 @@ Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines that the file lacks, and lines of the file to remove or replace.
+    """Lines to add, remove or replace in the file, in canonical form.
 
-    All lines are in canonical form. `replaced` maps each old line to its new line, or to b"" to
-    remove it; `marks` maps it to the digest of the form that the file has. `seq` and `operation`
-    are the number and id of the last operation in the edits.
+    `replaced` maps each old line to its new line, or to b"" to remove it; `marks` maps it to the
+    digest of the form that the file has. `seq` and `operation` belong to the last operation in the
+    edits.
     """
 
     seq: int
@@ -163,27 +162,12 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
         content = content[:start] + (new + b"\n" if new else b"") + content[end:]
     entities = [line for line in edits.added if line.startswith(_ENTITY)]
     relations = [line for line in edits.added if not line.startswith(_ENTITY)]
-    at = _first_relation(content) if entities else len(content)
+    # Entities are inserted before the first line that begins like a relation.
+    offsets = [content.find(b"\n" + form) + 1 for form in _RELATIONS]
+    at = min(filter(None, offsets), default=len(content))
+    at = 0 if content.startswith(_RELATIONS) else at
     content = content[:at] + exchange.content_of(entities) + content[at:]
     return content + exchange.content_of(relations)
-
-
-def can_be_appended(content: bytes, edits: Edits) -> bool:
-    """Return True if all edits only add lines at the end; entities must come before relations."""
-    if edits.replaced:
-        return False
-    has_entities = any(line.startswith(_ENTITY) for line in edits.added)
-    return not has_entities or _first_relation(content) == len(content)
-
-
-def _first_relation(content: bytes) -> int:
-    """Return the offset of the first line that begins like a relation, or the length of the content
-    if there is none.
-    """
-    if content.startswith(_RELATIONS):
-        return 0
-    places = [content.find(b"\n" + form) + 1 for form in _RELATIONS]
-    return min(filter(None, places), default=len(content))
 
 
 def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:

@@ -2,10 +2,9 @@
 
 A graph is a mapping from the digests of a file's lines to redacted lines; a line of another kind is
 empty. `before` is the last agreed state. Content that is neither in `before` nor in the change is
-the database's own and is kept. Recent changes of the database are also kept, because the other
-program may not have seen them, and did not delete or add such content on purpose. For this, the
-digests of changed parts (an entity with its type, an observation, a relation) are stored, but no
-texts. Times are seconds since 1970; this module reads neither files nor the clock.
+the database's own and is kept. So are recent changes of the database, which the other program may
+not have seen; for this, the digests of changed parts are stored, but no texts. Times are seconds
+since 1970; this module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
+# The first words of the digested parts of an observation and of a relation.
+SAID, RELATION = "said", "relation"
 # The longest time between another program's reading and its writing of the whole file: the
 # reference server needs milliseconds, on a loaded machine or with a large file seconds.
 WINDOW_S = 5.0
@@ -51,7 +52,11 @@ class Recent(NamedTuple):
 
     def unknown_at(self, written_s: float) -> Ours:
         """Return the changes that a program writing the file at this time may not have seen."""
-        return Ours(_young(self.added, written_s), _young(self.removed, written_s))
+        added, removed = (
+            frozenset(part for part, times in changes.items() if _is_young(times, written_s))
+            for changes in self
+        )
+        return Ours(added, removed)
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
         """Add the change from `before` to `lines`, and drop changes that are too old."""
@@ -80,19 +85,11 @@ def save(db: Database, recent: Recent) -> None:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", noted)
 
 
-def of_entity(name: str, kind: str) -> str:
-    """Return the digest of an entity without its observations."""
-    return _digest(name, kind)
-
-
-def of_observation(name: str, text: str) -> str:
-    """Return the digest of an observation of an entity."""
-    return _digest("said", name, text)
-
-
-def of_relation(relation: Relation) -> str:
-    """Return the digest of a relation."""
-    return _digest("relation", relation.source, relation.type, relation.target)
+def digest_of(*part: str) -> str:
+    """Return the digest of an entity (name, type), of an observation (SAID, name, text), or of a
+    relation (RELATION, source, type, target).
+    """
+    return hashlib.blake2b(repr(part).encode(), digest_size=8).hexdigest()
 
 
 def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
@@ -100,10 +97,10 @@ def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
     parts = set()
     for item in items:
         if isinstance(item, Entity):
-            parts.add(of_entity(item.name, item.type))
-            parts |= {of_observation(item.name, text) for text in item.observations}
+            parts.add(digest_of(item.name, item.type))
+            parts |= {digest_of(SAID, item.name, text) for text in item.observations}
         elif item is not None:
-            parts.add(of_relation(item))
+            parts.add(digest_of(RELATION, *item))
     return parts
 
 
@@ -141,7 +138,7 @@ def merge_changes(
         for names in _chunks(list(removed.names)):
             apply("remove_orphans", {"entityNames": names})
     relations_now = (item for item in stated if isinstance(item, Relation))
-    new = [r for r in relations_now if of_relation(r) not in ours.removed]
+    new = [r for r in relations_now if digest_of(RELATION, *r) not in ours.removed]
     ends = {name for r in new for name in (r.source, r.target)}
     remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
     entities = [entity for entity in remaining if entity is not None]
@@ -171,7 +168,7 @@ def _removed_since(
     for some in _chunks([item for item in stated if isinstance(item, Entity)]):
         stored = _by_name(db, some)
         present |= parts_of(stored.values())
-        present |= {of_entity(e.name, e.type) for e in some if e.name in stored}
+        present |= {digest_of(e.name, e.type) for e in some if e.name in stored}
     relations = (r for r in stated if isinstance(r, Relation))
     present |= parts_of(r for r in relations if graph.stated_at(db, r))
     return frozenset(on_both_sides - present)
@@ -182,8 +179,8 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
     if not ours.removed:
         return entity
     name, gone = entity.name, ours.removed
-    texts = tuple(t for t in entity.observations if of_observation(name, t) not in gone)
-    if not texts and name not in ends and of_entity(name, entity.type) in gone:
+    texts = tuple(t for t in entity.observations if digest_of(SAID, name, t) not in gone)
+    if not texts and name not in ends and digest_of(name, entity.type) in gone:
         return None
     return entity._replace(observations=texts)
 
@@ -219,9 +216,9 @@ class _Parts:
     def exclude_own(self, ours: Ours) -> bool:
         """Take out the database's own additions; return True if there were any."""
         pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
-        texts = [pair for pair in pairs if of_observation(*pair) in ours.added]
-        names = [pair[0] for pair in self.names.items() if of_entity(*pair) in ours.added]
-        relations = [relation for relation in self.relations if of_relation(relation) in ours.added]
+        texts = [pair for pair in pairs if digest_of(SAID, *pair) in ours.added]
+        names = [pair[0] for pair in self.names.items() if digest_of(*pair) in ours.added]
+        relations = [r for r in self.relations if digest_of(RELATION, *r) in ours.added]
         for name in names:
             del self.names[name]
         for name, text in texts:
@@ -245,7 +242,7 @@ def _agree(
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
         return True
-    is_gone = of_entity(stated.name, stated.type) in ours.removed
+    is_gone = digest_of(stated.name, stated.type) in ours.removed
     type_ = stored.type if is_gone else stated.type
     stated_texts = [text for text in stored.observations if text in set(stated.observations)]
     if stored.type == type_ and stated_texts == list(stated.observations):
@@ -280,18 +277,8 @@ def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
         yield list(values[start : start + CHUNK])
 
 
-def _digest(*words: str) -> str:
-    return hashlib.blake2b(repr(words).encode(), digest_size=8).hexdigest()
-
-
-def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
-    return frozenset(part for part, times in some.items() if _is_young(times, written_s))
-
-
 def _is_young(times: Times, written_s: float) -> bool:
-    """Return True if a program that wrote at this time may not have seen the change. If someone
-    restores an old copy of the file, the copy counts as it is.
-    """
+    """Return True if a program that wrote at this time may not have seen the change."""
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S
 

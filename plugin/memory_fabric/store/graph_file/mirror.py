@@ -21,16 +21,8 @@ from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database, translated
 from memory_fabric.store.graph_file import agreed, exchange, merge_external
-from memory_fabric.store.graph_file.agreed import (
-    NOTHING,
-    UNSEEN,
-    Marked,
-    Signature,
-    State,
-    mark_of,
-    signature_of,
-)
-from memory_fabric.store.graph_file.line_edits import can_be_appended, edited, edits_since
+from memory_fabric.store.graph_file.agreed import Marked, Signature, State, mark_of, signature_of
+from memory_fabric.store.graph_file.line_edits import edited, edits_since
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 from memory_fabric.store.tiers import file_locations, sync
@@ -103,7 +95,7 @@ class Mirror:
         self.path, self.home, self.behind, self.look_in_s = path, home, False, 0.0
         self._report, self._reported = report, set[str]()
         self._lock = files.lock_path(home, path)
-        self._seen: Signature = UNSEEN
+        self._seen: Signature = agreed.UNSEEN
         self._was_read = self._saved = False
         # After a timeout, later calls do not wait for the same lock again.
         self._outwaited = False
@@ -121,9 +113,9 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge changes by others; without changes, this costs one stat. Reports a file that has
-        become unreadable. Raises StoreUnavailable if the file was never readable, or if the
-        database cannot be written.
+        """Merge changes by others; without changes, this costs one stat. A file that has become
+        unreadable is only reported. Raises StoreUnavailable if it never was readable, or for the
+        database.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -195,8 +187,7 @@ class Mirror:
         content = agreed.read(self.path) if edits else b""
         if edits is None or not exchange.is_of_lines(content):
             return None
-        is_appended = can_be_appended(content, edits)
-        whole = b"" if is_appended else edited(content, edits)
+        whole = edited(content, edits)
         if whole is None:
             return None
         marks = [edits.marks[line] for line in edits.replaced]
@@ -204,11 +195,8 @@ class Mirror:
         after = State(None, digest, edits.seq, edits.operation)
         after = agreed.save_edits(self.home, state, after, marks, edits.new)
         self._note_own(db, edits.replaced, edits.new)
-        if is_appended:
-            lines = exchange.content_of(edits.added)
-            written = agreed.append(self.path, state.signature, lines)
-        else:
-            written = self._written(whole, state)
+        has_edits = edits.added or edits.replaced
+        written = self._written(whole, state) if has_edits else state.signature
         if written is None:
             return False
         self._agree(db, written, after)
@@ -217,7 +205,7 @@ class Mirror:
     def _replaced(self, memory: BaseMemory, is_gone: Test) -> bool:
         """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
-        state = agreed.state_of(db) or NOTHING
+        state = agreed.state_of(db) or agreed.NOTHING
         db.rows("BEGIN")
         try:
             last = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (0, "")
@@ -254,7 +242,7 @@ class Mirror:
             return None
         written = signature_of(self.path)
         is_ours = agreed.read(self.path) == content and signature_of(self.path) == written
-        return written if is_ours else UNSEEN
+        return written if is_ours else agreed.UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
         # If others have changed the file already, it is read again at the next check.
@@ -267,23 +255,19 @@ class Mirror:
             state = _agreed(memory)
             is_same = signature == (state.signature if state else None)
             if not is_same:
-                self._read(memory, _database(memory), state, signature)
+                db, after = _database(memory), state or agreed.NOTHING
+                digest = agreed.digest_of(line for _, line in self._lines()) if signature else ""
+                if state is None or digest != state.digest:
+                    ours = agreed.interrupted(db, self.home, state, digest) if state else None
+                    after = ours or self._merge(memory, db, state, digest, signature)
+                    self.behind = self.behind or after.owed
+                after = after._replace(signature=signature, digest=digest)
+                agreed.agree(db, self.home, after)
+                self._saved = False
             if is_same or signature_of(self.path) == signature:
                 self._seen, self._was_read = signature, True
                 return
         raise OSError("others change it all the time")
-
-    def _read(self, memory: BaseMemory, db: Database, state: State | None, now: Signature) -> None:
-        digest = agreed.digest_of(line for _, line in self._lines()) if now else ""
-        after = state or NOTHING
-        if state is None or digest != state.digest:
-            if state is not None and self._mended(state, now):
-                return  # the completed file is read again
-            ours = agreed.interrupted(db, self.home, state, digest) if state else None
-            after = ours or self._merge(memory, db, state, digest, now)
-            self.behind = self.behind or after.owed
-        agreed.agree(db, self.home, after._replace(signature=now, digest=digest))
-        self._saved = False
 
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
@@ -323,25 +307,12 @@ class Mirror:
             listed = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
             more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
             self._report(f"{self.path}: set aside in {aside}: {listed}{more}")
-        after = state or NOTHING
+        after = state or agreed.NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
         # Bad lines disappear when the whole file is written. It must also be written as a whole if
         # both sides changed, because some lines do not follow from the operations then.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
-
-    def _mended(self, state: State, stamp: Signature) -> bool:
-        """Complete lines that a killed process began to append; return False if there were none."""
-        pending = agreed.pending(self.home, state)
-        size = state.signature[0] if state.signature else -1
-        if pending is None or stamp is None or not 0 <= size < stamp[0]:
-            return False
-        content = agreed.read(self.path)
-        lacking = agreed.missing(content, size, pending[1])
-        before = agreed.digest_of(line for _, line in exchange.lines_in(content[:size]))
-        if not lacking or before != state.digest:
-            return False
-        return agreed.append(self.path, stamp, lacking) is not None
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
         """Return the file's lines by their digests, and the new lines that cannot be read."""
