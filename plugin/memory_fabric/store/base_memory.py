@@ -1,7 +1,4 @@
-"""The databases of one project and one user, and every change to them.
-
-Modules that `store.memory` imports use this class; `Memory` adds the other tiers and recall.
-"""
+"""The databases of one project and one user, and all changes to them; see `store.memory.Memory`."""
 
 from __future__ import annotations
 
@@ -39,14 +36,9 @@ class Mirror(Protocol):
     behind: bool
     look_in_s: float
 
-    def refresh(self, memory: BaseMemory) -> None:
-        """Import changes that other programs made to the file."""
-
-    def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file."""
-
-    def erase(self, memory: BaseMemory, is_gone: Callable[[bytes], bool]) -> None:
-        """Rewrite the file without the lines for which `is_gone` returns True."""
+    def refresh(self, memory: BaseMemory) -> None: ...
+    def write(self, memory: BaseMemory) -> None: ...
+    def erase(self, memory: BaseMemory, is_gone: Callable[[bytes], bool]) -> None: ...
 
 
 class BaseMemory:
@@ -173,25 +165,24 @@ class BaseMemory:
         return write.combine(kind, whole, list(map(self._apply, changes)))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change that must not be queued. Raises NotFound, BadInput, StoreUnavailable,
-        DeadlinePassed; nothing has changed in these cases.
+        """Apply a change that is never queued. Raises NotFound, BadInput, StoreUnavailable,
+        DeadlinePassed.
         """
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def operation(
-        self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0]
+        self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Return an operation for the caller to apply. Raises StoreUnavailable if memory is off."""
-        return self._operation(kind, payload, self._stamped(by), store)
-
-    def _operation(self, kind: str, payload: Payload, by: Provenance, store: str) -> Operation:
-        """Return the change as a sanitised operation. Raises StoreUnavailable if memory is off."""
+        """Return a sanitised operation for the caller to apply; with `stamp`, its provenance gets
+        the time, and missing parts from the settings. Raises StoreUnavailable if memory is off.
+        """
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # imported late: recall does not need it
 
         clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
-        return Operation(ids.new_id(), kind, clean, write.cleaned_provenance(by), store)
+        by = write.cleaned_provenance(self._stamped(by) if stamp else by)
+        return Operation(ids.new_id(), kind, clean, by, store)
 
     def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
         """Return records of both databases that match an SQL condition, newest first."""

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from memory_fabric import deadline
@@ -51,8 +52,6 @@ _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = 
     (("SQLITE_IOERR",), StoreUnavailable, "The disk refused {path}: {error}.", _DISK),
     (_REFUSED, StoreRefuses, "{path}: {error}.", ""),
 )
-
-
 # The bound parameters of a query.
 Values = Sequence[Any]
 
@@ -121,8 +120,8 @@ class Database:
 
     def transaction(self, *, durable: bool = True) -> Transaction:
         """Return a context manager that holds the write lock, and commits, or rolls back on an
-        error. Unless `durable`, a power failure may lose the whole transaction, but never damages
-        the file.
+        error. Unless `durable`, a power failure may lose the transaction, but never damages the
+        file.
         """
         return Transaction(self, durable)
 
@@ -132,7 +131,7 @@ class Database:
             with self.transaction():
                 return
         with self.transaction() as connection:
-            # Random data, because a compressing file system would need no space for other data.
+            # Random data, because a compressing file system needs hardly any space for other data.
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
             )
@@ -198,10 +197,7 @@ class Transaction:
                 connection.execute("SAVEPOINT part")
                 return connection
             self._synchronise(connection)
-            if self.database.prioritized:
-                self._begin_first(connection)
-            else:
-                self._begin_within_limits(connection)
+            self._begin(connection)
             # Another process may have migrated the file to a newer schema since.
             self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
@@ -240,19 +236,19 @@ class Transaction:
         if isinstance(error, sqlite3.Error):
             raise translated(self.database.path, error) from error
 
-    def _begin_within_limits(self, connection: sqlite3.Connection) -> None:
-        limit = deadline.current()
-        limit.check("a change")
-        self.database.wait_within_limits()
-        began = time.monotonic()
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            limit.lock_s -= time.monotonic() - began
-            raise
-
-    def _begin_first(self, connection: sqlite3.Connection) -> None:
-        # Only around BEGIN: without a write-ahead log, a commit has to wait for readers.
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Acquire the write lock within the event's limits, or with priority (prioritize_writes)"""
+        if not self.database.prioritized:
+            limit, began = deadline.current(), time.monotonic()
+            limit.check("a change")
+            self.database.wait_within_limits()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                limit.lock_s -= time.monotonic() - began
+                raise
+            return
+        # Only BEGIN does not wait: without a write-ahead log, a commit has to wait for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -379,7 +375,6 @@ def is_suspect(path: str) -> bool:
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
     """Translate an error of SQLite or the file system into one of this package, with a remedy.
-
     Raises KeyboardInterrupt if Ctrl-C interrupted the query.
     """
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
@@ -410,12 +405,21 @@ def is_writable(path: str) -> bool:
 
 def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -> Database:
     read_only = read_only or not is_writable(path)
+    address, connection = f"file:{as_address(path)}?mode=ro", None
     try:
-        if read_only:
-            connection = _connected_for_reading(path)
-        else:
+        if not read_only:
             busy_ms = int(deadline.current().wait_s(busy_ms / 1000) * 1000)
             connection = sqlite3.connect(path, timeout=busy_ms / 1000, check_same_thread=False)
+        elif files.size_of(path + "-wal"):
+            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # the write-ahead log is not readable
+                connection.close()
+                connection = None
+        if connection is None:  # without the commits in the write-ahead log
+            address += "&immutable=1"
+            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
     connection.isolation_level = None
@@ -423,19 +427,6 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
     database.read_only = read_only
     database.busy_ms = -1 if read_only else busy_ms
     return database
-
-
-def _connected_for_reading(path: str) -> sqlite3.Connection:
-    """Open a database without write access, with newer commits if the log is readable."""
-    address = "file:" + as_address(path)
-    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
-        connection = sqlite3.connect(address + "?mode=ro", uri=True, check_same_thread=False)
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return connection
-        except sqlite3.OperationalError:
-            connection.close()
-    return sqlite3.connect(address + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -467,7 +458,9 @@ def _migrate(database: Database, version: int) -> None:
     # Read the version again, because another process may have migrated the database first.
     version = _version(database.connection)
     if version < schema.LATEST:
-        for statement in schema.statements_from(version):
+        later = range(version + 1, schema.LATEST + 1)
+        steps = [schema.STEPS[number] for number in later] if version else []
+        for statement in chain(*steps) if steps else schema.whole().split("\n\n"):
             database.connection.execute(statement)
         database.connection.execute(f"PRAGMA user_version = {schema.LATEST}")
     database.connection.execute("COMMIT")

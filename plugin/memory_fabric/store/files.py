@@ -1,9 +1,8 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
 A path may lead anywhere: into a cloned repository, through a link, to a pipe. Therefore only
-regular files are opened, opening never blocks, and every reader has a size limit. Each lock is on a
-separate file, with the same system calls as the filelock package, so that hooks and server exclude
-each other.
+regular files are opened, opening never blocks, and every reader has a size limit. Locks use the
+same system calls as the filelock package, so that hooks and server exclude each other.
 """
 
 from __future__ import annotations
@@ -62,7 +61,6 @@ class TooLarge(Refused):
     def __init__(self, path: str, max_bytes: int) -> None:
         size = f"{max_bytes >> 20} MB" if max_bytes >= 1 << 20 else f"{max_bytes >> 10} KB"
         super().__init__(path, f"is larger than {size}")
-        self.max_bytes = max_bytes
 
 
 class Locked:
@@ -80,30 +78,26 @@ class Locked:
         make_folder(os.path.dirname(self.path))
         limit, began = deadline.current(), time.monotonic()
         give_up = began + limit.wait_s(self.timeout_s, for_file=True)
-        while not self._taken():
+        from memory_fabric import file_lock  # imported late: readers take no locks
+
+        while True:
+            self.handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
+            is_locked = False
+            try:
+                # A lock on a removed file is useless: the next process creates a new file.
+                is_locked = file_lock.take(self.handle) and os.fstat(self.handle).st_nlink > 0
+            finally:
+                if not is_locked:
+                    os.close(self.handle)
+            if is_locked:
+                return self
             if time.monotonic() >= give_up:
                 limit.file_lock_s -= time.monotonic() - began
                 raise TimeoutError(f"another process holds {self.path}")
             time.sleep(LOCK_POLL_S)
-        return self
 
     def __exit__(self, *_error: object) -> None:
         os.close(self.handle)  # closing releases the lock
-
-    def _taken(self) -> bool:
-        from memory_fabric import file_lock  # imported late: readers take no locks
-
-        handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
-        try:
-            # A lock on a removed file excludes nobody, because the next process creates a new file.
-            if file_lock.take(handle) and os.fstat(handle).st_nlink:
-                self.handle = handle
-                return True
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
-        return False
 
 
 def lock_path(home: str, path: str) -> str:
@@ -194,9 +188,9 @@ def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return a TOML file's tables; {} if it is missing. Raises ValueError, or as `read_bytes`."""
-    text = read_text(path, max_bytes)
+def read_toml(path: str) -> dict[str, Any]:
+    """Return a TOML file's tables; {} if it is missing. Raises ValueError, or like `read_bytes`."""
+    text = read_text(path)
     if text is None:
         return {}
     import tomllib  # slow to import (like Python's start), so only if the file exists
@@ -215,13 +209,12 @@ def stamp(path: str) -> Stamp:
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     """Return the JSON object in a file, else {}; `take_refused_files` reports refused files."""
+    text = None
     try:
         text = read_text(path, max_bytes)
-    except Refused as error:
-        note_refused(error)
-        return {}
-    except OSError:
-        return {}
+    except OSError as error:
+        if isinstance(error, Refused):
+            note_refused(error)
     return parsed(text or "") or {}
 
 
@@ -240,8 +233,8 @@ def take_refused_files() -> list[str]:
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield the lines of a file without line ends, at most `max_line_bytes` of each; nothing if the
-    file is missing. Raises like `read_bytes`.
+    """Yield a file's lines without line ends, each cut to `max_line_bytes`. Raises like
+    `read_bytes`.
     """
     try:
         stream = open_regular(path)
@@ -256,11 +249,9 @@ def lines_in(
             yield line.removesuffix(b"\n")
 
 
-def read_lines(
-    path: str, max_bytes: int = MAX_LINES_BYTES
-) -> tuple[list[dict[str, Any]], list[int]]:
+def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the objects in a JSONL file and the numbers of bad lines. Raises like `read_bytes`."""
-    numbered = list(_objects_in(path, max_bytes))
+    numbered = list(_objects_in(path, MAX_LINES_BYTES))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
 
@@ -309,10 +300,10 @@ def write_atomic(
 ) -> bool:
     """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
-    A link to a regular file of the same user is followed, because people link their settings; only
-    a regular file is ever replaced. Large content may be passed in parts. `still` is called last,
-    when everything is on disk: if it returns False, nothing is replaced. A write that is not
-    `durable` may be lost in a power failure. No temporary file remains. Raises NotRegular, OSError.
+    A link to a regular file of the same user is followed, because people link their settings. Large
+    content may be passed in parts. `still` is called last, when everything is on disk: if it
+    returns False, nothing is replaced. A write that is not `durable` may be lost in a power
+    failure. No temporary file remains. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -380,11 +371,6 @@ def expect_regular(*paths: str) -> None:
             continue
         if kind != REGULAR:
             raise NotRegular(path)
-
-
-def open_to_append(path: str) -> int:
-    """Open a regular file to append, created for its owner only. Raises NotRegular, OSError."""
-    return opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:

@@ -14,21 +14,9 @@ from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from memory_fabric import deadline
+from memory_fabric import deadline, models
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import (
-    AGREED,
-    BEFORE,
-    FOR_TEAM,
-    OTHERS,
-    PROMPT,
-    QUOTATION,
-    RELEASED,
-    Json,
-    Operation,
-    Payload,
-    Record,
-)
+from memory_fabric.models import OTHERS, QUOTATION, Json, Operation, Payload, Record
 from memory_fabric.store import files, records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import signing
@@ -37,7 +25,7 @@ from memory_fabric.store.operations.kind import former_records, parts_of
 
 DECISIONS = "decisions.jsonl"
 # Keys of a record's evidence whose values are quotations from a session.
-WORDS = frozenset((QUOTATION, AGREED, PROMPT, BEFORE))
+WORDS = frozenset((QUOTATION, models.AGREED, models.PROMPT, models.BEFORE))
 # Parts of the name of a queued operation's file: `graph-queue.<order>-<id>.jsonl`.
 WAITING, _ENDING, _ORDER = "graph-queue.", ".jsonl", frozenset("0123456789abcdef-")
 # Earlier releases wrote one queue file with many lines, and renamed the file to apply it.
@@ -127,21 +115,20 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
     signature are applied. Other lines, and lines that cannot be read or applied, are moved to
     `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
-    Raises what `apply` raises while the graph cannot be written; the remaining operations then stay
-    queued. Does nothing while another process is draining the queue.
+    Raises the errors of `apply`; the remaining operations then stay queued. Does nothing while
+    another process is draining the queue.
     """
     applied = 0
-    if not waiting_files(folder):
-        return applied
     try:
-        with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
-            for path in waiting_files(folder):
-                if os.path.basename(path) == QUEUE:
-                    # A process of an earlier release may still append to the file.
-                    path, queue = os.path.join(folder, CLAIMED), path
-                    with files.Locked(queue + ".lock"):
-                        os.replace(queue, path)
-                applied += _apply_file(path, key, apply)
+        if waiting_files(folder):
+            with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
+                for path in waiting_files(folder):
+                    if os.path.basename(path) == QUEUE:
+                        # A process of an earlier release may still append to the file.
+                        path, queue = os.path.join(folder, CLAIMED), path
+                        with files.Locked(queue + ".lock"):
+                            os.replace(queue, path)
+                    applied += _apply_file(path, key, apply)
     except TimeoutError:
         return applied
     return applied
@@ -162,11 +149,10 @@ def export(
 ) -> int:
     """Append every operation that is not in the journal yet; return how many.
 
-    Without `words`, decisions.jsonl omits the user's words behind notes, because git shows the
-    file. The current state of the changed records is appended to decisions.jsonl in
-    `decisions_folder`, and passed to `on_decisions`. A crash between appending and marking writes a
-    line twice; readers keep the last line of each id. A database that cannot be written is skipped,
-    because it would be exported every time.
+    The current state of the changed records is appended to decisions.jsonl in `decisions_folder`,
+    and passed to `on_decisions`. Without `words`, decisions.jsonl omits the user's words behind
+    notes, because git shows the file. A crash between appending and marking writes a line twice;
+    readers keep the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -191,11 +177,10 @@ def export(
     return total
 
 
-def rescue(db: Database, operations_path: str) -> int:
+def rescue(db: Database, operations_path: str) -> None:
     """Append the operations that the journal lacks, from a database whose file was removed."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
-    return len(rows)
 
 
 def without_words(line: Payload) -> Json:
@@ -203,8 +188,8 @@ def without_words(line: Payload) -> Json:
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
-    remaining = {QUOTATION} if evidence.get(RELEASED) or evidence.get(FOR_TEAM) else set()
-    withheld = WORDS - remaining
+    is_released = evidence.get(models.RELEASED) or evidence.get(models.FOR_TEAM)
+    withheld = WORDS - {QUOTATION} if is_released else WORDS
     return {**line, "evidence": {k: v for k, v in evidence.items() if k not in withheld}}
 
 
@@ -216,10 +201,9 @@ def restore(
     *,
     words: bool = True,
 ) -> int:
-    """Append lines that the journals have lost again, from the database; return how many.
-
-    The project's folder, a file, or a part of a file may have been deleted. Records that none of
-    the `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
+    """Append lines that the journals have lost again, from the database; return how many. Records
+    that none of the `journals` has are appended in `decisions_folder`. Raises OSError,
+    StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:

@@ -1,8 +1,8 @@
 """The memory of one project and its user: both databases and the tiers beside them.
 
-One `Memory` serves one process. Reading opens only databases that exist; the first write creates
-the others. A tier that fails is listed in `failures`, and the other tiers continue. In a process
-that answers many events, `KeptMemory` keeps the databases open between them.
+Reading opens only databases that exist; the first write creates the others. A tier that fails is
+listed in `failures`, and the other tiers continue. One `Memory` serves one process; if the process
+answers many events, `KeptMemory` keeps the databases open between the events.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class Memory(BaseMemory):
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
-            # a moved or deleted folder does not belong to another project
-            return False
+            return False  # a moved or deleted folder does not belong to another project
         self._registered = stamp
         project = _project_of(self.settings)
         return project is not None and project.id != self.project.id
@@ -148,7 +147,7 @@ class Memory(BaseMemory):
         options = {"supersedes": list(supersedes), "echo": echo, "past": bool(at)}
         payload: dict[str, Any] = {"record": records.as_object(record)}
         payload |= {name: value for name, value in options.items() if value}
-        result = self._apply(self._operation("remember", payload, by, store))
+        result = self._apply(self.operation("remember", payload, by, store, stamp=False))
         if result.get("queued"):
             return record
         stored = result.get("record")
@@ -185,11 +184,9 @@ class Memory(BaseMemory):
         except StoreUnavailable as error:
             self.fail(f"graph (project): {error}")
             return frozenset()
-        if database is None:
-            return frozenset()
         promoted = "SELECT record FROM promoted WHERE root = ? AND since < ?"
         values = (self.project.root, session_started_at)
-        return frozenset(row[0] for row in database.rows(promoted, values))
+        return frozenset(row[0] for row in (database.rows(promoted, values) if database else ()))
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the ids of records that the client shows, in MEMORY.md and instruction files."""
@@ -213,7 +210,7 @@ def _project_of(settings: Settings) -> Project | None:
 
 class KeptMemory(Memory):
     """The memory of one event in a process that answers many. Each event has its own settings; only
-    the open databases are reused, unless another process has replaced or migrated them.
+    the open databases are reused, unless another process has replaced or migrated the files.
     """
 
     def close(self, *, at_ease: bool = False) -> None:
@@ -248,9 +245,8 @@ class KeptMemory(Memory):
 
 
 class HeldMemory(KeptMemory):
-    """A memory that commits the changes of an event together at its end. If domains are limited,
-    changes are committed at once, because the domains' views use other connections, which would not
-    see uncommitted changes.
+    """A memory that commits the changes of an event together at its end. If domains are limited, it
+    commits at once, because the views of domains use connections that see only committed changes.
     """
 
     def commit(self, client: str, nonce: str) -> None:

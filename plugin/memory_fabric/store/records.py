@@ -8,17 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from memory_fabric import models
 from memory_fabric.ids import checksum
-from memory_fabric.models import (
-    CONTRADICTS,
-    HAS_OTHERS,
-    OTHERS,
-    Entity,
-    Json,
-    Payload,
-    Record,
-    Relation,
-)
+from memory_fabric.models import CONTRADICTS, OTHERS, Entity, Json, Payload, Record, Relation
 from memory_fabric.store.database import Database, Values
 from memory_fabric.store.queries.conditions import OF_SESSION, marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
@@ -151,17 +143,14 @@ def about(
             "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
             (match, *types, OTHERS, limit),
         )
-        if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
+        if db.row("SELECT 1 FROM meta WHERE key = ?", (models.HAS_OTHERS,)) is None:
             break
     return [_of_row(row)[0] for row in rows]
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
     """Return the newest valid fixes of each database, including this session's local ones, with
-    only the fields that comparing symptoms needs: text, trust, evidence, entities, session and
-    time.
-
-    Raises StoreUnavailable, DeadlinePassed.
+    only the fields that comparing symptoms needs. Raises StoreUnavailable, DeadlinePassed.
     """
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "

@@ -38,10 +38,3 @@ def whole() -> str:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema.sql")
     with open(path, encoding="utf-8") as stream:
         return stream.read()
-
-
-def statements_from(version: int) -> list[str]:
-    """Return the statements that migrate a database of this version (0 for a new one) to LATEST."""
-    if not version:
-        return whole().split("\n\n")
-    return [statement for number in range(version, LATEST) for statement in STEPS[number + 1]]

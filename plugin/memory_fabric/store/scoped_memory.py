@@ -1,10 +1,9 @@
 """Views of a memory: limited to some domains, or without some isolated ones.
 
-Temporary views limit what a connection can read. They have the names of the tables and hide them,
-so no query can omit the condition. Views are read-only; writing uses a separate connection.
-Full-text tables return only row ids, whose content comes from the views. The ledger, tasks and the
-block of a session have no domain; only their own session reads them. This module is loaded only if
-a session or caller is limited to domains.
+Temporary views have the names of the tables and hide them, so no query can omit the condition.
+Views are read-only; writing uses a separate connection. Full-text tables return only row ids, whose
+content comes from the views. The ledger, tasks and the block of a session have no domain; only
+their own session reads them.
 """
 
 from __future__ import annotations
@@ -133,16 +132,13 @@ class ScopedMemory(Memory):
 
     @property
     def whole(self) -> Memory:
-        """Return the unrestricted memory behind this one."""
         return self._whole
 
     def follow_switches(self) -> None:
-        """Reread the switches, through the unrestricted memory."""
         self._whole.follow_switches()
         self.settings = self._whole.settings
 
     def follow_settings(self) -> None:
-        """Reread the settings, through the unrestricted memory."""
         self._whole.follow_settings()
         self.settings = self._whole.settings
 
@@ -162,31 +158,20 @@ class ScopedMemory(Memory):
         payload, by = self._limited(kind, payload, by)
         return self._visible_part(self._whole.write_now(kind, payload, by, store=store))
 
-    def remember(
-        self,
-        record: Record,
-        by: Provenance,
-        supersedes: Sequence[str] = (),
-        *,
-        echo: bool = False,
-        at: str = "",
-    ) -> Record | None:
+    def remember(self, record: Record, by: Provenance, *args: Any, **options: Any) -> Record | None:
         """Store the record in one of these domains and return it; see `Memory.remember`."""
         if not self.hidden:
             _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
-        return self._whole.remember(record, by, supersedes, echo=echo, at=at)
+        return self._whole.remember(record, by, *args, **options)
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
-        """Apply an operation to its database; see `BaseMemory.apply_now`."""
         return self._whole.apply_now(operation, is_new=is_new)
 
     def refresh(self) -> None:
-        """Import changes of the graph file into the unrestricted memory."""
         self._whole.refresh()
 
     def flush(self) -> None:
-        """Update the other tiers from the unrestricted memory."""
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:

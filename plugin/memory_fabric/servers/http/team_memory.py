@@ -117,8 +117,8 @@ class TeamMemory(Memory):
         self, kind: str, payload: Mapping[str, Any], by: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
         """Append a change to the shared log and return its result, as `Memory.write` does."""
-        by = self._stamped(by._replace(domain=self.domain_of(by.domain)))
-        return self.apply_now(self._operation(kind, payload, by, store))
+        by = by._replace(domain=self.domain_of(by.domain))
+        return self.apply_now(self.operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
         """Append the statements of a change; return the result that a local memory would return.

@@ -53,8 +53,8 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Register a past session as ended, for the run `batch`. Returns the offset up to which its
-    transcript was read before.
+    """Register a past session as ended, for the run `batch`; return the offset up to which it was
+    read.
     """
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
@@ -315,8 +315,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time with all their data, and older injected items. If the
-    transcript still exists, the row is kept, because it contains the offset up to which it was
+    """Delete sessions last seen before a time with all their data, and older injected items. The
+    row of a session with a transcript is kept, because it contains the offset up to which it was
     read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
@@ -432,12 +432,7 @@ def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bo
 
 
 def _add_told(
-    c: sqlite3.Connection,
-    session: str,
-    agent: str,
-    channel: str,
-    now: str,
-    told: Iterable[Told],
+    c: sqlite3.Connection, session: str, agent: str, channel: str, now: str, told: Iterable[Told]
 ) -> None:
     c.executemany(
         "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "

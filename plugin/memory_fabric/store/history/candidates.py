@@ -1,15 +1,11 @@
-"""Candidates: records of sentences that were heard but not noted, which wait for confirmation.
-
-Old records that nothing has confirmed become candidates, too.
-"""
+"""Candidates: records that wait for confirmation: heard but not noted, or old and unconfirmed."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.models import AGAIN, TYPED, Provenance, Record
+from memory_fabric.models import AGAIN, TYPED, Payload, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
@@ -85,7 +81,8 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
             (least_sessions - 1,),
         )
         if row and not database.read_only:
-            demoted += _demote(memory, database, _UNCONFIRMED, min(before, row[0]))
+            lowered = {"status": "candidate"}
+            demoted += _demote(memory, database, _UNCONFIRMED, min(before, row[0]), lowered)
     return demoted
 
 
@@ -95,13 +92,7 @@ def distrust_without_words(memory: Memory) -> int:
     return sum(_demote(memory, db, _WITHOUT_WORDS, "", {"trust": "assistant"}) for db in writable)
 
 
-def _demote(
-    memory: Memory,
-    database: Database,
-    where: str,
-    before: str,
-    change: Mapping[str, str] = MappingProxyType({"status": "candidate"}),
-) -> int:
+def _demote(memory: Memory, database: Database, where: str, before: str, change: Payload) -> int:
     try:
         values, batch = (before,) if before else (), ids.new_id()
         matches = records.find(database.connection, where, values)

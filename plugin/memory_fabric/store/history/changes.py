@@ -108,8 +108,8 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     """Return the changes that are undone together with this one, newest first.
 
     These are the others of its batch, and all changes of a statement that a note of the batch
-    replaced, which would be valid again otherwise. A change of a run over past sessions that the
-    user selected (`is_named`) is undone alone, unless it began the run.
+    replaced. A change of a run over past sessions that the user selected (`is_named`) is undone
+    alone, unless it began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -118,22 +118,17 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
     listed_ids = {c.id for c in changes}
-    for id_ in [id_ for c in changes for id_ in _said_better(c)]:
+    # These changes deleted statements without a tombstone, because a note says the same.
+    said_better = [c for c in changes if c.kind == "forget" and c.payload.get("bury") is False]
+    said_better = [c for c in said_better if not c.payload.get("moved_to")]
+    replaced = [record for c in said_better for record in former_records(c.inverse)]
+    for id_ in [record["id"] for record in replaced if record.get("status") == "active"]:
         where = "kind IN ('remember', 'put_record') AND instr(payload || inverse, ?) > 0"
         for c in read_all(memory, where, (id_,)):
             stored = (c.payload["record"], *former_records(c.inverse))
             is_about = any(record.get("id") == id_ for record in stored)
             changes += [c] if is_about and not c.undone and c.id not in listed_ids else []
     return changes or [change]
-
-
-def _said_better(change: Change) -> list[str]:
-    """Return the ids of statements that a note deleted because it says the same."""
-    if change.kind != "forget" or change.payload.get("bury") is not False:
-        return []
-    former = former_records(change.inverse)
-    is_moved = change.payload.get("moved_to")
-    return [r["id"] for r in former if r.get("status") == "active" and not is_moved]
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:

@@ -1,7 +1,6 @@
 """Several names for one entity: aliases, and planned merges of entities."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
@@ -36,7 +35,7 @@ class Aliases(NamedTuple):
     entity: str
     names: tuple[str, ...]
     store: str
-    refused: Mapping[str, str] = MappingProxyType({})
+    refused: Mapping[str, str] = {}
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:

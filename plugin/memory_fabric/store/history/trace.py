@@ -1,6 +1,4 @@
-"""The origin and history of a memory: its changes, its graph rows, and the sessions in which it was
-injected.
-"""
+"""The origin and history of a memory: its changes, graph rows, and injections into sessions."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Undo: select changes and reverse them, newest first.
-
-An undo is an operation with all its steps: a journal can replay it, and it can itself be undone.
-"""
+"""Undo: select changes and reverse them. An undo is an operation, which can itself be undone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -44,7 +41,7 @@ def last(memory: Memory, session: str = "") -> Change:
 
 
 def of_session(memory: Memory, session: str) -> list[Change]:
-    """Return a session's changes, newest first, but not its undos of them. Raises NotFound."""
+    """Return a session's changes without its own undo operations, newest first. Raises NotFound."""
     listed = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
     own = {change.id for change in listed}
     listed = [c for c in listed if c.kind != "undo" or c.payload.get("operation") not in own]

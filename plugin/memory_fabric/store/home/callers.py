@@ -1,8 +1,7 @@
 """Callers of the server's tools: saved by a hook before the call, looked up by the server.
 
 The client sends the server only the id of a call; its hooks know which session and agent made the
-call (decision 0031). Each caller is stored as a small file in home, so that neither hook nor server
-opens a database for it, and it does not depend on which memory the server serves.
+call (decision 0031). Callers are small files, so that neither hook nor server opens a database.
 """
 
 from __future__ import annotations

@@ -48,9 +48,8 @@ def mark_path(database_path: str, kind: str) -> str:
 def update(connection: sqlite3.Connection, database_path: str) -> None:
     """Make the marker files match the database, within the caller's transaction, before its commit.
 
-    The write lock orders updates by several processes. A marker file that cannot be changed is
-    left: a superfluous one costs a start of Python, a missing one is created by the next
-    transaction.
+    The write lock orders updates by several processes. Errors are ignored: a superfluous marker
+    file costs a start of Python, and the next transaction creates a missing one.
     """
     try:
         states = connection.execute(_HELD).fetchone()
@@ -67,8 +66,7 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
-    """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`; a
-    change of such a rule restores it. If recording fails, Python is only started unnecessarily.
+    """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`.
 
     `state` is the result of `state_of_rules` from before the rules were read: if the rules have
     changed since, nothing is recorded. Call this function within a transaction, so that no other

@@ -1,14 +1,12 @@
 """Log of the hooks, notices for the user, and marks that one event leaves for a later one.
 
-The log has one line per problem, in home, else in the client's data folder, else on stderr. A
-notice waits until an event can show it, and is shown once. Marks report failing tiers and lost or
-late prompts; they are empty files, which can be created even on a full disk. A failing tier is
-reported once, and again only if it has worked in between.
+The log has one line per problem. A notice waits until an event can show it, and is shown once.
+Marks report failing tiers and lost or late prompts; they are empty files, which can be created even
+on a full disk. A failing tier is reported once, and again only if it has worked in between.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -109,7 +107,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if files.size_of(path) > MAX_LOG_BYTES:
             os.replace(path, path + ".1")
-        handle = files.open_to_append(path)
+        handle = files.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             return os.write(handle, line.encode("utf-8", "replace") + b"\n") > 0
         finally:
@@ -141,7 +139,7 @@ def take(home: str, place: str = "") -> list[str]:
             for line in files.read_lines(path)[0]:
                 (mine if line.get("place", "") in ("", place) else remaining).append(line)
             if mine and remaining:
-                text = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in remaining)
+                text = "".join(map(files.json_line, remaining))
                 files.write_atomic(path, text.encode("utf-8", "replace"))
             elif mine:
                 os.unlink(path)
@@ -168,7 +166,7 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
         try:
             os.unlink(os.path.join(folder, mark))
         except OSError:
-            continue  # this folder has no such mark
+            continue  # the mark was not left in this folder
         is_left = True
     return is_left
 

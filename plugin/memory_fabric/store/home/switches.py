@@ -9,16 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric import ids
-from memory_fabric.config import (
-    PARTS,
-    Settings,
-    home_path,
-    may_isolate,
-    read_settings,
-    switches_in,
-    with_changes,
-)
+from memory_fabric import config, ids
+from memory_fabric.config import PARTS, Settings
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import files
 from memory_fabric.store.home import launch_marks
@@ -52,8 +44,8 @@ class ConfigFile(NamedTuple):
 
 def settings_of(environ: Mapping[str, str]) -> Settings:
     """Return the settings from variables and config.toml, with errors of both in `complaints`."""
-    file = read_file(home_path(environ))
-    settings = read_settings(environ, file.table)
+    file = read_file(config.home_path(environ))
+    settings = config.read_settings(environ, file.table)
     complaints = (*settings.complaints, *filter(None, [file.complaint]))
     return settings._replace(complaints=complaints, closed=file.complaint if file.closed else "")
 
@@ -61,7 +53,7 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 def follow(settings: Settings, home: str) -> Settings:
     """Return the settings with the current switches and domains of config.toml."""
     file = read_file(home)
-    return with_changes(settings, file.table, file.complaint if file.closed else "")
+    return config.with_changes(settings, file.table, file.complaint if file.closed else "")
 
 
 def read_file(home: str) -> ConfigFile:
@@ -75,9 +67,9 @@ def read_file(home: str) -> ConfigFile:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
         text = None  # the unreadable file may isolate any domain, so memory is off
-    if text is None or may_isolate(text):
+    if text is None or config.may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
-    return ConfigFile(switches_in(text), why)
+    return ConfigFile(config.switches_in(text), why)
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:

@@ -19,9 +19,7 @@ LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified backup and return its path; delete all but the newest five (of a large
-    database two). Raises OSError, sqlite3.Error.
-    """
+    """Make a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"
@@ -69,22 +67,16 @@ def is_large(path: str) -> bool:
     return files.size_of(path) > LARGE_BYTES
 
 
-def can_be_opened(path: str) -> bool:
-    """Return True if SQLite can read the schema of a backup; `is_sound` checks the whole file."""
-    return _answers(path, "SELECT count(*) > 0 FROM sqlite_master", (1,))
-
-
-def is_sound(path: str) -> bool:
-    """Return True if SQLite finds the whole file readable and consistent."""
-    return _answers(path, "PRAGMA quick_check", ("ok",))
-
-
-def _answers(path: str, query: str, expected: tuple[object, ...]) -> bool:
-    """Return True if a query on a backup returns the expected first row."""
+def is_sound(path: str, *, whole: bool = True) -> bool:
+    """Return True if SQLite can read a backup, and, if the `whole` of it is read, finds it
+    consistent.
+    """
+    schema = "SELECT CASE WHEN count(*) THEN 'ok' END FROM sqlite_master"
+    query = "PRAGMA quick_check" if whole else schema
     try:
         connection = sqlite3.connect(f"file:{files.as_address(path)}?mode=ro&immutable=1", uri=True)
         try:
-            return bool(connection.execute(query).fetchone() == expected)
+            return bool(connection.execute(query).fetchone() == ("ok",))
         finally:
             connection.close()
     except sqlite3.Error:

@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memory_fabric.models import SOUND, Progress
@@ -58,33 +57,29 @@ def findings(
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
     ]
-    parts = [part for database in databases for part in _parts_of(database, full=full)]
-    folders = dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user"))
-    parts += [partial(_lines, folder) for folder in folders]
-    journals = dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user"))
-    parts += [partial(_unreadable, path, journal.MAX_JOURNAL_BYTES) for path in journals]
-    parts.append(partial(_registered, memory.settings.home))
+    home = memory.settings.home
+    # Generators: each check runs when its turn comes, after the progress of the checks before.
+    parts: list[Iterable[Finding]] = []
+    for db in databases:
+        parts.append(_damage(db))
+        if not db.newer and not db.read_only:
+            parts += [_index(db, table, full) for table in repair.FULL_TEXT]
+            parts += [] if full else [_sampled(db)]
+        parts += [_names(db), _copies(db, full)]
+    parts += map(_lines, dict.fromkeys(map(memory.queue_folder, ("project", "user"))))
+    for path in dict.fromkeys(map(memory.journal_of, ("project", "user"))):
+        parts.append(_unreadable(path, journal.MAX_JOURNAL_BYTES))
+    parts.append(_registered(home))
     for number, part in enumerate(parts):
         if progress is not None:
             progress(number, len(parts))
-        problems += part()
-    home = memory.settings.home
+        problems += part
     problems += map(_set_aside, late_events.waiting(home, late_events.REFUSED))
     if purge.pending(home):
         text = "A purge was stopped before its end."
         remedy = "memory-fabric forget --purge --yes with any text completes it."
         problems.append(Finding("purge", home, text, remedy))
     return sorted(problems, key=lambda finding: not finding.harms)
-
-
-def _parts_of(database: Database, *, full: bool) -> Iterator[Callable[[], Iterable[Finding]]]:
-    yield partial(_damage, database)
-    if not database.newer and not database.read_only:
-        yield from (partial(_index, database, table, full) for table in repair.FULL_TEXT)
-        if not full:
-            yield partial(_sampled, database)
-    yield partial(_names, database)
-    yield partial(_copies, database, full)
 
 
 def _registered(home: str) -> Iterator[Finding]:
@@ -158,8 +153,7 @@ def _copies(database: Database, full: bool) -> Iterator[Finding]:
         text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
         yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)
     for number, copy in enumerate(copies):
-        is_read = full or not number or not backup.is_large(copy)
-        if not (backup.is_sound(copy) if is_read else backup.can_be_opened(copy)):
+        if not backup.is_sound(copy, whole=full or not number or not backup.is_large(copy)):
             remedy = "Delete it; memory-fabric backup makes a new one."
             yield Finding("backup", copy, "The backup cannot be read.", remedy)
     for path in set_aside(database.path):

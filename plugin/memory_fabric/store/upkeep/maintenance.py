@@ -1,7 +1,4 @@
-"""Maintenance after a session's end: backups and expiry, which exceed the client's limit of 1.5 s.
-
-It runs in a detached process, one at a time, which ends by itself.
-"""
+"""Maintenance after a session's end: backups and expiry, in a detached process, one at a time."""
 
 import math
 import os
@@ -60,8 +57,8 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make the backups that are due, and delete expired rows: turns and ingested texts after
-    `keep_days` days (0: all), other rows after fixed times.
+    """Make due backups and delete expired rows: turns and ingested texts after `keep_days` (0:
+    all).
     """
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)

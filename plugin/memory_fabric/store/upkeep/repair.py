@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import Operation, Progress
+from memory_fabric.models import Progress
 from memory_fabric.store import files, journal, write
 from memory_fabric.store.database import SUSPECT, Database, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
@@ -27,9 +27,8 @@ def rebuild(
     """Replace a damaged or lost database; return the new one and a message for the user.
 
     The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
-    and the journal is replayed; each operation id is applied only once. An undamaged database only
-    gets missing operations. An interrupted repair is continued by the next one. Raises
-    StoreUnavailable.
+    and the journal is replayed. An undamaged database only gets missing operations. An interrupted
+    repair is continued by the next one. Raises StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
@@ -58,7 +57,7 @@ def rebuild(
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply the journal's operations that the database lacks; return (applied, unusable lines).
 
-    Progress starts at one half, since checking the indexes is the first half of a repair.
+    Progress starts at one half: the check of the indexes is the first half of a repair's progress.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -81,28 +80,21 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
 
 
 def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
-    """Apply a journalled operation; return False if already applied, None if it cannot be."""
+    """Apply a journalled operation; return False if it is known, None if it cannot be applied."""
     operation = write.from_object(value)
-    try:
-        return None if operation is None else _is_applied(db, operation)
-    except (NotFound, BadInput):
+    if operation is None:
         return None
-
-
-def _is_applied(db: Database, operation: Operation) -> bool:
-    """Apply a journalled operation; return False if already applied. Raises NotFound, BadInput."""
     try:
         return "applied_before" not in write.apply(db, operation)
-    except NotFound:
-        if operation.kind != "add_observations":
-            raise
+    except (NotFound, BadInput) as error:
+        if operation.kind != "add_observations" or isinstance(error, BadInput):
+            return None
     # The entity may have been stated by another member of a team, so it is in no journal.
     entities = [
         {"name": item["entityName"], "entityType": UNKNOWN_TYPE, "observations": item["contents"]}
         for item in operation.payload["observations"]
     ]
-    created = operation._replace(kind="create_entities", payload={"entities": entities})
-    return "applied_before" not in write.apply(db, created)
+    return _replayed(db, {**value, "kind": "create_entities", "payload": {"entities": entities}})
 
 
 def _open(path: str, kind: str) -> Database:
