@@ -16,7 +16,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.merge_external import merge_changes
+from memory_fabric.store.graph_file.merge_external import Ours, merge_changes
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 from store.support import World
@@ -92,7 +92,7 @@ def parts(whole: Graph) -> set[object]:
 
 def put(db: Database, apply: Apply, before: Graph, now: Graph) -> None:
     marked = [{line: line for line in exchange.graph_lines(whole)} for whole in (before, now)]
-    merge_changes(db, apply, marked[0], marked[1], lambda: None)
+    merge_changes(db, apply, marked[0], marked[1], lambda: None, Ours())
 
 
 @settings(max_examples=examples(50))

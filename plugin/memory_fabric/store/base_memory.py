@@ -90,8 +90,8 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If the file was removed or replaced, append the unexported operations to the journal;
-            # but if the whole folder was deleted, the deletion was intended.
+            # If only the file was removed or replaced, append its unexported operations to the
+            # journal.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 

@@ -25,8 +25,8 @@ from memory_fabric.store.home import launch_marks
 
 # Milliseconds to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# Seconds between attempts to get the lock with priority (`prioritize_writes`), and the size of the
-# write-ahead log, in pages, up to which check-points are left to other processes.
+# Seconds between attempts to get the lock with priority, and the pages of the write-ahead log up to
+# which check-points are left to other processes (`prioritize_writes`).
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
 # The key of a row in `meta` that is written to test if the database can be changed.
 PROOF = "proof"
@@ -34,8 +34,7 @@ PROOF = "proof"
 STEPS_PER_CHECK = 5000
 # Suffix of the marker file for a database that a reader found damaged; the next writer checks it.
 SUSPECT = ".suspect"
-# Seconds to retry setting the journal mode of a new file: SQLite does not wait if another process
-# sets it at the same time.
+# Seconds to retry setting the journal mode of a new file, which SQLite does not do itself.
 SWITCH_S = 2.0
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
@@ -61,6 +60,7 @@ class Database:
 
     def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
         self.path, self.kind, self.connection = path, kind, connection
+        connection.isolation_level = None
         self.newer = False
         self.read_only = False
         # True for a connection to a copy in memory, which does not see later changes of the file.
@@ -77,8 +77,8 @@ class Database:
         # True if this class polls for the write lock itself (`prioritize_writes`).
         self.prioritized = False
         self.busy_ms = -1
-        # True if the changes of an event are committed together at its end (`commit_held`); the
-        # number of changes so far, and whether one of them must survive a power failure.
+        # For `commit_held`: True if changes wait for it, their number, and True if one must be
+        # durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -140,11 +140,8 @@ class Database:
 
     def commit_held(self, mark: str, value: str) -> None:
         """Commit the held changes, together with this row in `meta`. Raises StoreUnavailable."""
-        parts, durable = self.held_parts, self.held_durable
+        connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
-        if not parts:
-            return
-        connection = self.connection
         if not connection.in_transaction:  # SQLite rolled all changes back after an error
             raise StoreUnavailable(self.path, "The changes of this event were undone.")
         try:
@@ -315,7 +312,6 @@ def open_to_look(path: str, kind: str) -> Database | None:
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
-    connection.isolation_level = None
     database = Database(path, kind, connection)
     database.read_only = True
     return database
@@ -422,7 +418,6 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
             connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
-    connection.isolation_level = None
     database = Database(path, kind, connection)
     database.read_only = read_only
     database.busy_ms = -1 if read_only else busy_ms
@@ -443,8 +438,7 @@ def _migrate(database: Database, version: int) -> None:
         remedy = "The next session start does it, or memory-fabric status."
         raise StoreUnavailable(database.path, problem, remedy=remedy)
     if database.read_only:  # a read-only database is migrated as a copy in memory
-        copy = sqlite3.connect(":memory:", check_same_thread=False)
-        copy.isolation_level = None
+        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         database.connection.backup(copy)
         database.connection.close()
         database.connection, database.is_copy = copy, True

@@ -382,20 +382,13 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     handle = opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
     try:
         data = lines.encode("utf-8", "replace")
-        if is_torn(handle):
-            data = b"\n" + data
+        if os.fstat(handle).st_size:
+            os.lseek(handle, -1, os.SEEK_END)
+            data = data if os.read(handle, 1) == b"\n" else b"\n" + data
         write_all(handle, data)
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def is_torn(handle: int) -> bool:
-    """Return True if the file is not empty and does not end with a newline."""
-    if not os.fstat(handle).st_size:
-        return False
-    os.lseek(handle, -1, os.SEEK_END)
-    return os.read(handle, 1) != b"\n"
 
 
 def opened(path: str, flags: int) -> int:

@@ -40,8 +40,7 @@ MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
-# A journal in home is written only by this package, and grows with the memory: a million
-# observations take 130 MB.
+# A journal in home grows with the memory: a million observations take 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
 # Session records are private (decision 0043); instruction records are in their own file.
 _JOURNALLED = (
@@ -161,8 +160,7 @@ def export(
             rows = c.execute(unexported, (BATCH,)).fetchall()
             lines = [_line(db.kind, row) for row in rows]
             files.append_lines(operations_path, lines)
-            # Readers keep the last line of each id, so one of several changes to a record is
-            # enough.
+            # Readers keep the last line of each id, so one line per record is enough.
             pairs = zip(rows, lines, strict=True)
             by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
             if by_id:
@@ -209,8 +207,8 @@ def restore(
     if missing:
         prepare_folder(decisions_folder)
         lines = [records.as_object(record) for record in missing]
-        lines = lines if words else list(map(without_words, lines))
-        files.append_lines(os.path.join(decisions_folder, DECISIONS), lines)
+        path = os.path.join(decisions_folder, DECISIONS)
+        files.append_lines(path, lines if words else map(without_words, lines))
     is_lost = not files.size_of(operations_path)
     operations = db.rows(f"{_OPERATIONS} WHERE journaled = 1 ORDER BY seq") if is_lost else []
     files.append_lines(operations_path, [_line(db.kind, row) for row in operations])

@@ -28,8 +28,7 @@ _BODY = (
 # Parts of the evidence that are also searched: other search words, and the signs of a failure.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
-# How many records are looked up or stored at once: other processes wait for at most one
-# transaction, some 0.2 s.
+# Records that are looked up or stored at once: other processes wait for 0.2 s at most.
 CHUNK = 400
 # A record with the sessions that stated it.
 Stored = tuple[Record, list[str]]

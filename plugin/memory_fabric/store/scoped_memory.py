@@ -25,8 +25,8 @@ _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
 # Domains share entities. An entity is visible in a domain that created it or has an observation or
-# relation of it: with its name and type, but only with the domain's own observations. Its aliases,
-# its times and `extra`, which repeats the aliases, would reveal knowledge of other domains.
+# relation of it, but only with the domain's own observations. Its aliases, its times and `extra`,
+# which repeats the aliases, would reveal knowledge of other domains.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -49,13 +49,11 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# The domain of an alias is not recorded, so aliases are hidden, although the full-text index finds
-# entities by them. A memory that only hides isolated domains shows aliases, because outside of
-# those domains everybody knows them.
+# The domain of an alias is not recorded, so aliases are hidden. A memory that only hides isolated
+# domains shows aliases, because outside of those domains everybody knows them.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation belongs to its own domain and to the domains of all its rows, because it contains the
-# rows that it removed. An undo has no domains in its steps; it belongs to the domains of the
-# operation that it undid, recursively.
+# An operation belongs to its own domain and to the domains of all its rows. An undo has no domains
+# in its steps; it belongs to the domains of the operation that it undid, recursively.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u

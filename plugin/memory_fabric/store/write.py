@@ -130,8 +130,7 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
 
 def is_logged(operation: Operation) -> bool:
     """Return True if the operation is logged: not for turns, others' records, and local records."""
-    # Turns are in the client's transcript and expire; others' records are in their own journal. The
-    # log must not contain a second copy of their text.
+    # The text of these operations must not be copied: it expires, or belongs to others.
     return KINDS[operation.kind].is_logged and not is_local(operation)
 
 

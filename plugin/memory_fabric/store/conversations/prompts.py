@@ -12,8 +12,7 @@ from memory_fabric.text import cut
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
 # The origins of a prompt: STAGED until its entry appears in the transcript; then TYPED, or
-# BY_MACHINE if the entry is marked as a program's; CHOSEN for a click on an option that the
-# assistant wrote.
+# BY_MACHINE for a program's; CHOSEN for a click on an option that the assistant wrote.
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 

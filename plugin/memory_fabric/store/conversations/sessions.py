@@ -22,18 +22,17 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # Stands for an agent without an id in the list of agents that were offered a task.
 NAMELESS = "?"
-# Fields of a session's notes: the prompts that the assistant scheduled, and True if its last
-# message asks something.
+# Fields of a session's notes: prompts that the assistant scheduled; True if it asked something.
 SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text: its memory or '', its kind, its count of characters (`worth`).
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of ledger entries for records that a session's notes ended. With the channel "session",
-# the entry means that a later session was informed.
+# The prefix of ledger entries for records that a session's notes ended; with the channel "session",
+# a later session was informed.
 CLOSED = "closed:"
-# The field of a session's notes with feedback for its assistant: a list of parts, each with a last
-# item of 1 after it was shown. Then the count of parts that are kept.
+# The field of a session's notes with feedback for its assistant (parts that end with 1 after they
+# were shown), and the count of parts that are kept.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
@@ -418,8 +417,7 @@ def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     row = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
-    # The client moves a transcript together with its folder. If the known transcript still exists,
-    # an event with another path does not come from the client.
+    # If the known transcript exists, the client has not moved it: ignore an event's other path.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
     c.execute(

@@ -15,11 +15,10 @@ RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
 # The channel for answers of the tool `recall`.
 ASKED_FOR = "recall"
-# The channels for a rule that refused a call, for a rule that asked the user about a call, and for
-# a fix that was shown when its error occurred again.
+# Channels of a rule that refused a call, of a rule that asked the user about a call, and of a fix
+# that was shown when its error occurred again.
 HELD, QUESTION, FIX = "held", "asked", "fix"
-# At the end of a turn, at most this many memories shown to its session are judged, the latest
-# first.
+# The most memories shown to a session that are judged at the end of a turn, the latest first.
 MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 

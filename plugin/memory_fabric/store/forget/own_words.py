@@ -8,8 +8,7 @@ from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.tiers import memory_md
 
-# Words that are no constant: field names in files and session notes, and the word that joins a
-# statement to its reason.
+# Words without a constant: field names, and the word that joins a statement to its reason.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""

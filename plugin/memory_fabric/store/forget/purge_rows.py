@@ -72,7 +72,6 @@ def scrub(
         _scrub_records(c, target),
         _delete(c, "aliases", "alias", filter(target.is_name, aliases)),
         _delete(c, "relations", "id", (row[0] for row in relations)),
-        _scrub_sessions(c, target),
         _scrub_ledger(c, target),
         _scrub_ingests(c, target),
         _scrub_turns(c, target),
@@ -264,18 +263,6 @@ def _scrub_records(c: Connection, target: PurgeTarget) -> int:
     return changed
 
 
-def _scrub_sessions(c: Connection, target: PurgeTarget) -> int:
-    """Replace purged text in session notes by a marker; keep the rest of each note."""
-    changed = 0
-    for what in ("blocks", "checkpoints"):
-        table, key, column = TEXTS[what]
-        for session in holding(c, target, what):
-            row = c.execute(f"SELECT {column} FROM {table} WHERE {key} = ?", (session,)).fetchone()
-            new = scrub_log.marked_json(row[0], target.sought), session
-            changed += c.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", new).rowcount
-    return changed
-
-
 def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
     """Replace purged text in turns by a marker; replace a turn purged by its id completely."""
     numbers = holding(c, target, "turns")
@@ -322,18 +309,25 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words in all other texts by a marker; delete rows whose key contains them."""
-    cells = list(_with(_cells(c, target.asked), 2, target.asked))
-    for table, column, text, key in cells:
+    """Replace the words in all other texts by a marker, and in session notes also purged texts;
+    delete rows whose key contains the words.
+    """
+    cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
+    for what in ("blocks", "checkpoints"):
+        table, key, column = TEXTS[what]
+        for id_ in holding(c, target, what):
+            row = c.execute(f"SELECT {column} FROM {table} WHERE {key} = ?", (id_,)).fetchone()
+            cells.append((table, column, row[0], (id_,), target.sought))
+    for table, column, text, key_values, sought in cells:
         names = _key_columns(c, table)
-        row = " AND ".join(f"{name} = ?" for name in names)
+        row_is = " AND ".join(f"{name} = ?" for name in names)
         try:
             if column in names:
                 raise sqlite3.IntegrityError("a key")
-            new = scrub_log.marked_json(text, target.asked)
-            c.execute(f"UPDATE {table} SET {column} = ? WHERE {row}", (new, *key))
+            new = scrub_log.marked_json(text, sought)
+            c.execute(f"UPDATE {table} SET {column} = ? WHERE {row_is}", (new, *key_values))
         except sqlite3.IntegrityError:
-            c.execute(f"DELETE FROM {table} WHERE {row}", key)
+            c.execute(f"DELETE FROM {table} WHERE {row_is}", key_values)
     return len(cells)
 
 

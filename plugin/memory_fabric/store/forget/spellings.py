@@ -32,7 +32,7 @@ _ESCAPE_BEFORE = re.compile(rb"(?:\\+(?:u([0-9a-fA-F]{4})|[nrtbf])|%([0-9a-fA-F]
 _ESCAPE_AFTER = re.compile(rb"(?:\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2}))")
 _RUN = re.compile(rb"[a-z0-9]+")
 _ESCAPED_ASCII = re.compile(rb"(?:\\u00|%)[2-7][0-9a-f]")
-# Scripts without spaces between words: Thai to Tibetan, Burmese, Khmer, Chinese, Japanese; and
+# Scripts without spaces between words (Thai to Tibetan, Burmese, Khmer, Chinese, Japanese), and
 # Korean, which attaches endings to words.
 _UNSPACED = (
     *(("\u0e00", "\u0fff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u2e80", "\u9fff")),
@@ -171,13 +171,10 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 def _joins(edge: str, neighbour: str) -> bool:
     """Return True if the two characters belong to the same word; `neighbour` may be empty."""
-    if not (_is_of_word(edge) and neighbour and _is_of_word(neighbour)):
+    both = (edge, neighbour) if neighbour else ()
+    if not (both and all(c.isalnum() or unicodedata.category(c)[0] == "M" for c in both)):
         return False
-    return not any(low <= c <= high for c in (edge, neighbour) for low, high in _UNSPACED)
-
-
-def _is_of_word(c: str) -> bool:
-    return c.isalnum() or unicodedata.category(c)[0] == "M"
+    return not any(low <= c <= high for c in both for low, high in _UNSPACED)
 
 
 def _escaped(escape: re.Match[bytes]) -> str:

@@ -136,9 +136,7 @@ def can_be_edited(home: str, state: State) -> bool:
 def saved_lines(home: str, state: State) -> bytes:
     """Return the valid part of the file of agreed lines; empty if it is lost. Raises OSError."""
     content = read(_path(home, state.base or state.digest))
-    if not state.length:
-        return content
-    return content[: state.length] if len(content) >= state.length else b""
+    return content[: state.length or None] if len(content) >= state.length else b""
 
 
 def load_lines(home: str, state: State | None) -> Marked:

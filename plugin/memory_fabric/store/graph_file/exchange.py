@@ -28,8 +28,7 @@ BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
 # Count of lines between two reports of progress, and size of the bad lines kept in memory.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# The largest file that may be one object, and the longest line: parsing takes up to fifteen times
-# as much memory.
+# The largest file that may be one object, and the longest line; parsing takes 15 times as much.
 WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
 # The length to which a longer line is cut before it is set aside.
 KEPT_BYTES = 4 << 10

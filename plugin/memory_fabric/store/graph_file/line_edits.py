@@ -23,8 +23,7 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# The names of entities, then the relations, that operations have changed. The value is True if an
-# operation created the item, so that the file cannot contain a line for it.
+# Changed entities (names) and relations; True if an operation created it, so the file lacks it.
 Touched = dict[str | Relation, bool]
 
 

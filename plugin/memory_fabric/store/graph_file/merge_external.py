@@ -29,8 +29,7 @@ Times = tuple[float, float]
 KEY = "mirror-recent"
 # The first words of the digested parts of an observation and of a relation.
 SAID, RELATION = "said", "relation"
-# The longest time between another program's reading and its writing of the whole file: the
-# reference server needs milliseconds, on a loaded machine or with a large file seconds.
+# The longest time between another program's reading and its writing of a large file.
 WINDOW_S = 5.0
 # A removal that another program repeats after each own write is accepted after this time.
 LONGEST_S = 60.0
@@ -104,16 +103,13 @@ def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
     return parts
 
 
-NO_CHANGES = Ours()
-
-
 def merge_changes(
     db: Database,
     apply: Apply,
     before: Lines,
     now: Lines,
     about_to_replace: Callable[[], object],
-    ours: Ours = NO_CHANGES,
+    ours: Ours,
 ) -> bool:
     """Apply the difference of two graphs to the database, except for changes in `ours`.
 
@@ -145,12 +141,14 @@ def merge_changes(
     fresh = not db.row("SELECT 1 FROM entities LIMIT 1")
     for some in _chunks(entities):
         stored = {} if fresh else _by_name(db, some)
-        _create(apply, some)
+        for kind, payload in create_operations(some):
+            apply(kind, payload)
         # If several lines describe one entity, the first counts, as in the reference server.
         for name, entity in {entity.name: entity for entity in reversed(some)}.items():
             if name in stored:
                 differs |= not _agree(db, apply, entity, about_to_replace, ours)
-    _create(apply, new)
+    for kind, payload in create_operations(new):
+        apply(kind, payload)
     # Entities are created before relations.
     in_kinds = sorted(stated, key=lambda item: isinstance(item, Relation))
     return differs or [*entities, *new] != in_kinds
@@ -226,11 +224,6 @@ class _Parts:
         for relation in relations:
             del self.relations[relation]
         return bool(names or texts or relations)
-
-
-def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
-    for kind, payload in create_operations(items):
-        apply(kind, payload)
 
 
 def _agree(

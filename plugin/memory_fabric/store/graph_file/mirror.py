@@ -31,8 +31,8 @@ from memory_fabric.store.upkeep import backup
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
 
-# At first the wait is long: another server may use the file, and reading a large file takes half a
-# minute. Later, an answer without the latest changes by others is better than a long wait.
+# Reading a large file may take another server half a minute, so the first wait is long. Later, an
+# answer without the latest changes by others is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read the file while others keep writing it.
 ATTEMPTS = 20
@@ -215,8 +215,8 @@ class Mirror:
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
-        # The state is saved first, under the digest of the new content. If this process dies before
-        # the end, the next one finds this state and recognises the content.
+        # The state is saved first: if this process dies, the next one recognises the new content by
+        # it.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -310,8 +310,8 @@ class Mirror:
         after = state or agreed.NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # Bad lines disappear when the whole file is written. It must also be written as a whole if
-        # both sides changed, because some lines do not follow from the operations then.
+        # The whole file must be written to remove bad lines, and if both sides have changed,
+        # because some lines do not follow from the operations then.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:

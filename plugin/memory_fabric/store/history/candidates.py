@@ -21,8 +21,7 @@ _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
     "AND i.channel = 'pull') "
 )
-# Notes from earlier releases that have the user's trust, although no words of the user are quoted
-# and no act of the user stated or kept them.
+# Notes from earlier releases with the user's trust, but without the user's words or acts.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "

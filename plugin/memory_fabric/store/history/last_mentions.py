@@ -5,7 +5,7 @@ Names, types and times are read for all of them, texts only for those that are s
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
@@ -19,13 +19,14 @@ _PRUNABLE = (
 _STATED_AT = (
     f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
 )
-_RECORDS = f"SELECT seq, id, type, {_STATED_AT.format('')} AS at, sightings FROM records"
+# These select the fields of AgedMemory in order, from `row`.
+_RECORDS = f"SELECT seq, '', type, {_STATED_AT.format('')} AS at, id, sightings FROM records"
 _ENTITIES = """
     SELECT e.id, e.name, e.type,
         coalesce(max(o.created_at), max(e.created_at,
             coalesce((SELECT max(created_at) FROM relations WHERE source = e.id), ''),
             coalesce((SELECT max(created_at) FROM relations WHERE target = e.id), ''))) AS last,
-        coalesce(max(o.id), 0), count(o.id)
+        '', coalesce(max(o.id), 0), count(o.id)
     FROM entities AS e LEFT JOIN observations AS o ON o.entity = e.id
 """
 _MENTIONS = f"""
@@ -75,13 +76,13 @@ class Mention(NamedTuple):
 def entities(db: Database, before: str) -> list[AgedMemory]:
     """Return the entities last mentioned before a time, without texts and counts of relations."""
     rows = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
-    return [_entity(db.kind, row) for row in rows]
+    return [AgedMemory(ENTITY, db.kind, *row) for row in rows]
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
     """Return own valid records from before a time, neither pinned nor local, without texts."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
-    return [_record(db.kind, row) for row in rows]
+    return [AgedMemory(RECORD, db.kind, *row) for row in rows]
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
@@ -116,8 +117,8 @@ def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedM
     of_shown = "IN (SELECT value FROM json_each(?))"
     entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))
     query = f"{_RECORDS} WHERE {_PRUNABLE} AND seq {of_shown}"
-    current = [_linked(db, _entity(db.kind, row)) for row in entities]
-    current += [_record(db.kind, row) for row in db.rows(query, (now, numbers[RECORD]))]
+    current = [_linked(db, AgedMemory(ENTITY, db.kind, *row)) for row in entities]
+    current += [AgedMemory(RECORD, db.kind, *r) for r in db.rows(query, (now, numbers[RECORD]))]
     by_row = {(item.kind, item.row): item for item in current}
     return [by_row.get((a.kind, a.row)) for a in memories]
 
@@ -128,13 +129,3 @@ def _linked(db: Database, item: AgedMemory) -> AgedMemory:
         (item.row,),
     )
     return item._replace(relations=row[0], linked=row[1]) if row else item
-
-
-def _record(store: str, row: Sequence[Any]) -> AgedMemory:
-    number, id_, kind, at, sightings = row
-    return AgedMemory(RECORD, store, number, "", kind, at, id=id_, newest=sightings)
-
-
-def _entity(store: str, row: Sequence[Any]) -> AgedMemory:
-    number, name, kind, last, newest, count = row
-    return AgedMemory(ENTITY, store, number, name, kind, last, newest=newest, observations=count)

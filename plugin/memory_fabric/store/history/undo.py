@@ -10,8 +10,7 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Excludes operations without a visible effect, operations that cannot be undone, and operations
-# from another machine of the user.
+# Excludes operations without effect, that cannot be undone, or from the user's other machines.
 _NOT_LAST = (
     "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]' "
     f"AND json_extract(provenance, '$.origin') <> '{OTHER_MACHINE}'"

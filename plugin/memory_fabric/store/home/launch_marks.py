@@ -23,8 +23,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-# SQL conditions on the records of a kind; each uses a partial index (store/schema.sql). They read
-# `main`, because views of isolated domains hide some records.
+# SQL conditions on the records of a kind, each with a partial index (store/schema.sql). `main`
+# includes the records that views of isolated domains hide.
 KINDS: Mapping[str, str] = {
     RULES: (
         f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "

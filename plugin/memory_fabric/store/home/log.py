@@ -25,8 +25,7 @@ FAULTS_NAME = "faults.log"
 OUT_OF_TIME = ": out of time: "
 NOTICES, LOCK_S = "notices.jsonl", 0.2
 MARKS, PREFIX = "told", "trouble-"
-# Marks of a prompt that was not saved after its reply, and of a prompt that got no memories because
-# the event timed out.
+# Marks of a prompt that was not saved after its reply, and of one that got no memories in time.
 LOST_PROMPT, UNTOLD_PROMPT = "lost-prompt", "untold-prompt"
 MAX_NOTICE_CHARS = 300
 # Maps the first words of a failure to an explanation for the user.
@@ -181,8 +180,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
         _clear(failures, places)
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt, every failure except a refusal may be temporary, and is left to a later event. If
-    # no mark can be created, only the start of a session reports failures.
+    # At a prompt, every failure except a refusal may be temporary, and is left to a later event.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)

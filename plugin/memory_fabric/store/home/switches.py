@@ -19,7 +19,7 @@ NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
 # The switch for the assistant's notes, and the key of the periods [from, until] in which it was
-# off: notes written in these periods are not saved later either.
+# off: notes from these periods are never saved.
 NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
 FOR_EVER = "9999"
 

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from contextlib import closing
 
 from memory_fabric.models import Progress
 from memory_fabric.store import files
@@ -11,8 +12,7 @@ KEPT, KEPT_OF_LARGE = 5, 2
 SUFFIX = ".db"
 # Pages to copy between two progress reports: 8 MB.
 PAGES = 2048
-# A database up to this size is copied once a day, a larger one once a week: the journal contains
-# the changes since the last copy.
+# A larger database is copied once a week instead of once a day: the journal has the changes.
 LARGE_BYTES = 64 << 20
 EVERY_S = 24 * 3600
 LARGE_EVERY_S = 7 * EVERY_S
@@ -74,30 +74,23 @@ def is_sound(path: str, *, whole: bool = True) -> bool:
     schema = "SELECT CASE WHEN count(*) THEN 'ok' END FROM sqlite_master"
     query = "PRAGMA quick_check" if whole else schema
     try:
-        connection = sqlite3.connect(f"file:{files.as_address(path)}?mode=ro&immutable=1", uri=True)
-        try:
+        address = f"file:{files.as_address(path)}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(address, uri=True)) as connection:
             return bool(connection.execute(query).fetchone() == ("ok",))
-        finally:
-            connection.close()
     except sqlite3.Error:
         return False
 
 
 def _copy(path: str, target: str, progress: Progress | None) -> None:
-    source, copy = sqlite3.connect(path), sqlite3.connect(target)
-    try:
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         if progress is None:
             source.backup(copy)
         else:
-            # In a transaction: otherwise, a write by another process between two steps would
-            # restart the backup.
+            # In a transaction, because a write by another process would restart the backup.
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()
             tell = progress
             source.backup(copy, pages=PAGES, progress=lambda _, left, of: tell(of - left, of))
         copy.execute("PRAGMA journal_mode = DELETE")
-    finally:
-        copy.close()
-        source.close()
     if not is_sound(target):
         raise sqlite3.DatabaseError(f"the copy of {path} could not be read back")

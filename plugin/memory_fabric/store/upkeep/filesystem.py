@@ -11,8 +11,7 @@ MAX_LOOKED_AT = 20_000
 # The folder of installed packages is not checked: many files, none of them secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# Files of a killed process: a temporary file with the process id and time in its name, or a copy of
-# a database. After this time, no process can still be writing them.
+# Suffixes of files that a killed process left, and the age from which no process still writes one.
 TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"

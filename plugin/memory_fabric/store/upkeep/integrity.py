@@ -17,8 +17,8 @@ from memory_fabric.store.queues import late_events
 from memory_fabric.store.upkeep import backup, repair
 from memory_fabric.text import first_of
 
-# An index of at least this many rows is compared by row numbers and samples. SQLite's own check
-# writes, so at a million observations it would block other changes for half a minute.
+# An index of at least this many rows is compared by row numbers and samples: SQLite's own check
+# would block other changes for half a minute at a million observations.
 LARGE_ROWS = 50_000
 # The samples are this many of the newest rows, and as many rows spread over the table.
 SAMPLES = 100

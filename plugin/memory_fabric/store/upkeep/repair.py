@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
@@ -110,14 +111,11 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
         return operations
     waiting = "SELECT id, kind, payload, provenance FROM operations WHERE journaled = 0"
     try:
-        connection = sqlite3.connect(aside)
-        try:
+        with closing(sqlite3.connect(aside)) as connection:
             for id_, kind, *texts in connection.execute(f"{waiting} ORDER BY seq"):
                 payload, provenance = map(files.parsed, texts)
                 parts = {"payload": payload, "provenance": provenance}
                 operations.append({"id": id_, "kind": kind} | parts)
-        finally:
-            connection.close()
     except (sqlite3.Error, TypeError):
         return operations  # the rest of the table is unreadable
     return operations
