@@ -314,9 +314,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time with all their data, and older injected items. The
-    row of a session with a transcript is kept, because it contains the offset up to which it was
-    read.
+    """Delete sessions last seen before a time with all their data, and older injected items. A
+    row is kept while its transcript exists, because it contains the offset of its last reading.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))

@@ -21,7 +21,6 @@ from memory_fabric.models import Progress, Provenance
 from memory_fabric.store import files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import plan, purge_files, purge_rows, purge_steps
-from memory_fabric.store.forget.own_words import OWN_TEXT
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.history import resolve, trace
@@ -241,7 +240,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             remedy="Name a memory by its id, or use --exact for exactly these characters.",
         )
     target = PurgeTarget(words=(words,), exact=exact, inside=inside)
-    if target.asked.is_in(OWN_TEXT) or not any(map(str.isalnum, words)):
+    if target.asked.is_in(purge_files.OWN_TEXT) or not any(map(str.isalnum, words)):
         raise BadInput(
             "text",
             "Memory itself writes these words into every file, as names of its fields and the "

@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from memory_fabric import models
 from memory_fabric.ids import timestamp
-from memory_fabric.store import files, journal
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.store import files, journal, schema
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.home import callers, signing
+from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.store.projects import own_lines
-from memory_fabric.store.queues import spool
+from memory_fabric.store.queues import ingest_queue, spool
 from memory_fabric.store.tiers import memory_md
 
 Line = Mapping[str, Any]
@@ -21,6 +25,28 @@ LOCK_S = 10.0
 UNFINISHED = (".tmp", ".tmp-journal")
 # Files with memories have one of these in their names; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
+# Words of every file of memory that are no constant: field names, and the word before a reason.
+_OTHERS = """signature store forgotten body answer place text file number line at about idempotency
+    tasks asked said waiting files items failing command words error cause attended because from to
+    entityName entityType relationType relations contents observations seen_in evidence"""
+_FIELDS = (models.Record, models.Provenance, models.Operation, models.Entity, Ingest)
+_VALUES = (
+    *(models.RECORD_TYPES, models.ENTITY_TYPES, models.SCOPES, models.TRUST_ORDER, models.SOURCES),
+    *(models.OUTCOMES, sessions.CHANNELS, ingest_queue.STATES),
+)
+# A text that occurs in this vocabulary cannot be erased.
+OWN_TEXT = "\n".join(
+    (
+        schema.whole(),
+        *KINDS,
+        *(field for kind in KINDS.values() for field in kind.shape),
+        *(name for value in _FIELDS for name in value._fields),
+        *(name for values in _VALUES for name in values),
+        *(memory_md.BEGIN, memory_md.BEGIN_JOINED, memory_md.END, memory_md.HEADING),
+        ingest_queue.PURGED,
+        *_OTHERS.split(),
+    )
+)
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:

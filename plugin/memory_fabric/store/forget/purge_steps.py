@@ -4,7 +4,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Progress, Provenance, Record
 from memory_fabric.store import files, journal, records, write
 from memory_fabric.store.database import Database, open_database, translated
-from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
+from memory_fabric.store.forget import purge_files, purge_rows, saved_pages
 from memory_fabric.store.forget.plan import PurgePlan, target_in, target_of
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without, marked
 from memory_fabric.store.forget.spellings import Sought
@@ -42,21 +42,17 @@ def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
     """Open all databases of these locations; close those of other projects at the end."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
-    others: list[Database] = []
     try:
-        for location in where:
-            if location.path in own:
-                database = memory.database(own[location.path], create=False)
-            else:
-                database = open_database(location.path, location.kind, create=False)
-                others += [database] if database else []
-            databases += [(location, database)] if database else []
-        yield databases
+        with ExitStack() as others:
+            for location in where:
+                if location.path in own:
+                    database = memory.database(own[location.path], create=False)
+                elif database := open_database(location.path, location.kind, create=False):
+                    others.callback(database.close)
+                databases += [(location, database)] if database else []
+            yield databases
     except sqlite3.Error as error:
         raise translated(databases[-1][1].path if databases else "", error) from error
-    finally:
-        for database in others:
-            database.close()
 
 
 def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
@@ -156,7 +152,7 @@ def verify(
         inside = sum(len(purge_rows.tables_with_inside(db, target)) for _, db in databases)
     sought, outside = target.sought, []
     # In both cases a database file's bytes contain the words, so only its tables are checked.
-    is_inside = bool(inside) or sought.anywhere().is_in(own_words.OWN_TEXT)
+    is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in own_files(memory, where):
         size = 0 if path == plan_path else _bytes_in_file(path, sought, is_inside=is_inside)

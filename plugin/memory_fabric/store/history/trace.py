@@ -212,29 +212,24 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
 def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
     """Return the trace of a deleted entity, from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, name):
-        for rows in _removed_rows(change):
-            for row in rows.get("entities") or ():
-                if row["name"] != name:
-                    continue
-                mine = (o for o in rows.get("observations") or () if o["entity"] == name)
-                fields = (map(str, (o.get(f, "") for f in _STATEMENT_FIELDS)) for o in mine)
-                statements = tuple(Statement._make((*stated, ())) for stated in fields)
-                aliases = tuple(pair[1] for pair in row.get("aliases") or ())
-                kind, injections = str(row.get("type", "")), _of_entity(memory, name)
-                about = (name, kind, aliases, change.store, statements, injections)
-                return EntityTrace(*about, described(memory, change))
+        removed: list[Payload] = []
+        for step in change.inverse:
+            kind, payload = step["kind"], step["payload"]
+            removed += [payload] if kind == "restore" else []
+            removed += [payload["rows"]] if kind == "put_record" and payload.get("rows") else []
+            removed += [
+                group["in"] for group in payload.get("groups", ()) if kind == "replace_rows"
+            ]
+        entities = ((row, rows) for rows in removed for row in rows.get("entities") or ())
+        for row, rows in ((row, rows) for row, rows in entities if row["name"] == name):
+            mine = (o for o in rows.get("observations") or () if o["entity"] == name)
+            fields = (map(str, (o.get(f, "") for f in _STATEMENT_FIELDS)) for o in mine)
+            statements = tuple(Statement._make((*stated, ())) for stated in fields)
+            aliases = tuple(pair[1] for pair in row.get("aliases") or ())
+            kind, injections = str(row.get("type", "")), _of_entity(memory, name)
+            about = (name, kind, aliases, change.store, statements, injections)
+            return EntityTrace(*about, described(memory, change))
     raise resolve.no_such_entity(name)
-
-
-def _removed_rows(change: Change) -> Iterable[Payload]:
-    for step in change.inverse:
-        payload = step["payload"]
-        if step["kind"] == "restore":
-            yield payload
-        elif step["kind"] == "put_record" and payload.get("rows"):
-            yield payload["rows"]
-        elif step["kind"] == "replace_rows":
-            yield from (group["in"] for group in payload["groups"])
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
