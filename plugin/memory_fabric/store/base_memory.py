@@ -137,10 +137,8 @@ class BaseMemory:
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
         """Apply a change durably and return its result; `{"queued": True}` if it was only queued.
-
-        `store` selects the database ("project", "user"); without `store`, entities are changed in
-        the database that has them. Raises NotFound, BadInput (nothing changed), StoreUnavailable
-        (not even queued).
+        `store` is "project" or "user"; without `store`, entities are changed in the database that
+        has them. Raises NotFound, BadInput, StoreUnavailable (not even queued).
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
         if store or kind in OF_ONE_DATABASE:
@@ -173,8 +171,8 @@ class BaseMemory:
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Return a sanitised operation for the caller to apply; with `stamp`, its provenance gets
-        the time, and missing parts from the settings. Raises StoreUnavailable if memory is off.
+        """Return a sanitised operation to apply; `stamp` completes its provenance. Raises
+        StoreUnavailable.
         """
         if not self.settings.writes:
             raise switches.off_error(self.settings)

@@ -37,8 +37,7 @@ SUSPECT = ".suspect"
 # Seconds to retry setting the journal mode of a new file, which SQLite does not do itself.
 SWITCH_S = 2.0
 
-_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
-_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_BUSY, _CORRUPT = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _REFUSED = ("SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_MISMATCH", "SQLITE_RANGE")
 _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _DISK = "It may be full, over a quota, or failing."
@@ -92,8 +91,8 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Give changes priority over a process that writes all the time: SQLite itself waits longer
-        and longer between its attempts to get the lock. Check-points are left to other processes.
+        """Give changes priority over a process that writes all the time, for which SQLite waits
+        ever longer.
         """
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
@@ -274,11 +273,11 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open the database at `path`, migrated to the latest schema.
+    """Open the database at `path`, migrated to the latest schema; None if it is missing, unless
+    `create`.
 
-    Returns None if the file is missing and `create` is not set. Queries are interrupted after the
-    current deadline; an event with little time does not wait for a migration, other callers get
-    extra time for it. Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
+    Queries are interrupted after the current deadline; an event with little time does not wait for
+    a migration, other callers get extra time. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:

@@ -64,11 +64,11 @@ class TooLarge(Refused):
 
 
 class Locked:
-    """Lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
+    """Lock on `path` for a `with` block. Raises TimeoutError after `timeout_s` or the event's time,
+    OSError.
 
-    In a hook, the wait is no longer than the event allows. The lock file is kept after the release:
-    processes that wait for a removed file would no longer exclude those that create a new one.
-    Raises OSError if the file cannot be created.
+    The lock file is kept after the release: processes that wait for a removed file would no longer
+    exclude those that create a new one.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:

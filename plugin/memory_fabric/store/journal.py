@@ -1,8 +1,7 @@
 """Tier 2: decisions.jsonl and the queue in the project, operations.jsonl in home.
 
-The journals are append-only JSON lines. The queue has one file per operation, written under another
-name and then renamed: adding an operation needs no lock, however many processes write at once.
-Every line has an id, so reading it twice changes nothing.
+All are JSON lines with ids, so reading one twice changes nothing. The queue has one file per
+operation, written under another name and then renamed: adding an operation needs no lock.
 """
 
 from __future__ import annotations

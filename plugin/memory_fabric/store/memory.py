@@ -52,9 +52,8 @@ class Memory(BaseMemory):
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
         """Return the memory for these settings; only the project's registration is written to disk.
-
         With `repair`, a damaged database is set aside and rebuilt; otherwise, using it raises an
-        error. Queries and changes after the current deadline raise DeadlinePassed.
+        error.
         """
         project = _project_of(settings)
         memory = cls(settings, project, repair=repair)
@@ -209,9 +208,7 @@ def _project_of(settings: Settings) -> Project | None:
 
 
 class KeptMemory(Memory):
-    """The memory of one event in a process that answers many. Each event has its own settings; only
-    the open databases are reused, unless another process has replaced or migrated the files.
-    """
+    """The memory of one event in a process whose events share the open databases."""
 
     def close(self, *, at_ease: bool = False) -> None:
         """Keep the databases open for the next event; with `at_ease`, also check-point them."""

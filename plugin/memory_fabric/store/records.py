@@ -129,8 +129,8 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return matching current records of these types, best first: at most `limit` of this user,
-    then as many of others. With `candidates`, also records that wait for a second occurrence.
+    """Return matching current records of these types, best first: `limit` of this user, then of
+    others. With `candidates`, also records that wait for a second occurrence.
     """
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []

@@ -4,8 +4,6 @@ docs/decisions/0061 promises that every database of a released version opens wit
 a released step is never edited, and OLDEST never rises.
 """
 
-from __future__ import annotations
-
 import os
 
 # The version (PRAGMA user_version) of schema.sql, and the oldest one that can be migrated.

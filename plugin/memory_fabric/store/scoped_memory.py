@@ -114,11 +114,9 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
 
 
 class ScopedMemory(Memory):
-    """A memory that shows only some domains; see `within`.
-
-    The unrestricted memory, which has no views, applies the changes. Additions get a domain that is
-    visible here, and deletions do not affect other domains. If domains are `hidden` instead
-    (`without`), changes are applied as they are.
+    """A memory that shows only some domains; see `within`. The unrestricted memory applies the
+    changes: additions get a domain that is visible here, and deletions do not affect other domains.
+    If domains are `hidden` instead (`without`), changes are applied as they are.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
@@ -173,8 +171,8 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Limit a change to these domains: additions get one of them, and deletions affect only
-        rows in them. Raises NotFound for an entity that is not visible.
+        """Give an addition a domain that is visible here, and limit a deletion to these. Raises
+        NotFound.
         """
         if self.hidden:
             return payload, by

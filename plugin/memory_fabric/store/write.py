@@ -185,9 +185,8 @@ def split(
     """Split a change by database; return pairs of database and part.
 
     `living` maps each readable database to those `names_in` the change that it has; the
-    `unavailable` databases cannot be opened now. Deletions apply to every database; for unavailable
-    ones they are queued. An observation of an unknown entity is assigned to an unavailable
-    database; if all databases are readable, NotFound is raised and nothing changes.
+    `unavailable` databases cannot be opened now. Deletions apply to every database. An observation
+    of an unknown entity is assigned to an unavailable database, or else raises NotFound.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]

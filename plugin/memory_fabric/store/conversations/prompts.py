@@ -1,7 +1,4 @@
-"""The user's prompts in each session as typed, for comparison with quotations; stored turns.
-
-Prompts come from the prompt hook, never from a transcript, in which other texts look like prompts.
-"""
+"""The user's prompts as typed, which come from the hook, never from transcripts; stored turns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
-"""Sessions: times, injection ledger, open tasks, and the state for a compaction.
-
-In a session's row, `checkpoint` is the state that is needed after its compaction, and `block`
-contains the notes that one reading of its transcript saves for the next reading.
+"""Sessions: times, injection ledger, open tasks, `checkpoint` (the state for a compaction), and
+`block` (the notes that one reading of the transcript saves for the next).
 """
 
 from __future__ import annotations
@@ -125,9 +123,9 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return a session's state: the time of its first event, True if its session block was shown,
-    the time of its last compaction or '', the count of its prompts, and True if one of these has at
-    least `min_task_chars` characters. None if the session is unknown.
+    """Return the time of a session's first event, True if its session block was shown, the time of
+    its last compaction or '', its count of prompts, and True if one of these has `min_task_chars`;
+    or None.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -263,8 +261,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Return which of these turns (uuid, role, time) are stored: a map from uuid to session, and,
-    because a copy may have another uuid, a map from (role, time) to (session, text) of each turn.
+    """Return a map from the uuid of each stored turn to its session; and, because a copy may have
+    another uuid, a map from (role, time) to the (session, text) of each stored turn.
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -361,8 +359,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Save that an agent was offered these tasks, because its start does not show which task is its
-    own. Once as many agents as tasks have been offered them, all these tasks are deleted.
+    """Save that an agent was offered these tasks, because its start does not show which one is its
+    own. Tasks that were offered to as many agents as there are tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"

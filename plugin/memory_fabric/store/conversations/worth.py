@@ -1,7 +1,6 @@
 """Items of texts that were shown to a model, and the outcomes of those that can be judged.
 
-The rows are in the database of a project's sessions and contain no texts: a memory is referred to
-by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
+The rows contain no texts, only the ids of the injection ledger.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,8 +31,8 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return the parts of a text: the line of each memory, found by its short id or its entity's
-    name, and one part for the rest. Line breaks are not counted.
+    """Return the parts of a text: the line of each memory, found by its short id or name, and the
+    rest.
     """
     lines = text.split("\n")
     items = []

@@ -1,7 +1,4 @@
-"""Forgetting: a preview shows the matches and a code; confirming the code deletes them.
-
-The plan of a purge (words, names, ids and texts) is kept on disk until everything is erased.
-"""
+"""Forgetting: a preview shows the matches and a code, which confirms it; the plan of a purge."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -179,8 +176,8 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget exactly these matches; return the number of memories. Raises BadInput if any of them
-    has changed since the preview, StoreUnavailable if the change had to be queued.
+    """Forget exactly these matches; return their number. Raises BadInput, NotFound,
+    StoreUnavailable.
     """
     confirmed(memory, found.text, found.code)
     count = 0

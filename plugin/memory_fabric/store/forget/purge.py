@@ -292,11 +292,9 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
     except NotFound:
         found = Found(text)
 
-    def holds(stated: str) -> bool:
-        return wanted <= {*text_words(stated)}
-
-    records = tuple(r for r in found.records if holds(f"{r.what} {r.why}"))
-    observations = tuple(o for o in found.observations if holds(f"{o.entity} {o.text}"))
+    records = tuple(r for r in found.records if wanted <= {*text_words(f"{r.what} {r.why}")})
+    about = ((o, {*text_words(f"{o.entity} {o.text}")}) for o in found.observations)
+    observations = tuple(o for o, words in about if wanted <= words)
     found = replace(found, records=records, observations=observations)
     if not found:
         where = file_locations.locations(memory, everywhere=False)

@@ -51,8 +51,8 @@ OWN_TEXT = "\n".join(
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
     """Rewrite a file (a journal: under the write lock); return True if any line changed. `change`
-    returns the new object of a line; without `change`, or if the line is invalid JSON, a line with
-    purged text is dropped.
+    returns the new object of a line; without `change`, or if a line is invalid, purged text drops
+    it.
     """
 
     def left_of(line: str) -> str | None:

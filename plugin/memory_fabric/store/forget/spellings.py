@@ -4,8 +4,6 @@ These are plain UTF-8 with composed or decomposed accents, JSON escapes of any d
 `\\"`, `\\/`), percent-encoding, and lists of words; in any white space and, unless exact, any case.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -85,7 +83,7 @@ class Sought:
         """Return the number of bytes that belong to a match."""
         return sum(end - start for start, end in self.spans(text))
 
-    def anywhere(self) -> Sought:
+    def anywhere(self) -> "Sought":
         """Return the same search, but also matching inside longer words."""
         return Sought(needle._replace(whole=False) for needle in self._needles)
 

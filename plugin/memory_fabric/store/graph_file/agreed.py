@@ -93,8 +93,8 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save the digest and the redacted text of each line, never the original lines, which may
-    contain secrets. Returns the state with its `base` and `length`. Raises OSError.
+    """Save each line redacted, with its digest; return the state with `base` and `length`. Raises
+    OSError.
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
@@ -106,10 +106,7 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append edits to the file of agreed lines: their state, digests of removed lines, new lines.
-
-    Returns `after` with its `base` and `length`, which `agree` must then save. Raises OSError.
-    """
+    """Append edits to the file of agreed lines; return `after` for `agree`. Raises OSError."""
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]

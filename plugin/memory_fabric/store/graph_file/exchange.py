@@ -42,8 +42,8 @@ class BadLine(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Result of loading: how many rows and relation ends are new, whether an operation was queued,
-    `variants` of new names that differ only in case, `-`, `_` or spaces, and forgotten names.
+    """Counts of new rows and relation ends; if any change was `queued`; `variants` of new names
+    that differ only in case, `-`, `_` or spaces; forgotten names.
     """
 
     entities: int = 0
@@ -70,8 +70,8 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The result of an import: counts of lines that were `read` and of `others` of another kind,
-    the bad lines, and the path of the file in which these were set aside, if any.
+    """Counts of `read` lines and of `others` of another kind, the bad lines, and the file with
+    these.
     """
 
     loaded: Loaded = Loaded()
@@ -82,8 +82,8 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each line that is not blank, without line end and byte order
-    mark, cut to `max_bytes`. If the file is one object with both lists, yield a line for each item.
+    """Yield number and content of each line that is not blank, cut to `max_bytes`. If the file is
+    one object with both lists, yield a line for each item.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:

@@ -49,7 +49,7 @@ class Edits(NamedTuple):
 
 def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
     """Return the edits since the agreed state; None if the whole file must be written.
-    `read_agreed` reads the saved lines, if any old line is needed. Raises StoreUnavailable.
+    `read_agreed` is called only if old lines are needed. Raises StoreUnavailable.
     """
     # In one transaction, so that the lines are those after the last of these operations.
     db.rows("BEGIN")
@@ -132,8 +132,8 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines of a name or relation that were not removed later, each in canonical
-    form and with the digest of its form in the file. If the file has two forms, both are yielded.
+    """Yield the saved lines of a name or relation in canonical form, with the digest of the file's
+    form.
     """
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"

@@ -7,8 +7,6 @@ not have seen; for this, the digests of changed parts are stored, but no texts. 
 since 1970; this module reads neither files nor the clock.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +55,7 @@ class Recent(NamedTuple):
         )
         return Ours(added, removed)
 
-    def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
+    def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> "Recent":
         """Add the change from `before` to `lines`, and drop changes that are too old."""
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
@@ -111,11 +109,10 @@ def merge_changes(
     about_to_replace: Callable[[], object],
     ours: Ours,
 ) -> bool:
-    """Apply the difference of two graphs to the database, except for changes in `ours`.
-
-    Returns True if any were left out, so that file and database differ now. `apply` runs one
-    operation; `about_to_replace` is called before an entity is deleted and restored in two
-    operations. An entity that the file lacks is kept while the database's own rows refer to it.
+    """Apply the difference of two graphs to the database, except for changes in `ours`; return True
+    if any were left out. `apply` runs one operation; `about_to_replace` is called before an entity
+    is deleted and restored. An entity that the file lacks is kept while the database's own rows
+    refer to it.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -229,8 +226,8 @@ class _Parts:
 def _agree(
     db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and the order of observations that the file has, by deleting it and
-    restoring it with its number. Returns False if the type was changed here and is kept.
+    """Give an entity the type and order of observations of the file, by deleting and restoring it.
+    Return False if the type was changed here and is kept.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

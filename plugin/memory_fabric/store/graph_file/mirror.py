@@ -134,8 +134,8 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file, merged with changes by others. A file that
-        cannot be written is reported once. Raises StoreUnavailable, sqlite3.Error.
+        """Write the database's changes to the file; report it if that fails. Raises
+        StoreUnavailable.
         """
         self.look_in_s = 0.0
         self.refresh(memory)
@@ -361,8 +361,8 @@ def _reason_of(error: OSError) -> str:
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines and their digests: entities and relations in the database's
-    order, other lines (from `present`) in front if they were there, otherwise at the end.
+    """Return the new file's lines and their digests: the graph in the database's order, other lines
+    (from `present`) in front if they were there, otherwise at the end.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

@@ -13,14 +13,8 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 MAX_LISTED = 200
-_OPEN = f"{CURRENT} AND scope <> 'local'"
-_CANDIDATE = f"status = 'candidate' AND {_OPEN}"
+_CANDIDATE = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
-_UNPINNED = f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 "
-_UNUSED = (
-    "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
-    "AND i.channel = 'pull') "
-)
 # Notes from earlier releases with the user's trust, but without the user's words or acts.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
@@ -32,7 +26,9 @@ _WITHOUT_WORDS = (
 )
 # Statements by the assistant alone that nobody has used or repeated.
 _UNCONFIRMED = (
-    f"{_UNPINNED} {_UNUSED} AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
+    f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 AND NOT EXISTS (SELECT 1 "
+    "FROM injections AS i WHERE i.memory = 'record:' || records.id AND i.channel = 'pull') "
+    "AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
     "AND json_extract(body, '$.evidence.agreed') IS NULL AND created_at < ?"
 )

@@ -151,8 +151,8 @@ def undone_ids(database: Database) -> frozenset[str]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change in a phrase such as `added 2 observations to Redis`; `find` looks up a
-    change by its id. An undo of an undo is described as `redid`.
+    """Describe a change in a phrase such as `added 2 observations to Redis`. `find` looks up a
+    change.
     """
     undos = 0
     while change.kind == "undo" and (target := find(str(change.payload.get("operation", "")))):

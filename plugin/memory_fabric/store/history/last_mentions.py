@@ -1,7 +1,4 @@
-"""The age of entities and records: the time of the last statement about each, and its kind.
-
-Names, types and times are read for all of them, texts only for those that are shown.
-"""
+"""The age of entities and records: the time of the last statement about each, and its kind."""
 
 import json
 from collections.abc import Sequence
@@ -46,9 +43,9 @@ _MENTIONS = f"""
 class AgedMemory(NamedTuple):
     """An entity or record with the time of its last mention, and values that reveal a change.
 
-    `kind` is "entity" or "record", `id` a record's id, `row` its row number. `newest` is the row
-    number of an entity's newest observation, or the count of sessions that stated a record;
-    `linked` is the row number of an entity's newest relation, and `relations` their count.
+    `kind` is "entity" or "record", `id` a record's id. `newest` is the row number of an entity's
+    newest observation, or the count of sessions that stated a record; `linked` is the row number of
+    an entity's newest relation, and `relations` their count.
     """
 
     kind: str

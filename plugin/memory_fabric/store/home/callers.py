@@ -4,8 +4,6 @@ The client sends the server only the id of a call; its hooks know which session 
 call (decision 0031). Callers are small files, so that neither hook nor server opens a database.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from typing import NamedTuple

@@ -1,8 +1,7 @@
 """Settings of a home: its config.toml and switches.json, read again after each change.
 
-If config.toml is invalid, only those of its switches that turn something off apply. If it might
-isolate domains, everything is off, because it is not known for whom. switches.json turns reading
-and writing of memory off and on, everywhere or for one project.
+If config.toml is invalid, only those of its switches that turn something off apply; if it might
+isolate domains, everything is off.
 """
 
 import os

@@ -39,25 +39,21 @@ def all_paths(folders: Iterable[str]) -> list[str]:
 
 def exposed(paths: Iterable[str]) -> list[str]:
     """Return the paths that other users may read, write or enter; always empty on Windows."""
-    paths = paths if os.name == "posix" else ()
-    return [path for path in paths if (status := _status(path)) and status.st_mode & OTHERS]
+    return [path for path, mode, _, _ in _statuses(paths) if mode & OTHERS and os.name == "posix"]
 
 
 def foreign(paths: Iterable[str]) -> list[str]:
     """Return the paths that belong to another user than this process."""
-    if not hasattr(os, "getuid"):  # pragma: no cover - Windows
-        return []
-    me = os.getuid()
-    return [path for path in paths if (status := _status(path)) and status.st_uid != me]
+    me = os.getuid() if hasattr(os, "getuid") else 0  # on Windows, all owners are 0
+    return [path for path, _, owner, _ in _statuses(paths) if owner != me]
 
 
 def make_private(paths: Iterable[str]) -> list[str]:
     """Remove all permissions of other users; return the changed paths. Raises OSError."""
     changed = []
-    for path in exposed(paths):
-        if status := _status(path):  # otherwise the file was deleted meanwhile
-            os.chmod(path, status.st_mode & 0o700)
-            changed.append(path)
+    for path, mode, _, _ in _statuses(exposed(paths)):
+        os.chmod(path, mode & 0o700)
+        changed.append(path)
     return changed
 
 
@@ -69,10 +65,8 @@ def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
         pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
         is_ours = stem.endswith(DATABASE) or (pid.isdigit() and dash and moment.isdigit())
         if ending in TEMPORARY_SUFFIXES and is_ours and os.path.isfile(path):
-            status = _status(path)
-            if status and now_s - status.st_mtime > LEFT_AFTER_S:
-                temporary.append(path)
-    return temporary
+            temporary.append(path)
+    return [path for path, _, _, at_s in _statuses(temporary) if now_s - at_s > LEFT_AFTER_S]
 
 
 def delete(paths: Iterable[str]) -> None:
@@ -154,8 +148,11 @@ def is_shared(kind: str) -> bool:
     return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
 
 
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except OSError:
-        return None  # the file was deleted meanwhile
+def _statuses(paths: Iterable[str]) -> Iterator[tuple[str, int, int, float]]:
+    """Yield path, mode, owner and time of change of each file that still exists."""
+    for path in paths:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            continue  # the file was deleted meanwhile
+        yield path, status.st_mode, status.st_uid, status.st_mtime

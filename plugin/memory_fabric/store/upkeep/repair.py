@@ -56,9 +56,8 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply the journal's operations that the database lacks; return (applied, unusable lines).
-
-    Progress starts at one half: the check of the indexes is the first half of a repair's progress.
+    """Apply the operations that the database lacks; return (applied, unusable lines). Progress
+    starts at one half: the check of the indexes is the first half of a repair's progress.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
