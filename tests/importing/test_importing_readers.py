@@ -287,21 +287,15 @@ def test_instructions_import_nothing_that_is_private(tmp_path: Path, here: Here)
     assert left(project[0])["links out of the folder"] == 1
 
 
-def test_raw_memories_of_codex_are_read_only_if_nothing_else_exists(
+def test_raw_memories_of_codex_are_refused_with_the_command_that_reads_its_sessions(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "memories"
     folder.mkdir()
-    (folder / "raw_memories.md").write_text(
-        "# Raw Memories\n\nMerged stage-1 raw memories (latest first):\n\n"
-        f"## Thread `t1`\nupdated_at: 2026-02-12T10:30:00+00:00\ncwd: {tmp_path / 'shop'}\n\n"
-        "- The API needs a token\n",
-        "utf-8",
-    )
+    (folder / "raw_memories.md").write_text("# Raw Memories\n\n- The API needs a token\n")
 
-    (one,) = read(folder, here).items
-
-    assert (one.what, one.at) == ("The API needs a token", "2026-02-12T10:30:00.000Z")
+    with pytest.raises(BadInput, match="memory-fabric learn reads the sessions"):
+        read(folder, here)
 
 
 def test_bullets_of_instructions_become_rules_and_descriptions_become_facts(

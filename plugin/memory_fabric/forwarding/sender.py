@@ -1,12 +1,8 @@
 """The sender: posts spooled items to the receiver, in a process for which no hook waits.
 
-A lock allows one sender at a time. An item's file is deleted only after the receiver accepted the
-item (2xx), so nothing is lost if the process is killed. An item that is sent twice has the same
-idempotency key. An item that the receiver rejects permanently is set aside with the receiver's
-answer. After any other failure the item is retried, soon by this process, later by a hook or by
-`memory-fabric sync`.
-
-Imports only the standard library, because hooks run without the installed packages.
+An item's file is deleted only after the receiver accepted it (2xx), and an item that is sent twice
+has the same idempotency key: killing the process loses nothing. Items that are rejected permanently
+are set aside, others are retried. Hooks run without packages: standard library only.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
@@ -90,24 +86,21 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
     while _has_work(settings, held_ids, clock.now()):
-        lock = files.Locked(os.path.join(spool.folder_of(home), LOCK), 0)
-        try:
-            lock.__enter__()
-        except TimeoutError:
-            return  # Another sender runs, and checks for new items before it ends.
-        try:
+        with ExitStack() as held:
+            try:
+                held.enter_context(files.Locked(os.path.join(spool.folder_of(home), LOCK), 0))
+            except TimeoutError:
+                return  # Another sender runs, and checks for new items before it ends.
             while _has_work(settings, held_ids, clock.now()):
                 delay_s = _note(settings, _round(settings, post, clock, held_ids), clock)
                 if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
                     return
                 if delay_s:
                     clock.wait(delay_s)
-        finally:
-            lock.__exit__()
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """Send all items once, without retries. Raises TimeoutError if another sender runs, OSError."""
+    """Send every item once. Raises OSError, and TimeoutError if another sender is running."""
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         round_done = _round(settings, post, clock, set())
         _note(settings, round_done, clock)
@@ -170,15 +163,10 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
     known = before.get("failures") if before.get("to") == settings.forward_url else 0
     failures = 1 if done.arrived or not isinstance(known, int) else known + 1
     delay_s = delay_after(failures, done.failure.retry_after_s, clock.chance())
-    spool.update_state(
-        home,
-        to=settings.forward_url,
-        failures=failures,
-        next_at=clock.now() + delay_s,
-        last_error=done.failure.message,
-        remedy=done.failure.remedy,
-        error_at=ids.timestamp(clock.now()),
-    )
+    error = {"last_error": done.failure.message, "remedy": done.failure.remedy}
+    error |= {"error_at": ids.timestamp(clock.now())}
+    next_at = clock.now() + delay_s
+    spool.update_state(home, to=settings.forward_url, failures=failures, next_at=next_at, **error)
     return delay_s
 
 
@@ -267,17 +255,16 @@ def _time_limit(seconds: float) -> AbstractContextManager[None]:
 
 
 LATER = "It is tried again later."
+_REDIRECTED = (
+    "The receiver redirects, which is not followed: the key would be sent along",
+    "Set MEMORY_FABRIC_FORWARD_URL to the final address.",
+)
 MEANINGS = {
-    **dict.fromkeys(
-        range(300, 400),
-        (
-            "The receiver redirects, which is not followed: the key would be sent along",
-            "Set MEMORY_FABRIC_FORWARD_URL to the final address.",
-        ),
-    ),
+    **dict.fromkeys(range(300, 400), _REDIRECTED),
     400: ("The receiver rejects the request", "See docs/forwarding.md for what is sent."),
-    401: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
-    403: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
+    **dict.fromkeys(
+        (401, 403), ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY.")
+    ),
     404: ("The receiver does not accept texts at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
     405: ("The receiver does not accept POST at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
     407: ("The proxy requires a login", "Check the variable https_proxy."),

@@ -1,8 +1,6 @@
-"""Part of forwarding that runs in hooks: check whether anything is due, and start the sender.
+"""Part of forwarding that runs in hooks: it checks whether anything is due, and starts the sender.
 
-    hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
-
-This module never uses the network; the detached `sender` does.
+hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
 """
 
 from __future__ import annotations

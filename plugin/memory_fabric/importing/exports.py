@@ -94,8 +94,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # The files of the write-ahead log cannot be created; the database is complete without
-            # them.
+            # The write-ahead log's files cannot be created; the database is complete without them.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -142,17 +141,14 @@ def _rows(
     wanted = COLUMNS[table].split()
     names = [name if name in known else f"NULL AS {name}" for name in wanted]
     into = "merged_into_project" if "merged_into_project" in known else "NULL"
-    projects = connection.execute(
-        f"SELECT coalesce({into}, project), count(*) FROM {table} GROUP BY 1"
-    ).fetchall()
-    for name, number in projects:
+    projects = f"SELECT coalesce({into}, project), count(*) FROM {table} GROUP BY 1"
+    for name, number in connection.execute(projects).fetchall():
         is_everywhere = here.whole or (table == "directives" and not _text(name))
         if not is_everywhere and not here.is_stated(_text(name)):
             left.add(ELSEWHERE, str(name or ""), number)
             continue
-        for row in connection.execute(
-            f"SELECT {', '.join(names)} FROM {table} WHERE coalesce({into}, project) IS ?", (name,)
-        ):
+        query = f"SELECT {', '.join(names)} FROM {table} WHERE coalesce({into}, project) IS ?"
+        for row in connection.execute(query, (name,)):
             yield dict(zip(wanted, row, strict=True)) | {"of": _text(name)}
 
 
@@ -229,9 +225,8 @@ def _memories(value: Any) -> list[Any] | None:
     for _ in range(3):
         if isinstance(value, dict):
             value = next((value[name] for name in LISTS if name in value), None)
-    if not isinstance(value, list):
-        return None
-    is_export = not value or any(_memory_text(memory) is not None for memory in value)
+    is_list = isinstance(value, list)
+    is_export = is_list and (not value or any(_memory_text(m) is not None for m in value))
     return value if is_export else None
 
 

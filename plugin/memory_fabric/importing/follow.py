@@ -1,7 +1,7 @@
-"""Synchronisation of records with the instruction files from which they were imported.
+"""Updates of records when the instruction files change from which they were imported.
 
-Records of removed lines are closed, and records of new lines are added. The files are never
-written. Records that the user pinned, confirmed or reworded remain unchanged.
+Records of removed lines are closed and those of new lines added, but not records that the user
+pinned, confirmed or reworded. The files are never written.
 """
 
 import os
@@ -87,12 +87,10 @@ def update(
 
 
 def _note_too_large(memory: Memory, name: str, max_bytes: float) -> None:
-    text = (
-        f"{name} and the files that it imports have more than {int(max_bytes) >> 10} KB, so "
-        f"their change was not read; run memory-fabric import {name}"
-    )
+    too_large = f"{name} and the files that it imports have more than {int(max_bytes) >> 10} KB"
+    remedy = f"so their change was not read; run memory-fabric import {name}"
     try:
-        log.add(memory.settings.home, text)
+        log.add(memory.settings.home, f"{too_large}, {remedy}")
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
 

@@ -6,7 +6,7 @@ describe a path or a command (`src/` – the server) become notes; other sentenc
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric import deadline
 from memory_fabric.capture.statement import PURPOSE, stated_type
@@ -82,12 +82,6 @@ def files_of(path: str) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def read(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Yield statements of a file and its imports, or of all files in a folder. Raises OSError."""
-    for file in read_files(path, here, left):
-        yield from file.items
-
-
 class TooLarge(Exception):
     """Error raised if the files exceed the byte limit of one reading."""
 
@@ -123,11 +117,11 @@ class _Reading:
         if real in self.files or len(via) > MAX_HOPS:
             return
         place = place_of(path, here)
+        if len(self.files) >= MAX_FILES:
+            left.add(TOO_MANY, place)
+            return
         try:
             status = os.stat(real)
-            if len(self.files) >= MAX_FILES:
-                left.add(TOO_MANY, place)
-                return
             deadline.current().check("all instruction files were read")
             self._bytes_left -= max(status.st_size, LEAST_COST_BYTES)
             if self._bytes_left < 0:
@@ -180,8 +174,8 @@ def imports(text: str) -> list[str]:
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
-    """Return True if a file may import another file: both are in the project, or both are in the
-    same folder of one of the user's clients. Claude Code's `projects` folder is always excluded.
+    """Return True if a file may import another one: both are in the project, or both in the folder
+    of one of the user's clients, but never in Claude Code's `projects` folder.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):
@@ -222,24 +216,16 @@ def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
     page = markdown.parse("\n".join(lines) if lines else text)
+    about: dict[str, Any] = {"category": "instructions", "confidence": PURPOSE}
+    about["scope"] = "user" if place.startswith("~") else "team"
+    about["also"] = page.head.get("globs") or page.head.get("paths") or ""
     by_key: dict[str, Item] = {}
     for block in page.blocks:
         is_headed = block.heading not in ("", page.title)
         for statement, kind in _statements(block, left):
             text = f"{block.heading}: {statement}" if is_headed else statement
             key = f"{place}\n{same_form(text)}"
-            item = Item(
-                what=text,
-                key=key,
-                type=kind,
-                at=changed_at,
-                category="instructions",
-                scope="user" if place.startswith("~") else "team",
-                also=page.head.get("globs") or page.head.get("paths") or "",
-                place=place,
-                line=block.line,
-                confidence=PURPOSE,
-            )
+            item = Item(text, key, kind, at=changed_at, place=place, line=block.line, **about)
             by_key.setdefault(key, item)
     return list(by_key.values())
 
@@ -267,18 +253,16 @@ def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
 
 def _describes(text: str) -> bool:
     """Return True if a bullet describes a path, command or page, like "`src/` – the server"."""
-    if text.startswith("["):
-        return True
-    if not text.startswith(("`", "**`")):
-        return False
     rest = text.lstrip("*`").partition("`")[2].lstrip("* ")
-    return rest.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not rest
+    is_named = text.startswith(("`", "**`"))
+    is_described = rest.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not rest
+    return text.startswith("[") or (is_named and is_described)
 
 
 def _sentences(text: str) -> list[str]:
-    sentences: list[list[str]] = [[]]
+    sentences = [""]
     for word in text.split(" "):
-        sentences[-1].append(word)
+        sentences[-1] += f"{word} "
         if word.endswith(SENTENCE_ENDS) and not word.endswith(ABBREVIATIONS):
-            sentences.append([])
-    return [sentence for some in sentences if (sentence := " ".join(some).lstrip())]
+            sentences.append("")
+    return list(filter(None, map(str.strip, sentences)))

@@ -1,7 +1,4 @@
-"""Statements read from another program's memory, their records, and reasons to leave some out.
-
-Reading a folder is limited in files and bytes, and links that lead out of the folder are refused.
-"""
+"""Statements read from other programs, their records, and reasons to leave some out."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,7 +10,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text
 from memory_fabric.ids import id_for, timestamp
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.redaction.redact import says_only_secrets, without_secrets
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
@@ -130,8 +127,7 @@ class Here(NamedTuple):
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A subfolder that has its own repository, or whose project has no repository, is
-            # another project.
+            # A subfolder with its own repository, or without any, is another project.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
@@ -188,12 +184,8 @@ def worthless(record: models.Record) -> str:
         return EMPTY
     if bare.startswith(_MACHINE) or is_machine_text(bare):
         return NOISE
-    if "[redacted: " in bare:
-        # imported late: needed only for redacted texts
-        from memory_fabric.redaction.redact import says_only_secrets
-
-        if says_only_secrets(bare):
-            return SECRET
+    if "[redacted: " in bare and says_only_secrets(bare):
+        return SECRET
     words = [word for word in bare.split() if "/" not in word and sum(map(str.isalpha, word)) > 1]
     is_dense = any(c.isalpha() and not c.isascii() for c in bare)
     return "" if words or is_dense else NOISE

@@ -19,14 +19,9 @@ from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import NotFound
+from memory_fabric.hooks.session import turn_notes
 from memory_fabric.hooks.session.checkpoint import closing
 from memory_fabric.hooks.session.follow_transcript import follow, launched, read_to
-from memory_fabric.hooks.session.turn_notes import (
-    HEARD_TYPES,
-    MAX_BEFORE_CHARS,
-    earlier_prompts,
-    noted_before,
-)
 from memory_fabric.importing import runs
 from memory_fabric.importing.past_sessions import Session
 from memory_fabric.importing.runs import Run
@@ -68,9 +63,8 @@ class Done(NamedTuple):
 
 
 class Reading:
-    """One run of `learn` over past sessions, with its results by project and its `failures`.
-
-    `tell` is called with the number of bytes read so far and the total.
+    """One run of `learn`, with its results by project and its `failures`; `tell` is called with the
+    numbers of bytes read so far and in total.
     """
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
@@ -83,10 +77,8 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions, and complete each project after its last session.
-
-        Projects that an interrupted run left incomplete are completed too. Raises StoreUnavailable,
-        OSError.
+        """Read these sessions, and complete each project after its last one, as well as projects
+        that an interrupted run left incomplete. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -161,29 +153,27 @@ class Reading:
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
-            settings = self._settings._replace(project_dir=folder, session="")
+            settings = self._settings._replace(
+                project_dir=folder, session="", client=client_of(client)
+            )
             entrypoint = "" if is_attended else SDK
             settings = settings._replace(attended=is_attended, entrypoint=entrypoint)
-            settings = settings._replace(client=client_of(client))
             memory = Memory.open(settings)
-            self._begin(memory, folder)
+            memory.batch = self.run.batch
+            assert memory.project is not None
+            id_, run = memory.project.id, self.run
+            # Undo and a resumed run find the project by this entry.
+            if run.folders.get(id_) is None or id_ in run.finished:
+                finished = tuple(other for other in run.finished if other != id_)
+                folders = {**run.folders, id_: folder}
+                self._save(run._replace(folders=folders, finished=finished))
+            if id_ not in self._begun:
+                self._begun.add(id_)
+                _begin(memory, run.batch)
         self._memories[key] = memory
         while len(self._memories) > MAX_OPEN:
             self._memories.pop(next(iter(self._memories))).close()
         return memory
-
-    def _begin(self, memory: Memory, folder: str) -> None:
-        """Record that the run changes this project, so that undo and a resumed run find it."""
-        memory.batch = self.run.batch
-        assert memory.project is not None
-        id_ = memory.project.id
-        if self.run.folders.get(id_) is None or id_ in self.run.finished:
-            finished = tuple(other for other in self.run.finished if other != id_)
-            folders = {**self.run.folders, id_: folder}
-            self._save(self.run._replace(folders=folders, finished=finished))
-        if id_ not in self._begun:
-            self._begun.add(id_)
-            _begin(memory, self.run.batch)
 
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
@@ -232,32 +222,31 @@ def _propose(memory: Memory) -> None:
         if statement is None or said_again(statement.sentence, sentences):
             continue
         sentence = statement.sentence
-        times = said_again(sentence, earlier_prompts(memory, session, sentence))
+        times = said_again(sentence, turn_notes.earlier_prompts(memory, session, sentence))
         # The statement has enough words to be understood later, even if it was made only once.
         stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
-        if (times or stands_alone) and not noted_before(memory, sentence):
+        if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):
             sentences.append(sentence)
             found.append((times, statement, (id_, session, text, at, domain)))
     found.sort(key=lambda one: -one[0])
     for times, statement, (id_, session, text, at, domain) in found[:MAX_MADE]:
-        answer = prompts.answered_before(database, session, id_)
+        answer, most = prompts.answered_before(database, session, id_), turn_notes.MAX_BEFORE_CHARS
         evidence = {
             PROMPT: around(statement.sentence, text) or one_line(text),
-            BEFORE: cut(one_line(answer[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
+            BEFORE: cut(one_line(answer[-most:]), most),
             AGAIN: times,
         }
         what, stated = statement.sentence, {k: v for k, v in evidence.items() if v}
-        record = Record(HEARD_TYPES[statement.kind], what, confidence=CANDIDATE, evidence=stated)
+        record = Record(
+            turn_notes.HEARD_TYPES[statement.kind], what, confidence=CANDIDATE, evidence=stated
+        )
         by = Provenance("prompt", trust="assistant", session=session, domain=domain)
         memory.remember(record, by, at=at)
 
 
 class Condensed(NamedTuple):
-    """Condensed sessions: their lines, newest session first, and counts of sessions and tokens.
-
-    `before` is the time to pass to `condense` for the next older sessions, or '' if there are none.
-    """
+    """Condensed sessions, newest first; pass `before` to `condense` for the next older sessions."""
 
     lines: tuple[str, ...]
     sessions: int
@@ -268,10 +257,8 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return the newest sessions of a project that fit into a budget of tokens.
-
-    Only sessions that began before `before` (ISO 8601) count. The newest of them is always
-    included, cut to the budget.
+    """Return the newest sessions of a project (that began before `before`, ISO 8601) in a budget of
+    tokens. The newest of them is always included, cut to the budget.
     """
     lines_shown: list[str] = []
     count = spent = total = number = 0

@@ -4,9 +4,8 @@
   their index MEMORY.md. A topic file's frontmatter has `name`, `description` and `type` (or
   `metadata.type`: user, feedback, project, reference), its body `**Why:**` and `**How to apply:**`;
   older files are plain Markdown. Of the index, only lines that do not link to a file are read.
-- Codex: the folder `memories` in CODEX_HOME, or only its MEMORY.md, which consists of blocks with
-  sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories). The other files there
-  are its index and the material it was made from.
+- Codex: MEMORY.md of the folder `memories` in CODEX_HOME, which consists of blocks with sessions
+  (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories).
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
   (context)`, as specified in NOTE-FORMAT.md of github.com/basicmachines-co/basic-memory. A note is
   an entity; each observation, other paragraph or other bullet is a record about it.
@@ -15,22 +14,12 @@
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.errors import BadInput
-from memory_fabric.importing import markdown
-from memory_fabric.importing.items import (
-    ELSEWHERE,
-    UNSTATED,
-    Here,
-    Item,
-    Left,
-    Text,
-    names_below,
-    read_at,
-    read_one,
-)
+from memory_fabric.importing import items, markdown
+from memory_fabric.importing.items import Here, Item, Left, Text
 from memory_fabric.importing.markdown import Block, Page
 from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
@@ -44,13 +33,12 @@ TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "ref
 POINTERS = "lines of MEMORY.md that only point to a file"
 WHY, HOW = "Why:", "How to apply:"
 # Constants for Codex.
-RAW, RAW_TITLE, SUMMARIES = "raw_memories.md", "# Raw Memories", "rollout_summaries"
+RAW, SUMMARIES = "raw_memories.md", "rollout_summaries"
 SIGNS = (RAW, "memory_summary.md", SUMMARIES)
 SESSIONS = "rollout_summary_files"
 MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
 # Headings of sections that have pointers and search terms rather than memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
-THREAD = "## Thread `"
 # basic-memory's categories of observations that correspond to a record type of another name.
 CATEGORIES = {
     "problem": "problem",
@@ -84,8 +72,12 @@ def time_of(value: Any) -> str:
 
 
 def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    names = names_below(os.path.realpath(path), endings)[:LOOKED_AT] if os.path.isdir(path) else []
-    texts = (read_one(path, name, Left()) for name in names)
+    names = (
+        items.names_below(os.path.realpath(path), endings)[:LOOKED_AT]
+        if os.path.isdir(path)
+        else []
+    )
+    texts = (items.read_one(path, name, Left()) for name in names)
     return any(text is not None and test(text.text) for text in texts)
 
 
@@ -113,7 +105,7 @@ def is_auto_memory(path: str) -> bool:
     real = os.path.realpath(path)
     above = os.path.basename(os.path.dirname(os.path.dirname(real)))
     if os.path.basename(real) == "memory" and above == "projects":
-        return bool(names_below(real, ENDINGS))
+        return bool(items.names_below(real, ENDINGS))
     return _has_one(real, ENDINGS, is_topic)
 
 
@@ -125,7 +117,7 @@ def is_auto_memory_page(path: str, text: str) -> bool:
 
 def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
     """Read Claude Code's auto memory folder, or a single topic file. Raises OSError."""
-    for text in read_at(path, ENDINGS, left):
+    for text in items.read_at(path, ENDINGS, left):
         if text.name != MAIN and is_topic(text.text):
             yield _topic(text)
             continue
@@ -145,6 +137,7 @@ def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
 
 def _topic(text: Text) -> Item:
     page = markdown.parse(text.text)
+    head = page.head
     texts: dict[str, list[str]] = {"": [], WHY: [], HOW: []}
     for block in page.blocks:
         part = ""
@@ -153,30 +146,14 @@ def _topic(text: Text) -> Item:
             part = next((name for name in (WHY, HOW) if plain.startswith(name)), part)
             texts[part].append(plain.removeprefix(part).strip())
     statement, why, how = (" ".join(texts[part]) for part in ("", WHY, HOW))
-    statement = statement or page.head.get("description", "")
+    statement = statement or head.get("description", "")
     statement = f"{statement} {HOW} {how}" if how else statement
-    return Item(
-        what=statement,
-        key=f"{text.name}\n{statement}",
-        type=TYPES[_topic_type(page.head)],
-        why=why,
-        at=text.changed_at,
-        category=_topic_type(page.head),
-        also=" ".join((page.head.get("name", ""), page.head.get("description", ""))),
-        place=text.name,
-    )
+    kind, about = _topic_type(head), f"{head.get('name', '')} {head.get('description', '')}"
+    item = Item(statement, f"{text.name}\n{statement}", TYPES[kind], why, text.changed_at)
+    return item._replace(category=kind, also=about, place=text.name)
 
 
 # --- Codex's memories
-
-
-class _Source(NamedTuple):
-    """A block of Codex's memories: its folders, last update, text, and line number (from 0)."""
-
-    folders: tuple[str, ...]
-    at: str
-    text: str
-    line: int
 
 
 def is_codex_folder(path: str) -> bool:
@@ -185,37 +162,45 @@ def is_codex_folder(path: str) -> bool:
 
 
 def is_codex_page(path: str, text: str) -> bool:
-    """Return True for the text of Codex's MEMORY.md or raw_memories.md."""
-    return (SESSIONS in text or text.startswith(RAW_TITLE)) and not is_topic(text)
+    """Return True for the text of Codex's MEMORY.md."""
+    return SESSIONS in text and not is_topic(text)
 
 
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read Codex's memories folder, or a single file of it. Raises BadInput, OSError."""
+    """Read Codex's memories folder, or only its MEMORY.md. Raises BadInput, OSError."""
     is_folder = os.path.isdir(path)
-    root = path if is_folder else os.path.dirname(os.path.realpath(path))
-    names = [MAIN, RAW] if is_folder else [os.path.basename(path)]
-    names = [name for name in names if os.path.exists(os.path.join(root, name))]
-    if not names:
-        text = f"{path} has neither {MAIN} nor {RAW}."
-        raise BadInput("PATH", text, remedy="Codex writes them when its memories are on.")
-    main = read_one(root, names[0], left)
-    summaries = [*names[1:], *names_below(os.path.join(root, SUMMARIES), ENDINGS)]
-    if is_folder and summaries:
-        left.add(MADE_OF, summaries[0], len(summaries))
-    if main is None:
+    root, name = (path, MAIN) if is_folder else os.path.split(os.path.realpath(path))
+    if not os.path.exists(os.path.join(root, name)):
+        remedy = "Codex writes it when its memories are on; memory-fabric learn reads the sessions."
+        raise BadInput("PATH", f"{path} has no {MAIN}.", remedy=remedy)
+    material = [RAW] if os.path.exists(os.path.join(root, RAW)) else []
+    material += items.names_below(os.path.join(root, SUMMARIES), ENDINGS)
+    if is_folder and material:
+        left.add(MADE_OF, material[0], len(material))
+    if (main := items.read_one(root, name, left)) is None:
         return
-    is_raw = main.name == RAW or main.text.startswith(RAW_TITLE)
-    for source in (_threads if is_raw else _groups)(main.text.split("\n")):
-        project = next((folder for folder in source.folders if here.is_stated(folder)), "")
-        for item in _codex_items(source, main):
+    for folders, at, text, first in _groups(main.text.split("\n")):
+        project = next((folder for folder in folders if here.is_stated(folder)), "")
+        page = markdown.parse(text)
+        about = filter(None, (page.head.get("description"), page.head.get("keywords")))
+        item = Item("", "", at=at or main.changed_at, place=main.name, also=" ".join(about))
+        item = item._replace(project=project or next(iter(folders), ""))
+        for block in page.blocks:
+            if not block.is_bullet or block.heading.casefold() in SEARCH_HEADINGS:
+                continue
+            what, is_liking = markdown.plain(block.text), "preference" in block.heading.casefold()
             if here.whole or project:
-                yield item._replace(project=project or next(iter(source.folders), ""))
+                kind = "preference" if is_liking else stated_type(what)
+                item = item._replace(what=what, key=what, type=kind, category=block.heading)
+                yield item._replace(line=first + block.line)
             else:
-                left.add(ELSEWHERE if source.folders else UNSTATED, item.what)
+                left.add(items.ELSEWHERE if folders else items.UNSTATED, what)
 
 
-def _groups(lines: list[str]) -> Iterator[_Source]:
-    """Yield the blocks of MEMORY.md; each begins with frontmatter or with a top-level heading."""
+def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
+    """Yield folders, last update, text and first line (from 0) of each block of MEMORY.md, which
+    begins with frontmatter or with a top-level heading.
+    """
     starts, is_inside, is_headed = [], False, False
     for at, line in enumerate(lines):
         if line.rstrip() == "---":
@@ -233,52 +218,18 @@ def _groups(lines: list[str]) -> Iterator[_Source]:
     starts = starts or [0]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         folders, times = [], []
-        for part in "\n".join(lines[start:end]).translate(_PARTED).split(","):
+        text = "\n".join(lines[start:end])
+        for part in text.translate(_PARTED).split(","):
             name, _, value = part.strip().partition("=")
             if name.split(" ")[-1] == "cwd" and value.strip():
                 folders.append(value.strip())
             elif name == "updated_at":
                 times.append(time_of(value))
-        text = "\n".join(lines[start:end])
-        yield _Source(tuple(dict.fromkeys(folders)), max(times, default=""), text, start)
+        yield list(dict.fromkeys(folders)), max(times, default=""), text, start
 
 
 # Characters that, like a comma, separate the properties of a block's sessions.
 _PARTED = str.maketrans("();\n", ",,,,")
-
-
-def _threads(lines: list[str]) -> Iterator[_Source]:
-    starts = [at for at, line in enumerate(lines) if line.startswith(THREAD)]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        stated = {}
-        at = start + 1
-        while at < end and ": " in lines[at] and not lines[at].startswith(("-", "#")):
-            name, _, value = lines[at].partition(": ")
-            stated[name.strip()] = value.strip()
-            at += 1
-        folder, when = stated.get("cwd", ""), time_of(stated.get("updated_at"))
-        yield _Source((folder,) if folder else (), when, "\n".join(lines[at:end]), at)
-
-
-def _codex_items(source: _Source, main: Text) -> Iterator[Item]:
-    page = markdown.parse(source.text)
-    about = (page.head.get("description", ""), page.head.get("keywords", ""))
-    for block in page.blocks:
-        if not block.is_bullet or block.heading.casefold() in SEARCH_HEADINGS:
-            continue
-        statement = markdown.plain(block.text)
-        yield Item(
-            what=statement,
-            key=statement,
-            type="preference"
-            if "preference" in block.heading.casefold()
-            else stated_type(statement),
-            at=source.at or main.changed_at,
-            category=block.heading,
-            also=" ".join(filter(None, about)),
-            place=main.name,
-            line=source.line + block.line,
-        )
 
 
 # --- basic-memory
@@ -300,7 +251,7 @@ def is_notes_folder(path: str) -> bool:
 
 def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
     """Read a folder of basic-memory notes, or a single note. Raises OSError."""
-    for text in read_at(path, NOTE_ENDINGS, left):
+    for text in items.read_at(path, NOTE_ENDINGS, left):
         page = markdown.parse(text.text)
         if page.head.get("type") == "schema":
             left.add(SCHEMAS, text.name)
@@ -316,6 +267,8 @@ def _note_items(page: Page, text: Text, title: str) -> Iterator[Item]:
     stated = next((at for name in TIMES if (at := time_of(page.head.get(name)))), "")
     kind = page.head.get("type") or page.head.get("entity_type") or "note"
     about = page.head.get("permalink") or text.name
+    item = Item("", "", at=stated or text.changed_at, place=text.name)
+    item = item._replace(entities=(Entity(title, kind),))
     for block in page.blocks:
         if _relation(block):
             continue
@@ -323,16 +276,13 @@ def _note_items(page: Page, text: Text, title: str) -> Iterator[Item]:
         name = category.casefold()
         name = TYPE_ALIASES.get(name) or CATEGORIES.get(name) or name
         statement = statement if category else _headed(block, title, "Observations", "Relations")
-        yield Item(
+        yield item._replace(
             what=statement,
             key=f"{about}\n{category}\n{statement}",
             type=name if name in RECORD_TYPES - {"session"} else "note",
-            at=stated or text.changed_at,
             category=category,
             also=" ".join(filter(None, (context, page.head.get("tags", "")))),
-            place=text.name,
             line=block.line,
-            entities=(Entity(title, kind),),
         )
 
 
@@ -351,13 +301,11 @@ def _observation(block: Block) -> tuple[str, str, str] | None:
 
 
 def _relation(block: Block) -> tuple[str, str] | None:
-    if not block.is_bullet or "[[" not in block.text:
-        return None
     kind, _, behind_kind = block.text.partition("[[")
     target, end, behind = behind_kind.partition("]]")
-    kind = kind.strip().strip('"')
-    if not end or not target.strip() or len(words(kind)) > 3 or kind.startswith("["):
-        return None
-    if behind.strip() and not behind.strip().startswith(("(", "<!--", "#")):
+    kind, behind = kind.strip().strip('"'), behind.strip()
+    is_link = block.is_bullet and bool(end and target.strip()) and not kind.startswith("[")
+    is_alone = not behind or behind.startswith(("(", "<!--", "#"))
+    if not (is_link and is_alone and len(words(kind)) <= 3):
         return None
     return kind or "relates_to", target.split("|")[0].strip()

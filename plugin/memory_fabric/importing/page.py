@@ -13,15 +13,9 @@ from itertools import chain, islice
 from sqlite3 import Connection
 from typing import Any, NamedTuple
 
+from memory_fabric import models
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import (
-    IMPORTED,
-    OTHERS,
-    RECORD_TYPE_TABLE,
-    Record,
-    stated_at,
-    text_with_reason,
-)
+from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at
 from memory_fabric.store import files, records
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import signing
@@ -33,7 +27,7 @@ MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
 USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
-TYPES = {row.heading: kind for kind, row in RECORD_TYPE_TABLE.items()}
+TYPES = {row.heading: kind for kind, row in models.RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
 # Sentence on a page that says that some memories are left out.
 LEFT_OUT = (
@@ -180,11 +174,12 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             if id_:
                 at += 1
                 break
-            if _is_after_item(line, indent):
-                break
+            bare = line.lstrip(" ")
+            is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
+            if line.startswith(("# ", "## ")) or _begins_item(bare) or is_outside:
+                break  # the item has no closing line
             at += 1
-            # An editor may have stripped the trailing space if the reason begins with an empty
-            # line.
+            # An editor may have stripped the space behind the mark of a reason.
             if f"{inner} ".startswith(WHY) and texts is what:
                 why = [inner[len(WHY) :]]
                 texts = why
@@ -196,26 +191,15 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _begins_item(bare: str) -> bool:
-    """Return True for the first line of an item; an editor may strip the space of an empty item."""
-    return bare == "-" or bare.startswith("- ")
-
-
-def _is_after_item(line: str, indent: str) -> bool:
-    """Return True if a line shows that the item before it ended without its closing line."""
-    if line.startswith(("# ", "## ")):
-        return True
-    bare = line.lstrip(" ")
-    return _begins_item(bare) or (bool(bare) and len(line) - len(bare) <= len(indent))
+    return f"{bare} ".startswith("- ")  # an editor may strip the space of an empty item
 
 
 def _id_in(line: str) -> str:
     """Return the id in an item's closing line; '' for any other line."""
     head, sign, tail = line.rstrip().rpartition("<!-- ")
-    if not sign or not tail.endswith(" -->"):
-        return ""
     about = head.rstrip()
     is_own = not about or (about.startswith("*") and about.endswith("*"))
-    return tail.removesuffix(" -->").strip() if is_own else ""
+    return tail[:-4].strip() if sign and tail.endswith(" -->") and is_own else ""
 
 
 def _escaped(text: str) -> list[str]:
@@ -336,9 +320,10 @@ def _record_lines(own: Sequence[Record]) -> Iterator[str]:
 
 def _entity_lines(c: Connection) -> Iterator[str]:
     entities, head = rows.own(c, "entities"), ["", f"## {ENTITIES}", ""]
+    stated = f"o.source <> '{OTHERS}' AND o.record = '' AND o.entity BETWEEN ? AND ?"
     while some := list(islice(entities, rows.ROWS_AT_ONCE)):
         observations: dict[str, list[dict[str, Any]]] = {}
-        for row in rows.stated_directly(c, some[0]["id"], some[-1]["id"]):
+        for row in rows.observations(c, stated, (some[0]["id"], some[-1]["id"])):
             observations.setdefault(row["entity"], []).append(row)
         for row in some:
             yield from head
@@ -359,10 +344,7 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield the rows of the invisible data: the records' other fields and the rows of the graph.
-
-    The row of an observation omits its text if the page shows the text.
-    """
+    """Yield the rows of the invisible data, without texts of observations that the page shows."""
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))
@@ -373,7 +355,7 @@ def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
         }
         sums = [digest(record.what), digest(record.why)]
         yield {"record": fields, "seen_in": seen, "sums": sums}
-    texts = {record.id: text_with_reason(record) for record, _ in own}
+    texts = {record.id: models.text_with_reason(record) for record, _ in own}
     for row in rows.own(c, "entities"):
         yield {"entities": row}
     for row in rows.own(c, "observations"):

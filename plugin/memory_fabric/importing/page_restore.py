@@ -20,7 +20,7 @@ from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import files, records, write
 from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import rows, tombstones
+from memory_fabric.store.operations import rows
 from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import registry_file
 from memory_fabric.text import encodable
@@ -74,9 +74,8 @@ def is_page(path: str) -> bool:
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
-    """Read a page and compare it with memory, without writing anything.
-
-    A page of another project is refused with BadInput, unless `anyway`. Raises BadInput, OSError.
+    """Compare a page with memory, without writing. Raises OSError, and BadInput for a page of
+    another project unless `anyway`.
     """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
@@ -137,7 +136,8 @@ class _Comparison:
     def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
         self._memory, self._found, self._store = memory, found, store
         self._own, self._mine = signed or mine, mine
-        self._database = memory.database(store, create=False)
+        database = memory.database(store, create=False)
+        self._c = database.connection if database else None
         self._left = Left()
         # The first of several items with the same id is used, because a later one may be a copy to
         # which a person gave new text.
@@ -261,8 +261,7 @@ class _Comparison:
             self._left.add(REMOVED, entity)
             return None
         if [page.digest(item.what)] != row.get("sums"):
-            c = self._database and self._database.connection
-            stored = rows.observations(c, "e.name = ?", (entity,)) if c else ()
+            stored = rows.observations(self._c, "e.name = ?", (entity,)) if self._c else ()
             texts = (observation["text"] for observation in stored)
             before = next((text for text in texts if [page.digest(text)] == row.get("sums")), None)
             if before is not None and not self._mine:
@@ -313,31 +312,22 @@ class _Comparison:
         )
 
     def _live(self, id_: str) -> tuple[Record, list[str]] | None:
-        if self._database is None:
-            return None
-        return next(iter(records.find(self._database.connection, "id = ?", (id_,))), None)
+        return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)
 
     def _is_forgotten(self, record: Record) -> bool:
-        if self._database is None:
-            return False
-        c = self._database.connection
-        # The user may restate something forgotten, but a page is no restatement, so drop the user's
-        # trust.
-        return tombstones.is_set(c, record.id) or is_forgotten(c, record._replace(trust=TRUST))
+        # The user may restate something forgotten, but a page is no restatement: drop their trust.
+        return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:
-        if self._database is None:
+        c = self._c
+        if c is None:
             return False
-        c = self._database.connection
         if table == "entities":
             return rows.entity_id(c, row["name"]) is not None
         if table == "observations":
             entity = rows.entity_id(c, row["entity"])
             return bool(entity and rows.text_id(c, entity, row["text"], row["domain"]))
-        start, end = (rows.entity_id(c, row[side]) for side in ("from", "to"))
-        if start is None or end is None:
-            return False
-        return rows.relation_id(c, start, row["relationType"], end) is not None
+        return bool(rows.relation_of(c, row))
 
 
 def _sums(item: Item | Record) -> list[str]:

@@ -35,10 +35,8 @@ SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project to which a folder belongs: its id ('' if memory does not know it), root and name.
-
-    `gone` means that the folder was deleted and its project is unknown, because the folder may not
-    have belonged to the repository around it.
+    """The project to which a folder belongs; `id` is '' if it is unknown. `gone`: the folder was
+    deleted, and may not have belonged to the repository around it.
     """
 
     id: str
@@ -75,8 +73,7 @@ def make(
 ) -> list[Session]:
     """Return all sessions of all clients on this machine, in order of time.
 
-    `moved` maps old paths of folders to their new paths, in addition to those that earlier runs
-    saved. Messages about unreadable files are appended to `failed`.
+    `moved` has new paths of folders besides the saved ones; errors are appended to `failed`.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -185,11 +182,11 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the project of the worktree `top` around it.
+    """Return True if a deleted folder belonged to the project of `top`, the worktree around it.
 
-    That is true of Claude Code's worktrees, and if the registry maps the folder or its nearest
-    known parent to the project. Other folders may have been projects inside a repository, for
-    instance one of the whole home folder.
+    It did if it was one of Claude Code's worktrees, or if the registry maps it or its nearest known
+    parent to the project. Any other folder may have been a project of its own inside a repository,
+    for instance inside a repository of the whole home folder.
     """
     if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
         return True

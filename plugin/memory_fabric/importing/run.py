@@ -9,21 +9,8 @@ from typing import NamedTuple
 from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError, StoreUnavailable
-from memory_fabric.importing import past_sessions, runs
-from memory_fabric.importing.items import (
-    ELSEWHERE,
-    FORGOTTEN,
-    KNOWN,
-    SECRET,
-    TWICE,
-    Here,
-    Item,
-    Left,
-    LeftOut,
-    provenance,
-    record_of,
-    worthless,
-)
+from memory_fabric.importing import items, past_sessions, runs
+from memory_fabric.importing.items import Here, Item, Left, LeftOut
 from memory_fabric.importing.runs import Run
 from memory_fabric.importing.sources import Source
 from memory_fabric.models import Operation, Progress, Record, Relation
@@ -96,7 +83,7 @@ def plan(
         if not item.project or here.is_stated(item.project) or (here.whole and not others):
             groups[""].append(item)
         elif not others:
-            left.add(ELSEWHERE, item.project)
+            left.add(items.ELSEWHERE, item.project)
         elif len(folders := _folders(item.project, others)) == 1:
             groups.setdefault(folders[0], []).append(item)
         else:
@@ -104,11 +91,11 @@ def plan(
     if not others:
         left.extend(reading.left)
     now, parts = ids.timestamp(), []
-    for folder, items in groups.items():
+    for folder, of_folder in groups.items():
         relations = () if folder else reading.relations
         with _opened(memory, folder) as opened:
             name = opened.project.name if opened.project else "the user"
-            chosen = _chosen(opened, items, source.key, now, left)
+            chosen = _chosen(opened, of_folder, source.key, now, left)
             graphs = [graph.read_graph(db) for db in opened.databases()] if relations else []
         stored = {relation for one in graphs for relation in one.relations}
         unknown = tuple(relation for relation in relations if relation not in stored)
@@ -127,17 +114,17 @@ def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
 
 
 def _chosen(
-    memory: Memory, items: Sequence[Item], source: str, now: str, left: Left
+    memory: Memory, stated: Sequence[Item], source: str, now: str, left: Left
 ) -> tuple[Record, ...]:
     """Return the statements that memory lacks, and count the others. Raises StoreUnavailable."""
     by_form: dict[tuple[str, str], Record] = {}
-    for item in sorted(items, key=lambda item: item.at or now):
-        record = record_of(item, source, memory, now)
+    for item in sorted(stated, key=lambda item: item.at or now):
+        record = items.record_of(item, source, memory, now)
         key = (record.scope, same_form(record.what))
-        if reason := worthless(record):
-            left.add(reason, item.what if reason != SECRET else "")
+        if reason := items.worthless(record):
+            left.add(reason, item.what if reason != items.SECRET else "")
         elif key in by_form:
-            left.add(TWICE, record.what)
+            left.add(items.TWICE, record.what)
         else:
             by_form[key] = record
     new: list[Record] = []
@@ -150,9 +137,9 @@ def _chosen(
         for record in some:
             text = (record.scope, record.domain, same_form(record.what))
             if record.id in same_id or text in texts:
-                left.add(KNOWN, record.what)
+                left.add(items.KNOWN, record.what)
             elif database and is_forgotten(database.connection, record):
-                left.add(FORGOTTEN)
+                left.add(items.FORGOTTEN)
             else:
                 new.append(record)
     return tuple(sorted(new, key=lambda record: record.created_at))
@@ -175,10 +162,7 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[Stored]:
-    """Store the parts of all plans as one batch; return a result per plan.
-
-    Raises StoreUnavailable.
-    """
+    """Store all plans as one batch; return a result per plan. Raises StoreUnavailable."""
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
     folders = {part.folder or own: part.folder or own for parts in due for part in parts}
@@ -220,7 +204,7 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
 def _operations(
     memory: Memory, part: Part, batch: str
 ) -> Iterator[tuple[Database, list[Operation]]]:
-    by, settings = provenance(memory), memory.settings
+    by, settings = items.provenance(memory), memory.settings
     for database, some in _chunks(memory, part.records, create=True):
         assert database is not None
         stamped = (r._replace(author=settings.author, origin=settings.origin) for r in some)
@@ -231,13 +215,9 @@ def _operations(
         database = memory.database("project" if memory.project else "user", create=True)
         assert database is not None
         # Entities of relations get their type when the source's own entry about them is imported.
-        yield (
-            database,
-            [
-                memory.operation(name, {**payload, "batch": batch}, by, database.kind)
-                for name, payload in create_operations(part.relations)
-            ],
-        )
+        steps = create_operations(part.relations)
+        stated = [(name, {**payload, "batch": batch}) for name, payload in steps]
+        yield database, [memory.operation(n, p, by, database.kind) for n, p in stated]
 
 
 @contextmanager

@@ -1,11 +1,8 @@
-"""Logs of the runs of `learn` and of imports, one file per kind in the home, and their undo.
-
-The log of `learn` also stores the new paths of moved folders.
-"""
+"""Logs of the runs of `learn` and of imports, one file per kind in the home, and their undo."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
@@ -47,16 +44,13 @@ class Taken(NamedTuple):
 @contextmanager
 def alone(home: str) -> Iterator[None]:
     """Hold the lock that allows only one run or undo at a time. Raises BadInput if it is held."""
-    lock = files.Locked(os.path.join(home, LOCK), timeout_s=0)
-    try:
-        lock.__enter__()
-    except TimeoutError as error:
-        problem = "Another memory-fabric learn is running."
-        raise BadInput("learn", problem, remedy="Wait until it has ended.") from error
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(files.Locked(os.path.join(home, LOCK), timeout_s=0))
+        except TimeoutError as error:
+            problem = "Another memory-fabric learn is running."
+            raise BadInput("learn", problem, remedy="Wait until it has ended.") from error
         yield
-    finally:
-        lock.__exit__()
 
 
 def unfinished(home: str) -> Run | None:
@@ -81,17 +75,15 @@ def last(home: str, file: str = FILE) -> Run | None:
 
 def load(home: str, file: str = FILE) -> list[Run]:
     """Return all runs, oldest first; an empty list if the file is damaged."""
-    rows = files.read_json(os.path.join(home, file)).get("runs")
-    return [run for row in (rows if isinstance(rows, list) else ()) if (run := _run(row))]
-
-
-def _run(row: Any) -> Run | None:
-    try:
-        folders = {str(id_): str(folder) for id_, folder in row["folders"].items()}
-        finished = tuple(map(str, row["finished"]))
-        return Run(str(row["batch"]), str(row["at"]), folders, finished, str(row["state"]))
-    except (AttributeError, KeyError, TypeError):
-        return None
+    rows, loaded = files.read_json(os.path.join(home, file)).get("runs"), []
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            folders = {str(id_): str(folder) for id_, folder in row["folders"].items()}
+            batch, at, state = (str(row[name]) for name in ("batch", "at", "state"))
+            loaded.append(Run(batch, at, folders, tuple(map(str, row["finished"])), state))
+        except (AttributeError, KeyError, TypeError):
+            continue
+    return loaded
 
 
 def save(home: str, run: Run, file: str = FILE) -> None:

@@ -23,10 +23,8 @@ MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, its display name, its reader, and two tests.
-
-    The reader yields statements and relations, and counts those it leaves out. One test recognises
-    a folder by its path, the other a Markdown page by path and text.
+    """A kind of source: its key in evidence, its display name, its reader, and two tests. One test
+    recognises a folder by its path, the other a Markdown page by path and text.
     """
 
     key: str
@@ -67,7 +65,9 @@ AUTO_MEMORY = Source(
 INSTRUCTIONS = Source(
     "instructions",
     "instructions for assistants",
-    instructions.read,
+    lambda path, here, left: (
+        item for file in instructions.read_files(path, here, left) for item in file.items
+    ),
     lambda path: bool(instructions.files_of(path)),
     lambda path, text: instructions.is_instructions(path),
 )

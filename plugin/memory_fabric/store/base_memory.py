@@ -25,8 +25,6 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity
 
 KINDS = ("project", "user")
-# Changes that concern only one database; other kinds change entities in the database that has them.
-OF_ONE_DATABASE = frozenset(("remember", "put_record", "forget", "add_episodes"))
 
 
 class Mirror(Protocol):
@@ -141,10 +139,12 @@ class BaseMemory:
         has them. Raises NotFound, BadInput, StoreUnavailable (not even queued).
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
-        if store or kind in OF_ONE_DATABASE:
-            return self._apply(operation)
         # not loaded by recall
         from memory_fabric.store import write
+        from memory_fabric.store.operations.kinds import KINDS as OPERATIONS
+
+        if store or not OPERATIONS[kind].items[0]:
+            return self._apply(operation)
         from memory_fabric.store.queries import graph
 
         whole = dict(operation.payload)
@@ -154,7 +154,7 @@ class BaseMemory:
             living: dict[str, set[str]] = {}
             for db in self.databases():
                 try:
-                    living[db.kind] = graph.existing(db, names)
+                    living[db.kind] = set(graph.existing(db, names))
                 except (StoreUnavailable, DeadlinePassed) as error:
                     self.fail(f"graph ({db.kind}): {error}")
                     self.unavailable.add(db.kind)

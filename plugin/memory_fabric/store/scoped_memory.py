@@ -18,9 +18,6 @@ from memory_fabric.store.database import Database, translated
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.graph import existing
 
-# Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
-_ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
-_TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
 # How many scoped views of one memory stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
@@ -188,10 +185,11 @@ class ScopedMemory(Memory):
         record = payload.get("record")
         if isinstance(record, dict) and record.get("domain") not in domains:
             limited["record"] = {**record, "domain": by.domain}
-        if kind in _ADDING:
-            limited["apart"] = True
-        if kind in _TAKING:
-            limited["only"] = list(domains)
+        from memory_fabric.store.operations.kinds import KINDS  # imported late: recall needs none
+
+        shape = KINDS[kind].shape
+        limited |= {"apart": True} if "apart" in shape else {}
+        limited |= {"only": list(domains)} if "only" in shape else {}
         return limited, by
 
     def _visible_part(self, result: dict[str, Any]) -> Json:

@@ -22,21 +22,6 @@ from memory_fabric.text import encodable, name_key, unfenced
 Item = Entity | Relation
 # The size limits of each operation that loads a part of a graph.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
-# For each kind, the list in its payload, and the fields of an item that contain entity names.
-_ITEMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "create_entities": ("entities", ("name",)),
-    "create_relations": ("relations", ("from", "to")),
-    "add_observations": ("observations", ("entityName",)),
-    "delete_entities": ("entityNames", ()),
-    "delete_observations": ("deletions", ("entityName",)),
-    "delete_relations": ("relations", ("from", "to")),
-}
-# For each kind with a list in its result, the list, and the fields that identify an item.
-_ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "create_entities": ("entities", ("name",)),
-    "create_relations": ("relations", ("from", "relationType", "to")),
-    "add_observations": ("results", ("entityName",)),
-}
 
 
 def cleaned(payload: Payload) -> Json:
@@ -175,7 +160,7 @@ def _harmless(value: Any) -> Any:
 
 def names_in(kind: str, payload: Payload) -> list[str]:
     """Return the names of all entities that a change of the graph mentions."""
-    field, name_fields = _ITEMS[kind]
+    field, name_fields = KINDS[kind].items
     return [item[name] for item in payload[field] for name in name_fields]
 
 
@@ -191,7 +176,7 @@ def split(
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
         return [(store, dict(payload)) for store in stores]
-    field, name_fields = _ITEMS[kind]
+    field, name_fields = KINDS[kind].items
     parts: dict[str, list[Any]] = {}
     for item in payload[field]:
         names = {item[name] for name in name_fields}
@@ -213,10 +198,10 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
     if kind.startswith("delete_"):
         return {"deleted": 0} | whole
     if len(results) > 1:
-        field, fields = _ANSWERS[kind]
+        field, fields = KINDS[kind].answers
         # An item may be requested several times: the first result belongs to the first request.
         positions: dict[tuple[str, ...], list[int]] = {}
-        for position, item in reversed(list(enumerate(payload[_ITEMS[kind][0]]))):
+        for position, item in reversed(list(enumerate(payload[KINDS[kind].items[0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)
         answers = whole.get(field, [])
         placed = [(positions[tuple(item[f] for f in fields)].pop(), item) for item in answers]

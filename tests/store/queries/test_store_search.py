@@ -285,7 +285,7 @@ def test_nodes_open_with_relations_at_either_end(memory: Memory) -> None:
     assert [e.name for e in opened.entities] == ["b"]
     assert [(r.source, r.target) for r in opened.relations] == [("a", "b"), ("b", "c")]
     assert graph.relations_of(db, ["b"], limit=1) == [opened.relations[0]]
-    assert graph.existing(db, ["a", "x"]) == {"a"}
+    assert graph.existing(db, ["a", "x"]) == ["a"]
     assert observations_of(db, "nobody") == ()
 
 

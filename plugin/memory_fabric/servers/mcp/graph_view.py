@@ -59,7 +59,7 @@ def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
     """Return the entities of these names with their relations (MEM-07, MEM-08)."""
-    existing_names = (name for db in databases for name in graph.existing_in_order(db, names))
+    existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)
     found = page(in_databases(databases), rest, start, max_chars=max_chars, whole_first=True)
@@ -116,7 +116,7 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
         while names := graph.names_from(db, max(0, place - before), CHUNK):
             earlier_names = set()
             for earlier in databases[:number]:
-                earlier_names |= graph.existing(earlier, names)
+                earlier_names.update(graph.existing(earlier, names))
             for name in names:
                 if name not in earlier_names:
                     yield place, name

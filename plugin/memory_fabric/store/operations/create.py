@@ -44,9 +44,7 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations. A missing entity at an end is created first; its type is that of its name
-    in the vocabulary, or `unknown` (BR-9).
-    """
+    """Create relations, and missing entities at their ends with a type from the vocabulary."""
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
@@ -58,7 +56,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     rows.add_relations(c, dict.fromkeys(edge for edge in edges if edge in new), by)
     created = []
     for item, edge in zip(wanted, edges, strict=True):
-        relation = {name: item[name] for name in kind.RELATION}
+        relation = _relation(item)
         if edge in new or rows.add_relation(c, *edge, by):
             new.discard(edge)  # a repetition in the payload is not new
             created.append(relation)
@@ -105,24 +103,20 @@ class _Statement:
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
         self.detach(entity, texts)
-
-        def may_stand(text: str) -> bool:
-            is_there = rows.text_id(c, entity, text) is not None
-            return is_there or not self.guard.refuse_text(name, text)
-
-        wanted = filter(may_stand, texts)
+        wanted = (
+            text
+            for text in texts
+            if rows.text_id(c, entity, text) is not None or not self.guard.refuse_text(name, text)
+        )
         added = rows.new_texts(c, entity, wanted, self._by, apart=self.only is not None)
         self.new.add_texts(entity, name, added)
         return added
 
-    def with_ends(
-        self, items: Sequence[Payload]
-    ) -> tuple[list[Payload], dict[str, int], list[str]]:
-        """Create the missing entities at the ends of relations. Returns the relations without a
-        forgotten end, the row numbers of entities by name, and the names of the created entities.
+    def with_ends(self, items: Sequence[Payload]) -> tuple[list[Any], dict[str, int], list[str]]:
+        """Create the missing ends of relations. Returns the relations whose ends are not forgotten,
+        the row numbers of entities by name, and the names of the created entities.
         """
-        names = (name for item in items for name in (item["from"], item["to"]))
-        ids = rows.entity_ids(self._c, names)
+        ids = rows.entity_ids(self._c, [item[end] for item in items for end in ("from", "to")])
         wanted, created = [], []
         for item in items:
             missing = [n for n in dict.fromkeys((item["from"], item["to"])) if n not in ids]
@@ -165,6 +159,10 @@ class _Statement:
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]
 
 
+def _relation(item: Payload) -> dict[str, str]:
+    return {name: item[name] for name in kind.RELATION}
+
+
 def _removal(stated: Iterable[tuple[str, Iterable[str]]], only: str | None = None) -> Any:
     deletions = [
         {"entityName": name, "observations": list(dict.fromkeys(texts))} for name, texts in stated
@@ -177,11 +175,6 @@ def _derive_entities(payload: Payload) -> Steps:
     items = payload["entities"]
     removal = _removal((item["name"], item.get("observations") or ()) for item in items)
     return [removal, step("remove_orphans", entityNames=[item["name"] for item in items])]
-
-
-def _derive_relations(payload: Payload) -> Steps:
-    relations = [{name: item[name] for name in kind.RELATION} for item in payload["relations"]]
-    return [step("delete_relations", relations=relations), step("remove_orphans", entityNames=[])]
 
 
 def _describe_entities(payload: Payload, inverse: Sequence[Payload]) -> str:
@@ -202,14 +195,12 @@ def _describe_observations(payload: Payload, inverse: Sequence[Payload]) -> str:
 
 
 def _added(inverse: Sequence[Payload]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for item in kind.parts_of(inverse, "delete_observations", "deletions"):
-        counts[item["entityName"]] += len(item["observations"])
-    return counts
+    items = kind.parts_of(inverse, "delete_observations", "deletions")
+    return Counter(item["entityName"] for item in items for _ in item["observations"])
 
 
 def _additions(counts: Mapping[str, int]) -> list[str]:
-    return [f"added {many(n, 'observation')} to {name}" for name, n in counts.items() if n]
+    return [f"added {many(n, 'observation')} to {name}" for name, n in counts.items()]
 
 
 _APART = kind.options(apart=bool)
@@ -217,18 +208,30 @@ _ENTITY = {"name": str, "entityType": str, **kind.options(observations=[str])}
 _CONTENTS = {"entityName": str, "contents": [str]}
 KINDS = {
     "create_entities": Kind(
-        {"entities": [_ENTITY], **_APART}, create_entities, _describe_entities, _derive_entities
+        {"entities": [_ENTITY], **_APART},
+        create_entities,
+        _describe_entities,
+        _derive_entities,
+        items=("entities", ("name",)),
+        answers=("entities", ("name",)),
     ),
     "create_relations": Kind(
         {"relations": [kind.RELATION], **_APART},
         create_relations,
         lambda payload, _: f"related {kind.relation_phrases(payload['relations'])}",
-        _derive_relations,
+        lambda change: [
+            step("delete_relations", relations=[_relation(r) for r in change["relations"]]),
+            step("remove_orphans", entityNames=[]),
+        ],
+        items=("relations", ("from", "to")),
+        answers=("relations", ("from", "relationType", "to")),
     ),
     "add_observations": Kind(
         {"observations": [_CONTENTS], **_APART},
         add_observations,
         _describe_observations,
         lambda change: [_removal((o["entityName"], o["contents"]) for o in change["observations"])],
+        items=("observations", ("entityName",)),
+        answers=("results", ("entityName",)),
     ),
 }

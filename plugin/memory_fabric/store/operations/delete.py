@@ -15,7 +15,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Payload, Provenance
 from memory_fabric.store import records
 from memory_fabric.store.operations import kind, remember, restore, rows, tombstones
-from memory_fabric.store.operations.kind import Kind, Result, Steps, step
+from memory_fabric.store.operations.kind import Kind, Result, step
 from memory_fabric.text import many
 
 # Domains to which a deletion is limited; None for all domains.
@@ -74,7 +74,13 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     the deletion to some domains.
     """
     result, inverse = _forget_records(c, payload, by)
-    result["deleted"] += _forget_turns(c, payload, by)
+    only = payload.get("only")
+    for uuid in dict.fromkeys(payload.get("turns") or ()):
+        row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
+        if row and (only is None or row[0] in only):
+            result["deleted"] += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
+            # Reading the transcript again must not add the turn.
+            tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
     deletions, names = payload.get("deletions") or (), payload.get("entityNames") or ()
     if not deletions and not names:
         return result, inverse
@@ -86,11 +92,10 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
             buried += map(tombstones.of_entity, called)
         for row in rows.observations(c, "e.name = ?", (name,)):
             buried.append(tombstones.of_observation(name, row["text"]))
-    only = {} if payload.get("only") is None else {"only": payload["only"]}
-    if only:  # tombstones have no domain and would apply to other domains, too
+    if only is not None:  # tombstones have no domain and would apply to other domains, too
         buried = []
-    single, undo_single = delete_observations(c, {"deletions": deletions, **only}, by)
-    whole, undo_whole = delete_entities(c, {"entityNames": names, **only}, by)
+    single, undo_single = delete_observations(c, {"deletions": deletions, "only": only}, by)
+    whole, undo_whole = delete_entities(c, {"entityNames": names, "only": only}, by)
     new = [row for id_ in dict.fromkeys(buried) for row in tombstones.put(c, id_, 0, by.at)]
     result["deleted"] += single["deleted"] + whole["deleted"]
     result["touched"] += [*single["touched"], *whole["touched"]]
@@ -101,9 +106,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Delete records and their graph rows, and reopen the records that they superseded. Local
     records are not in the inverse. If `bury` is False, no tombstone is set.
     """
-    undo: Steps = []
-    touched: list[str] = []
-    buried: list[list[Any]] = []
+    undo, touched, buried = list[dict[str, Any]](), list[str](), list[list[Any]]()
     links: list[remember.Link] = []
     count, bury, only = 0, payload.get("bury") is not False, payload.get("only")
     for id_ in dict.fromkeys(payload["ids"]):
@@ -127,17 +130,6 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
     return {"deleted": count, "touched": touched}, inverse
 
 
-def _forget_turns(c: Connection, payload: Payload, by: Provenance) -> int:
-    """Delete turns, and set tombstones so that reading the transcript again does not add them."""
-    deleted, only = 0, payload.get("only")
-    for uuid in dict.fromkeys(payload.get("turns") or ()):
-        row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
-        if row and (only is None or row[0] in only):
-            deleted += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
-            tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
-    return deleted
-
-
 def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domains) -> Result:
     # The payload may list the same row twice.
     removed = rows.nothing() | {table: list({row["id"]: row for row in matches}.values())}
@@ -148,9 +140,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Keep the rows of `removed` that records of other domains also state, and attribute them to
-    these records. Returns the groups that undo this.
-    """
+    """Attribute rows that other domains state, too, to their records; return the undoing groups."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():
@@ -177,8 +167,8 @@ def _describe_entities(payload: Payload, inverse: Sequence[Payload]) -> str:
 
 def _describe_observations(_: Payload, inverse: Sequence[Payload]) -> str:
     counts = Counter(row["entity"] for row in kind.parts_of(inverse, "restore", "observations"))
-    parts = [f"deleted {many(n, 'observation')} of {name}" for name, n in counts.items()]
-    return kind.joined(parts) or "deleted nothing"
+    phrases = (f"deleted {many(n, 'observation')} of {name}" for name, n in counts.items())
+    return kind.joined(list(phrases)) or "deleted nothing"
 
 
 def _describe_forget(payload: Payload, inverse: Sequence[Payload]) -> str:
@@ -199,14 +189,23 @@ _FORGOTTEN = kind.options(
     bury=bool, batch=str, entityNames=[str], deletions=[kind.TEXTS], turns=[str], only=[str]
 )
 KINDS = {
-    "delete_entities": Kind({"entityNames": [str], **_ONLY}, delete_entities, _describe_entities),
+    "delete_entities": Kind(
+        {"entityNames": [str], **_ONLY},
+        delete_entities,
+        _describe_entities,
+        items=("entityNames", ()),
+    ),
     "delete_observations": Kind(
-        {"deletions": [kind.TEXTS], **_ONLY}, delete_observations, _describe_observations
+        {"deletions": [kind.TEXTS], **_ONLY},
+        delete_observations,
+        _describe_observations,
+        items=("deletions", ("entityName",)),
     ),
     "delete_relations": Kind(
         {"relations": [kind.RELATION], **_ONLY},
         delete_relations,
         lambda payload, _: f"deleted the relation {kind.relation_phrases(payload['relations'])}",
+        items=("relations", ("from", "to")),
     ),
     "forget": Kind({"ids": [str], **_FORGOTTEN}, forget, _describe_forget),
 }

@@ -86,11 +86,6 @@ def _describe_ingest(payload: Payload, _: Sequence[Payload]) -> str:
     return f"ingested a text of {sender}: {stated}"
 
 
-def _describe_ingested(payload: Payload, _: Sequence[Payload]) -> str:
-    number = len(payload["outcome"].get("records", ()))
-    return f"processed the text {short_id(payload['id'])}: {many(number, 'record')}"
-
-
 _FIELDS = "domain source_model project session_id idempotency_key created_at".split()
 _TEXT = kind.options(key_decisions=[str], **dict.fromkeys(_FIELDS, str)) | {"session_summary": str}
 KINDS = {
@@ -99,7 +94,14 @@ KINDS = {
         ingest,
         _describe_ingest,
     ),
-    "ingested": Kind({"id": str, "outcome": dict}, ingested, _describe_ingested),
+    "ingested": Kind(
+        {"id": str, "outcome": dict},
+        ingested,
+        lambda payload, _: (
+            f"processed the text {short_id(payload['id'])}: "
+            f"{many(len(payload['outcome'].get('records', ())), 'record')}"
+        ),
+    ),
     "drop_ingests": Kind(
         {"ids": [str]},
         drop_ingests,

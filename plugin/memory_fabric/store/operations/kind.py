@@ -1,6 +1,6 @@
-"""The class of a kind of operation, checks of payloads, and helpers for describing changes.
+"""The class of a kind of operation, checks of its payloads, and phrases that describe changes.
 
-Queues and journals are files that anyone can edit, so a payload is checked before it is applied.
+Anyone can edit queues and journals, so a payload is checked before it is applied.
 """
 
 import sqlite3
@@ -28,6 +28,11 @@ class Kind(NamedTuple):
     `touched` in a result lists entities that may have become orphans. `describe` returns a phrase
     for a payload and its inverse. `derive`, if any, returns the inverse of a payload whose content
     was all new. If `is_logged` is False, the operation may not be a step of an inverse either.
+
+    A kind with `items` changes entities in the database that has them; other kinds change only one
+    database. `items` are the payload's list and the fields of an item with names of entities;
+    `answers` are the result's list and the fields that identify an item. A kind whose shape has
+    `apart` adds only to the caller's domain, and one with `only` deletes only in these domains.
     """
 
     shape: Payload
@@ -35,6 +40,8 @@ class Kind(NamedTuple):
     describe: Callable[[Payload, Sequence[Payload]], str]
     derive: Callable[[Payload], Steps] | None = None
     is_logged: bool = True
+    items: tuple[str, tuple[str, ...]] = ("", ())
+    answers: tuple[str, tuple[str, ...]] = ("", ())
 
 
 def step(kind: str, **payload: Any) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Operations for runs over past sessions: add turns, begin a run, and reverse a run.
-
-Turns are not logged, so rows of `meta` list the turns of a run by their ids, without texts.
-"""
+"""Operations of runs over past sessions. Rows of `meta` list the turns of a run, without texts."""
 
 from __future__ import annotations
 
@@ -101,16 +98,13 @@ def is_begun(database: Database, batch: str) -> bool:
 
 def made_by(database: Database, batch: str) -> tuple[int, int, int]:
     """Return the counts of turns, fixes and candidates from a run. Raises StoreUnavailable."""
-    [(turns,)] = database.rows(
-        "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
-        (_key(batch, TURNS), _key(batch, f"{TURNS}!")),
-    )
-    [(fixes, candidates)] = database.rows(
-        "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
+    [(turns, fixes, candidates)] = database.rows(
+        "SELECT (SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ?2 AND "
+        "key < ?3), count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
         "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
         "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
         "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
-        (batch,),
+        (batch, _key(batch, TURNS), _key(batch, f"{TURNS}!")),
     )
     return int(turns), int(fixes), int(candidates)
 

@@ -5,7 +5,9 @@ The graph tools match names exactly; capture and recall also look entities up by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
@@ -32,7 +34,19 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
     """
     name = payload["entity"]
     id_ = _existing(c, name)
-    refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
+    of_alias, refused = "e.id IN (SELECT entity FROM aliases WHERE key = ?)", {}
+    for name_ in payload["aliases"]:
+        values, problem = (name_key(name_), id_), ""
+        if not name_.strip():
+            problem, remedy = "An alias is empty.", "Give a name."
+        elif owner := rows.entities(c, "e.key = ? AND e.id <> ?", values):
+            problem = f"{name_!r} is the name of the entity {owner[0]['name']!r}."
+            remedy = "Use memory-fabric merge to make one entity of both."
+        elif owner := rows.entities(c, f"{of_alias} AND e.id <> ?", values):
+            problem = f"{name_!r} already means the entity {owner[0]['name']!r}."
+            remedy = "Remove it there first, with memory-fabric alias --remove."
+        if problem:
+            refused[name_] = BadInput("alias", problem, remedy=remedy)
     if refused and len(refused) == len(set(payload["aliases"])):
         raise next(iter(refused.values()))
     free = [name_ for name_ in payload["aliases"] if name_ not in refused]
@@ -51,9 +65,7 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove aliases of an entity; ignore unknown ones. What records say under these names belongs
-    to the entity no longer.
-    """
+    """Remove aliases of an entity, and what records state about it under these names."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -99,22 +111,6 @@ def _existing(c: Connection, name: str) -> int:
     return id_
 
 
-def _refusal(c: Connection, entity: int, name: str) -> BadInput | None:
-    if not name.strip():
-        return BadInput("alias", "An alias is empty.", remedy="Give a name.")
-    values = (name_key(name), entity)
-    if owner := rows.entities(c, "e.key = ? AND e.id <> ?", values):
-        problem = f"{name!r} is the name of the entity {owner[0]['name']!r}."
-        remedy = "Use memory-fabric merge to make one entity of both."
-        return BadInput("alias", problem, remedy=remedy)
-    of_alias = "e.id IN (SELECT entity FROM aliases WHERE key = ?) AND e.id <> ?"
-    if owner := rows.entities(c, of_alias, values):
-        problem = f"{name!r} already means the entity {owner[0]['name']!r}."
-        remedy = "Remove it there first, with memory-fabric alias --remove."
-        return BadInput("alias", problem, remedy=remedy)
-    return None
-
-
 def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
     """Return the group that replaces several entities with one that has all their names."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
@@ -128,36 +124,32 @@ def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group
 
 
 def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
-    ours = {into, *names}
-    related: dict[int, Row] = {}
-    for name in ours:
-        related |= {r["id"]: r for r in rows.relations(c, "? IN (s.name, t.name)", (name,))}
-
-    def is_inner(row: Row) -> bool:
-        return row["from"] != row["to"] and {row["from"], row["to"]} <= ours
+    ours, at_ends = {into, *names}, "? IN (s.name, t.name)"
+    related = {r["id"]: r for name in ours for r in rows.relations(c, at_ends, (name,))}
 
     def moved(row: Row) -> Row:
         return row | {end: into for end in ("from", "to") if row[end] in ours}
 
-    outer = [row for row in related.values() if not is_inner(row)]
-    removed = [restore.group("relations", [r], []) for r in related.values() if is_inner(r)]
+    # A relation of an entity with itself remains one; those between the entities are removed.
+    outer = [
+        r for r in related.values() if r["from"] == r["to"] or not {r["from"], r["to"]} <= ours
+    ]
+    removed = [restore.group("relations", [r], []) for r in related.values() if r not in outer]
     return removed + _moved("relations", outer, moved, ("from", "relationType", "to"))
 
 
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that replace rows with their moved form. Rows whose `content` is then equal
-    become one row, and unchanged rows get no group.
-    """
+    """Return groups that replace rows with their moved form; rows of equal `content` become one."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # A row that the target entity has already keeps its number.
-        same.sort(key=_is_of_others)  # this user's own statement comes first
+        # This user's own statement comes first, and a row that the target has keeps its number.
+        same.sort(key=_is_of_others)
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])
         record = "" if any(not row["record"] for row in same) else first["record"]
@@ -174,13 +166,13 @@ def _is_of_others(row: Row) -> bool:
 
 def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
     """Delete and return the tombstones of the observations that the merge adds to the entity."""
-    lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
-        return lifted
-    for row in [row for group in groups for row in group["in"]["observations"]]:
-        id_ = tombstones.of_observation(into, row["text"])
-        lifted += [list(r) for r in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))]
-        c.execute("DELETE FROM tombstones WHERE id = ?", (id_,))
+        return []
+    texts = [row["text"] for group in groups for row in group["in"]["observations"]]
+    ids = json.dumps([tombstones.of_observation(into, text) for text in texts])
+    chosen = "SELECT * FROM tombstones WHERE id IN (SELECT value FROM json_each(?))"
+    lifted = [list(row) for row in c.execute(chosen, (ids,)).fetchall()]
+    c.executemany("DELETE FROM tombstones WHERE id = ?", [row[:1] for row in lifted])
     return lifted
 
 
@@ -188,21 +180,15 @@ def _op(kind: str, name: str, pairs: Sequence[Sequence[str]]) -> Steps:
     return [step(kind, entity=name, aliases=[pair[1] for pair in pairs])] if pairs else []
 
 
-def _describe_names(payload: Payload, _: Sequence[Payload]) -> str:
-    return f"{payload['entity']} is also called {kind.named(payload['aliases'])}"
+def _describe(verb: str, payload: Payload, _: Sequence[Payload]) -> str:
+    return f"{payload['entity']} is {verb} called {kind.named(payload['aliases'])}"
 
 
-_NAMES = {"entity": str, "aliases": [str]}
+_NAMES, _ALSO = {"entity": str, "aliases": [str]}, partial(_describe, "also")
 KINDS = {
-    "alias": Kind({**_NAMES, **kind.options(batch=str)}, alias, _describe_names),
-    "put_aliases": Kind(_NAMES, put_aliases, _describe_names),
-    "unalias": Kind(
-        _NAMES,
-        unalias,
-        lambda payload, _: (
-            f"{payload['entity']} is no longer called {kind.named(payload['aliases'])}"
-        ),
-    ),
+    "alias": Kind({**_NAMES, **kind.options(batch=str)}, alias, _ALSO),
+    "put_aliases": Kind(_NAMES, put_aliases, _ALSO),
+    "unalias": Kind(_NAMES, unalias, partial(_describe, "no longer")),
     "merge": Kind(
         {"into": str, "names": [str]},
         merge,

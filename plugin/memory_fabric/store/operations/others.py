@@ -24,6 +24,7 @@ _CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category confidence "
     "domain project author origin valid_from valid_to"
 ).split()
+_THEIRS = f"AND source = '{OTHERS}'"
 _HELD = "FROM team_heads WHERE state = 'theirs' AND value <> '' AND kind = 'record'"
 _OF_TEAM = f"SELECT 1 {_HELD} AND key ="
 _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
@@ -52,10 +53,9 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     deleted = sum(drop(c, id_, pinned=True) for id_ in payload["forgotten"])
     before = sums(c, place)
     ids_here = {*payload["here"], *payload["forgotten"]}
-    missing = [id_ for id_ in before if id_ not in ids_here]
-    if missing:
-        elsewhere = _held_elsewhere(c, place)
-        deleted += sum(drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
+    if missing := before.keys() - ids_here:
+        gone = missing - _held_elsewhere(c, place)
+        deleted += sum(drop(c, id_, pinned=False) for id_ in gone)
     sums_here = {id_: sum_ for id_, sum_ in before.items() if id_ in ids_here}
     _note(c, STAMP + place, payload["stamp"])
     _note(c, LINES + place, json.dumps(sums_here | payload["sums"]))
@@ -68,10 +68,8 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Delete the records read from journals, and the journals' state; keep a team's records."""
     del payload, by
-    deleted = c.execute(
-        f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
-        (OTHERS,),
-    ).rowcount
+    not_of_team = f"NOT EXISTS ({_OF_TEAM} 'r:' || records.id)"
+    deleted = c.execute(f"DELETE FROM records WHERE {not_of_team} {_THEIRS}").rowcount
     for prefix in (STAMP, LINES, UNREADABLE):
         c.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
     if not c.execute("SELECT 1 FROM team_heads LIMIT 1").fetchone():
@@ -131,29 +129,25 @@ def set_successor(c: Connection, record: Record, successor: str) -> None:
 
 
 def _is_others(c: Connection, id_: str) -> bool:
-    row = c.execute("SELECT 1 FROM records WHERE id = ? AND source = ?", (id_, OTHERS))
-    return row.fetchone() is not None
+    return bool(c.execute(f"SELECT 1 FROM records WHERE id = ? {_THEIRS}", (id_,)).fetchone())
 
 
 def drop(c: Connection, id_: str, *, pinned: bool) -> int:
     """Delete another user's record, a pinned one only with `pinned`; return the count deleted."""
-    deleted = c.execute(
-        "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
-        (id_, OTHERS, pinned),
-    ).rowcount
+    unpinned = f"DELETE FROM records WHERE id = ? {_THEIRS} AND (pinned = 0 OR ?)"
+    deleted = c.execute(unpinned, (id_, pinned)).rowcount
     if deleted:
-        open_again = "UPDATE records SET superseded_by = '' WHERE superseded_by = ? AND source = ?"
-        c.execute(open_again, (id_, OTHERS))
+        c.execute(
+            f"UPDATE records SET superseded_by = '' WHERE superseded_by = ? {_THEIRS}", (id_,)
+        )
     return int(deleted)
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
     """Return the record ids that other clones' journals had when last read, or a team's log has."""
-    rows = c.execute(
-        "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
-        (len(LINES), LINES, LINES + place),
-    ).fetchall()
-    ids = {id_ for (key,) in rows for id_ in sums(c, key.removeprefix(LINES))}
+    others = "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?"
+    keys = c.execute(others, (len(LINES), LINES, LINES + place)).fetchall()
+    ids = {id_ for (key,) in keys for id_ in sums(c, key.removeprefix(LINES))}
     return ids | {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

@@ -131,9 +131,8 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
     """Supersede the records that `new` may supersede; return the links that were set.
 
-    `new` is the statement itself, and `stored` the record that contains it, which may be an older
-    one that it repeats. The trust of `new` decides. The permission is checked again here, inside
-    the transaction.
+    `stored` is the record that contains `new`: it may be an older one that `new` repeats. The
+    trust of `new` decides, and the permission is checked again here, within the transaction.
     """
     if stored.status != "active":
         return []
@@ -147,9 +146,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen the records that a deleted record superseded, or link them to its successor if it has
-    one; return the links.
-    """
+    """Reopen the records that a deleted one superseded, or link them to its successor."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -279,7 +276,7 @@ def _said_by(record: Record) -> Provenance:
 
 
 def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
-    """Make a record's graph rows again, after a name changed its meaning; return the inverse."""
+    """Store a record's graph rows again, after a name changed its meaning; return the inverse."""
     lifted = remove_from_graph(c, record)
     return [put_op(record, seen_in, lifted), *tombstones.op(_add_to_graph(c, record))]
 
@@ -291,12 +288,10 @@ def names_of(record: Record) -> list[str]:
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that the new one repeats: with the same id, or the same text, scope and
-    domain.
+    """Return the record that the new one repeats: with the same id, or the same text and scope.
 
     An open question never repeats its answer, nor a failure a success. A record of another user
-    with the same text is not changed: the new record is stored as this user's own, and nothing of
-    the other record is merged into it.
+    is never repeated: the new record is stored as this user's own.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
         return None if contradict(old, new) else (old, seen)
@@ -317,7 +312,7 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # If the same sentence was read again, entities known since must not raise its confidence.
+    # Entities that were learned since must not raise the confidence of a sentence read again.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
     quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # newly quoted
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
@@ -381,7 +376,7 @@ def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
 
 
 def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
-    """Return the operation that stores the record in this state, with the graph rows `lifted`."""
+    """Return the step that stores the record in this state, with the graph rows `lifted`."""
     return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
 
 

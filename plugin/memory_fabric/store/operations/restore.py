@@ -11,19 +11,14 @@ from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import Payload, Provenance
-from memory_fabric.store.operations import kind, rows
+from memory_fabric.store.operations import kind, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.operations.rows import Row, Rows
-from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
 Group = dict[str, Rows]
 
 # For each table: the fields that contain names of entities, and the function that inserts a row.
-_ENDS: dict[str, tuple[str, ...]] = {
-    "entities": (),
-    "observations": ("entity",),
-    "relations": ("from", "to"),
-}
+_ENDS = {"entities": (), "observations": ("entity",), "relations": ("from", "to")}
 _INSERT: dict[str, Callable[..., Any]] = {
     "entities": rows.insert_entity,
     "observations": rows.insert_observation,
@@ -66,7 +61,7 @@ def put_back(
     `claim_again`, existing rows are attributed to their former record again. A row whose entity is
     missing is skipped.
     """
-    new, changed, guard = rows.nothing(), [], RestoreGuard(c)
+    new, changed = rows.nothing(), []
     for table in _ENDS:
         for stated in removed.get(table) or ():
             ends = [rows.entity_id(c, stated[end]) for end in _ENDS[table]]
@@ -75,7 +70,7 @@ def put_back(
                 continue
             if existing := _like(c, table, row, ends):
                 changed += _claim_existing(c, table, existing[0], row, claim_again)
-            elif not guard.holds(table, row):
+            elif not _is_forgotten(c, table, row):
                 id_ = row["id"]
                 is_number = isinstance(id_, int) and 0 < id_ < 1 << 62
                 is_free = is_number and not rows.by_number(c, table, id_)
@@ -87,7 +82,7 @@ def put_back(
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
     """Replace the rows `out` of each group with its rows `in`, if all of `out` exist; return the
-    groups that undo this. An entity that is only in `out` is deleted if nothing else refers to it.
+    groups that undo this. An entity that is only in `out` is deleted if nothing refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
@@ -134,6 +129,14 @@ def _claim_existing(
     _claim(c, table, existing, row)
     after = rows.by_number(c, table, existing["id"])
     return [group(table, after, [existing])] if after != [existing] else []
+
+
+def _is_forgotten(c: Connection, table: str, row: Row) -> bool:
+    if table == "entities":
+        return tombstones.is_set(c, tombstones.of_entity(row["name"]))
+    if table == "observations":
+        return tombstones.is_set(c, tombstones.of_observation(row["entity"], row["text"]))
+    return False
 
 
 def _claim(c: Connection, table: str, existing: Row, row: Row) -> None:
@@ -231,7 +234,7 @@ def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
     stated = [r for r in claims if isinstance(r, str)] if isinstance(claims, list) else []
     whole["claims"] = [r for r in stated if is_record(r)]
     if whole["record"] and not is_record(whole["record"]):
-        if "name" not in row and is_set(c, whole["record"]) and not whole["claims"]:
+        if "name" not in row and tombstones.is_set(c, whole["record"]) and not whole["claims"]:
             return None
         whole["record"] = next(iter(whole["claims"]), "")
     return whole
@@ -250,8 +253,8 @@ def _describe_restore(payload: Payload, _: Sequence[Payload]) -> str:
 
 
 def _describe_orphans(_: Payload, inverse: Sequence[Payload]) -> str:
-    removed = kind.named(row["name"] for row in kind.parts_of(inverse, "restore", "entities"))
-    return f"removed entities without observations and relations: {removed}"
+    names = [row["name"] for row in kind.parts_of(inverse, "restore", "entities")]
+    return f"removed entities without observations and relations: {kind.named(names)}"
 
 
 KINDS = {

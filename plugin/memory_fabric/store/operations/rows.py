@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
@@ -25,9 +26,25 @@ ROWS_AT_ONCE = 5_000
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
 
-_ENTITY = "id name type domain record said_by created_at updated_at".split()
-_OBSERVATION = "id entity text record trust source session agent domain created_at".split()
-_RELATION = "id from relationType to record said_by domain created_at".split()
+_STATED = "record trust source session agent domain created_at"
+# For each table, the columns by their names in a row, and the tables from which they are read.
+_TABLES: dict[str, tuple[dict[str, str], str]] = {
+    "entities": (
+        {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
+        "entities AS e",
+    ),
+    "observations": (
+        {"id": "o.id", "entity": "e.name", "text": "o.text"}
+        | {name: f"o.{name}" for name in _STATED.split()},
+        "observations AS o JOIN entities AS e ON e.id = o.entity",
+    ),
+    "relations": (
+        {"id": "r.id", "from": "s.name", "relationType": "r.type", "to": "t.name"}
+        | {name: f"r.{name}" for name in ("record", "said_by", "domain", "created_at")},
+        "relations AS r JOIN entities AS s ON s.id = r.source "
+        "JOIN entities AS t ON t.id = r.target",
+    ),
+}
 # For each table, the condition for this user's own rows.
 _OWN = {
     "entities": "said_by = ''",
@@ -111,42 +128,32 @@ def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | No
 
 def relation_id(c: Connection, source: int, kind: str, target: int) -> int | None:
     """Return the row number of exactly this relation; None if there is none."""
-    row = c.execute(
-        "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?",
-        (source, kind, target),
-    ).fetchone()
+    same = "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?"
+    row = c.execute(same, (source, kind, target)).fetchone()
     return int(row[0]) if row else None
 
 
-def entities(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return entity rows (alias `e`) that match the condition, with their aliases."""
-    columns = ", ".join(f"e.{name}" for name in _ENTITY)
-    query = f"SELECT {columns} FROM entities AS e WHERE {where} ORDER BY e.id"
-    rows = [dict(zip(_ENTITY, row, strict=True)) for row in c.execute(query, values).fetchall()]
-    return [row | {"aliases": aliases_of(c, row["id"])} for row in rows]
+def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
+    """Return the rows of a table that match the condition, with their aliases or claims."""
+    columns, source = _TABLES[table]
+    query = f"SELECT {', '.join(columns.values())} FROM {source} WHERE {where}"
+    fetched = c.execute(f"{query} ORDER BY {table[0]}.id", values).fetchall()
+    rows = [dict(zip(columns, row, strict=True)) for row in fetched]
+    if table == "entities":
+        return [row | {"aliases": aliases_of(c, row["id"])} for row in rows]
+    by_row: dict[int, list[str]] = {}
+    for number, record in c.execute(
+        "SELECT c.row, c.record FROM json_each(?) AS j CROSS JOIN claims AS c "
+        "ON c.kind = ? AND c.row = j.value ORDER BY c.record",
+        (f"[{','.join(str(row['id']) for row in rows)}]", table),
+    ):
+        by_row.setdefault(number, []).append(record)
+    return [row | {"claims": by_row.get(row["id"], [])} for row in rows]
 
 
-def observations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return observation rows (alias `o`, entity `e`) that match the condition, with claims."""
-    columns = ["e.name" if name == "entity" else f"o.{name}" for name in _OBSERVATION]
-    query = (
-        f"SELECT {', '.join(columns)} FROM observations AS o JOIN entities AS e "
-        f"ON e.id = o.entity WHERE {where} ORDER BY o.id"
-    )
-    return _with_claims(c, "observations", _OBSERVATION, c.execute(query, values).fetchall())
-
-
-def relations(c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return relation rows (alias `r`, ends `s` and `t`) that match the condition, with claims."""
-    query = (
-        "SELECT r.id, s.name, r.type, t.name, r.record, r.said_by, r.domain, r.created_at "
-        "FROM relations AS r JOIN entities AS s ON s.id = r.source "
-        f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id"
-    )
-    return _with_claims(c, "relations", _RELATION, c.execute(query, values).fetchall())
-
-
-_FINDERS = {"entities": entities, "observations": observations, "relations": relations}
+# Functions of (connection, condition, values) that return rows: entities (alias `e`), observations
+# (`o`, with their entity `e`), and relations (`r`, with their ends `s` and `t`).
+entities, observations, relations = (partial(_find, table) for table in _TABLES)
 
 
 def own(c: Connection, table: str) -> Iterator[Row]:
@@ -154,7 +161,7 @@ def own(c: Connection, table: str) -> Iterator[Row]:
     (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
     for first in range(1, most + 1, ROWS_AT_ONCE):
         where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
-        yield from _FINDERS[table](c, where, (first, first + ROWS_AT_ONCE - 1))
+        yield from _find(table, c, where, (first, first + ROWS_AT_ONCE - 1))
 
 
 def count_own(c: Connection) -> tuple[int, int, int]:
@@ -164,15 +171,9 @@ def count_own(c: Connection) -> tuple[int, int, int]:
     return entities, relations, observations
 
 
-def stated_directly(c: Connection, first: int, last: int) -> list[Row]:
-    """Return this user's observations without a record, of entities between two row numbers."""
-    where = f"o.{_OWN['observations']} AND o.record = '' AND o.entity BETWEEN ? AND ?"
-    return observations(c, where, (first, last))
-
-
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:
     """Return a list with the row of this number in a table; empty if there is none."""
-    return _FINDERS[table](c, f"{table[0]}.id = ?", (id_,))
+    return _find(table, c, f"{table[0]}.id = ?", (id_,))
 
 
 def relation_of(c: Connection, item: Payload) -> list[Row]:
@@ -188,21 +189,19 @@ def aliases_of(c: Connection, entity: int) -> list[list[str]]:
 
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
-    """Return the rows of those named entities that have neither observations nor relations."""
+    """Of the entities with these names, return the rows without observations and relations."""
     where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
     """Return [id] of the oldest record about an entity, [""] if only stated directly, or []."""
-    sources = c.execute(
-        "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 "
-        "UNION ALL SELECT record, id FROM relations WHERE source = ?1 "
-        "UNION ALL SELECT record, id FROM relations WHERE target = ?1) "
-        "ORDER BY record = '', id LIMIT 1",
-        (entity,),
+    oldest = (
+        "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 UNION ALL "
+        "SELECT record, id FROM relations WHERE source = ?1 OR target = ?1) "
+        "ORDER BY record = '', id LIMIT 1"
     )
-    return [row[0] for row in sources]
+    return [row[0] for row in c.execute(oldest, (entity,))]
 
 
 def claimed(c: Connection, record: str) -> Rows:
@@ -251,8 +250,8 @@ def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return the texts that the entity lacks, or lacks in the caller's domain (`apart`), in order.
-    A text that only other members of a team state counts as lacking, and their row is deleted.
+    """Return, in order, the texts that an entity lacks; with `apart`, lacks in the caller's domain.
+    A text that only other team members have stated counts as lacking; their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -277,9 +276,8 @@ def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
 def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
     """Insert an entity's row and aliases, with this row number if given; return the row number."""
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
-    values = {"id": id_} | {name: row[name] for name in copied}
+    values = {"id": id_, "said_by": row.get("said_by", "")} | {name: row[name] for name in copied}
     values |= {"key": name_key(row["name"]), "extra": index_extra(row["name"])}
-    values |= {"said_by": row.get("said_by", "")}
     entity = int(_insert(c, "entities", values).lastrowid or 0)
     add_aliases(c, entity, row.get("aliases") or ())
     return entity
@@ -427,20 +425,6 @@ def _insert(c: Connection, table: str, values: Payload) -> sqlite3.Cursor:
     verb = "INSERT OR IGNORE" if table == "relations" else "INSERT"
     names, bound = ", ".join(values), list(values.values())
     return c.execute(f"{verb} INTO {table} ({names}) VALUES ({marks(bound)})", bound)
-
-
-def _with_claims(
-    c: Connection, table: str, columns: Sequence[str], fetched: Iterable[Sequence[Any]]
-) -> list[Row]:
-    rows = [dict(zip(columns, row, strict=True)) for row in fetched]
-    by_row: dict[int, list[str]] = {}
-    for number, record in c.execute(
-        "SELECT c.row, c.record FROM json_each(?) AS j CROSS JOIN claims AS c "
-        "ON c.kind = ? AND c.row = j.value ORDER BY c.record",
-        (f"[{','.join(str(row['id']) for row in rows)}]", table),
-    ):
-        by_row.setdefault(number, []).append(record)
-    return [row | {"claims": by_row.get(row["id"], [])} for row in rows]
 
 
 def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:

@@ -75,7 +75,11 @@ class StatementGuard:
 
     def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
-        self._any = _any(c)
+        rows = c.execute(
+            "SELECT 1 FROM tombstones WHERE id BETWEEN 'entity:' AND 'entity;' UNION ALL "
+            "SELECT 1 FROM tombstones WHERE id BETWEEN 'observation:' AND 'observation;' LIMIT 1"
+        )
+        self._any = rows.fetchone() is not None
         self.forgotten: dict[str, None] = {}
         self.lifted: list[list[Any]] = []
 
@@ -98,29 +102,6 @@ class StatementGuard:
         self._c.execute("DELETE FROM tombstones WHERE id = ?", (id_,))
         self.lifted.append(list(row))
         return False
-
-
-class RestoreGuard:
-    """A check of rows to restore against tombstones. It deletes no tombstone."""
-
-    def __init__(self, c: Connection) -> None:
-        self._c, self._any = c, _any(c)
-
-    def holds(self, table: str, row: Payload) -> bool:
-        """Return True if a tombstone prevents restoring this row of a table."""
-        if not self._any or table == "relations":
-            return False
-        if table == "entities":
-            return is_set(self._c, of_entity(row["name"]))
-        return is_set(self._c, of_observation(row["entity"], row["text"]))
-
-
-def _any(c: Connection) -> bool:
-    rows = c.execute(
-        "SELECT 1 FROM tombstones WHERE id BETWEEN 'entity:' AND 'entity;' UNION ALL "
-        "SELECT 1 FROM tombstones WHERE id BETWEEN 'observation:' AND 'observation;' LIMIT 1"
-    )
-    return rows.fetchone() is not None
 
 
 def _digest(text: str) -> str:

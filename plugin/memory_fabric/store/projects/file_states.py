@@ -1,14 +1,14 @@
 """Versions of the files that records mention, to flag a record if such a file has changed since.
 
-A state has a path relative to the top of the worktree, git's blob id, the size and the time of the
-last change. States are local: they are not journalled, shared or exported, and a trigger deletes
-them with their record. They are read when nobody waits (`update`), and compared when a record is
-shown (`changed`). Only regular files inside the worktree are read.
+States are local: they are not journalled, shared or exported, and a trigger deletes them with their
+record. They are saved when nobody waits (`update`), and compared when a record is shown
+(`changed`). Only regular files inside the worktree are read.
 """
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric import deadline
@@ -28,8 +28,6 @@ MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
 # Reading and hashing 64 kB takes 0.4 ms.
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
-# Keys of a record's evidence that mention files: where a rule applies, and what a fix changed.
-_WHEN, _FILES = "when", "files"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
 _ENDS = ".:!?…"
 
@@ -44,8 +42,8 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Save the states of files that new, reworded or confirmed records mention; return the count of
-    such records. Raises StoreUnavailable, DeadlinePassed.
+    """Save the states of files that new or changed records mention; return the count of records.
+    Raises StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -61,7 +59,12 @@ def update(memory: BaseMemory) -> int:
     limit, records, read_bytes = deadline.current(), [], 0
     for id_, what, why, body in due:
         limit.check("files that records name")
-        states = states_of(_texts(what, why, body), root, folder)
+        # Where a rule applies, and the files that a fix changed.
+        evidence = json.loads(body).get("evidence") or {}
+        fixed = evidence.get("files")
+        paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
+        texts = [what, why, str(evidence.get("when") or ""), *paths]
+        states = states_of(texts, root, folder)
         records.append((id_, what, why, states))
         read_bytes += sum(state.size for state in states if state.blob_id)
         if read_bytes > MAX_BYTES:
@@ -87,10 +90,9 @@ def changed(
 ) -> dict[str, dict[str, str]]:
     """Return the changed files of these records: by record id, path -> CHANGED or GONE.
 
-    At most `max_files` of each record are compared, with one `lstat` each. If only the time
-    differs, a file of at most `max_bytes` is compared by its blob id, because a checkout changes
-    the times of files; a larger file counts as unchanged. Returns nothing if the database cannot be
-    read in time.
+    At most `max_files` of each record are compared. If only the time differs, as after a
+    checkout, a file of at most `max_bytes` is compared by its blob id; a larger one counts as
+    unchanged. Returns nothing if the database cannot be read in time.
     """
     wanted = [id_ for id_ in dict.fromkeys(record_ids) if id_]
     try:
@@ -104,10 +106,10 @@ def changed(
         return {}
     if not rows:
         return {}
-    root, counts = _folders(memory)[0], dict[str, int]()
+    root, counts = _folders(memory)[0], Counter[str]()
     changes: dict[str, dict[str, str]] = {}
     for record, *state in rows:
-        counts[record] = counts.get(record, 0) + 1
+        counts[record] += 1
         if counts[record] <= max_files:
             how = _compare(root, FileState(*state), max_bytes)
             if how != SAME:
@@ -149,8 +151,8 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Do not save states for the records of a batch, because the files may have changed since the
-    time of these records. Raises StoreUnavailable.
+    """Save no states for the records of a batch, whose files may have changed since. Raises
+    StoreUnavailable.
     """
     with database.transaction(durable=False) as c:
         c.execute(
@@ -178,13 +180,6 @@ def _rows(database: Database, ids: Sequence[str]) -> list[tuple[Any, ...]]:
         "CROSS JOIN file_states AS f ON f.record = j.value ORDER BY j.key, f.path",
         (json.dumps(list(ids)),),
     )
-
-
-def _texts(what: str, why: str, body: str) -> list[str]:
-    evidence: Mapping[str, Any] = json.loads(body).get("evidence") or {}
-    fixed = evidence.get(_FILES)
-    paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
-    return [what, why, str(evidence.get(_WHEN) or ""), *paths]
 
 
 def paths_in(texts: Iterable[str]) -> list[str]:

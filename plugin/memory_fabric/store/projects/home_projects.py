@@ -1,12 +1,11 @@
 """The projects of this home for the page and for commands: a list, and the memory of one project.
 
-Reading them changes nothing: no folder is registered, and a database of an older release is neither
-migrated nor repaired.
+Reading them changes nothing: no folder is registered, and no database is migrated or repaired.
 """
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from memory_fabric.config import Settings
@@ -17,8 +16,6 @@ from memory_fabric.store import files
 from memory_fabric.store.database import Database, is_lost, open_to_look, open_to_show
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, registry_file
-
-Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
@@ -35,11 +32,6 @@ class Summary(NamedTuple):
 class ShownMemory(Memory):
     """The memory of another project. Only the first change opens its database for writing."""
 
-    def __init__(self, settings: Settings, project: Project) -> None:
-        super().__init__(settings, project, repair=False)
-        # The state of the files of each copied database at the time of copying.
-        self._copied: dict[str, Stamps] = {}
-
     def has_moved(self) -> bool:
         """Return True if the project's folder, or its folder in home, is now another one."""
         stamp = registry_file.registry_stamp(self.settings.home)
@@ -51,27 +43,19 @@ class ShownMemory(Memory):
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind; with `create`, reopen a read-only one for writing."""
-        database = self._open.get(kind)
-        if database is not None and database.read_only:
-            is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
-            if create or is_outdated:
-                self._open.pop(kind).close()
+        if create and kind in self._open and self._open[kind].read_only:
+            self._open.pop(kind).close()
         return super().database(kind, create=create)
-
-    def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: a view is created as usual. Raises StoreUnavailable for an old release."""
-        for database in self.databases():
-            if database.is_copy:
-                remedy = "Start a session in its project once."
-                problem = "This memory is of an older release."
-                raise StoreUnavailable(database.path, problem, remedy=remedy)
-        return None
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if create or is_lost(path, self.journal_of(kind)):
             return super()._opened(path, kind, create)
-        self._copied[kind] = _stamps(path)
-        return open_to_show(path, kind)
+        database = open_to_show(path, kind)
+        if database is not None and database.is_copy:
+            database.close()
+            remedy = "Start a session in its project once."
+            raise StoreUnavailable(path, "This memory is of an older release.", remedy=remedy)
+        return database
 
 
 def memory_of(settings: Settings, project_id: str) -> Memory:
@@ -82,7 +66,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
         raise NotFound("project", problem, remedy="memory-fabric project list shows all.")
     project = _project(settings, registry, project_id)
     folder = project.root if os.path.isdir(project.root) else ""
-    memory = ShownMemory(settings._replace(project_dir=folder), project)
+    memory = ShownMemory(settings._replace(project_dir=folder), project, repair=False)
     memory.follow_switches()
     return memory
 
@@ -90,7 +74,30 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 def summaries(home: str, domain: str = "") -> list[Summary]:
     """Return the projects that have memories (in this domain), the last changed first."""
     registry = registry_file.read_registry(home)
-    listed = filter(None, (_summary(home, registry, id_, domain) for id_ in _ids(home, registry)))
+    where, values = ("domain = ?", (domain,)) if domain else ("1", ())
+    listed = []
+    for id_ in _ids(home, registry):
+        name = str(registry_file.read_card(home, id_).get("name") or id_)
+        folder = next(iter(_folders(registry, id_)), "")
+        path = os.path.join(identity.folder_of(home, id_), "graph.db")
+        try:
+            database = open_to_look(path, "project") if files.size_of(path) else None
+            if database is None:
+                continue
+            with closing(database):
+                [(records, entities, stated_at, changed_at)] = database.rows(
+                    "SELECT (SELECT count(*) FROM records WHERE status <> 'candidate' AND "
+                    f"{where}), (SELECT count(*) FROM entities WHERE {where}), "
+                    f"(SELECT max(created_at) FROM records WHERE {where}), "
+                    "(SELECT created_at FROM operations ORDER BY seq DESC LIMIT 1)",
+                    values * 3,
+                )
+        except (FabricError, sqlite3.Error):
+            listed += [] if domain else [Summary(id_, name, folder, readable=False)]
+            continue
+        changed_at = (stated_at if domain else changed_at) or ""
+        if records or entities:
+            listed.append(Summary(id_, name, folder, records, changed_at))
     return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)
 
 
@@ -114,36 +121,6 @@ def _project(settings: Settings, registry: Registry, id_: str) -> Project:
 def _folders(registry: Registry, id_: str) -> list[str]:
     """Return the folders that a project has or had, according to its keys."""
     return registry_file.folders_in(key for key, owner in registry.keys.items() if owner == id_)
-
-
-def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
-    name = str(registry_file.read_card(home, id_).get("name") or id_)
-    folder = next(iter(_folders(registry, id_)), "")
-    path = os.path.join(identity.folder_of(home, id_), "graph.db")
-    where, values = ("domain = ?", (domain,)) if domain else ("1", ())
-    database = None
-    try:
-        database = open_to_look(path, "project") if files.size_of(path) else None
-        if database is None:
-            return None
-        [(records, entities, stated_at, changed_at)] = database.rows(
-            f"SELECT (SELECT count(*) FROM records WHERE status <> 'candidate' AND {where}), "
-            f"(SELECT count(*) FROM entities WHERE {where}), "
-            f"(SELECT max(created_at) FROM records WHERE {where}), "
-            "(SELECT created_at FROM operations ORDER BY seq DESC LIMIT 1)",
-            values * 3,
-        )
-    except (FabricError, sqlite3.Error):
-        return None if domain else Summary(id_, name, folder, readable=False)
-    finally:
-        if database is not None:
-            database.close()
-    changed_at = (stated_at if domain else changed_at) or ""
-    return Summary(id_, name, folder, records, changed_at) if records or entities else None
-
-
-def _stamps(path: str) -> Stamps:
-    return files.stamp(path), files.stamp(path + "-wal")
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:

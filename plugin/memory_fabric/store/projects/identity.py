@@ -66,7 +66,7 @@ def normalised_remote(url: str, root: str = "") -> str:
 
 
 def identify(folder: str) -> Identity:
-    """Return the identity of a folder, given by its real path, from the folder's files."""
+    """Read the identity of a folder, given by its real path, from the folder's files."""
     top = _up_to_git(folder)
     deleted: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
@@ -150,9 +150,8 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
 
 
 def _is_at(path: str, place: str) -> bool:
-    if len(path) > 2 * MAX_PATH_CHARS or os.path.basename(path) != ".git":
-        return False
-    return os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
+    is_short = len(path) <= 2 * MAX_PATH_CHARS and os.path.basename(path) == ".git"
+    return is_short and os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
 
 
 def worktree_of(folder: str) -> str:
@@ -170,7 +169,7 @@ def _up_to_git(folder: str) -> str | None:
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
     """Return the real path of the git directory that all worktrees share, from the `.git` of one.
-    `own` is the worktree's git directory ('' if it has none), if the caller has read it already.
+    `own` is the worktree's git directory ('' for none), if the caller has read it already.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -233,19 +232,15 @@ def commit_at(folder: str) -> str:
     """Return the commit that is checked out in a folder, read without a subprocess; '' if none."""
     dot_git = os.path.join(worktree_of(folder), ".git")
     own = dot_git if os.path.isdir(dot_git) else git_directory(dot_git) or dot_git
-    head = git_text(os.path.join(own, "HEAD")).strip()
-    if not head.startswith("ref:"):
-        return head if _is_commit(head) else ""
-    ref, common = head.removeprefix("ref:").strip(), common_directory(dot_git)
-    if ".." in ref or not ref.startswith("refs/"):
-        return ""
-    stated = (git_text(os.path.join(at, ref)).strip() for at in (own, common))
-    commit = next(filter(None, stated), "")
-    if not commit:
-        packed = git_text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
-        commit = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
-    return commit if _is_commit(commit) else ""
-
-
-def _is_commit(text: str) -> bool:
-    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
+    commit = git_text(os.path.join(own, "HEAD")).strip()
+    if commit.startswith("ref:"):
+        ref, common = commit.removeprefix("ref:").strip(), common_directory(dot_git)
+        if ".." in ref or not ref.startswith("refs/"):
+            return ""
+        stated = (git_text(os.path.join(at, ref)).strip() for at in (own, common))
+        commit = next(filter(None, stated), "")
+        if not commit:
+            packed = git_text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
+            commit = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
+    is_commit = len(commit) in (40, 64) and all(c in "0123456789abcdef" for c in commit)
+    return commit if is_commit else ""

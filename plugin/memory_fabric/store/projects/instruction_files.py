@@ -35,8 +35,7 @@ def load(database: Database) -> dict[str, Followed]:
     row = database.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     followed = {}
     for name, fields in json.loads(row[0]).items() if row else ():
-        # An earlier release saved no domain, and a later one may save a sixth field.
-        size, mtime_ns, ids, via, domain = [*fields, ""][:5]
+        size, mtime_ns, ids, via, domain = fields
         followed[name] = Followed(size, mtime_ns, tuple(ids), tuple(via), domain)
     return followed
 

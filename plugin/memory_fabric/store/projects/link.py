@@ -9,7 +9,8 @@ inserted in the same way as by an undo, so that they can be removed again.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
@@ -74,8 +75,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     """Plan `link`, `split` or `undo` for this folder. Raises NotFound, BadInput."""
     if action == "link":
         registry, place = _registry_and_identity(memory)
-        old, own = _id(memory), _own(place)
-        home = memory.settings.home
+        old, own, home = _id(memory), _own(place), memory.settings.home
         if wanted:
             new = _named(home, registry, wanted)
         else:
@@ -88,10 +88,10 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
         if old == new and all(registry.keys.get(key) == new for key in place.keys):
             raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
         of_old = {key for key, id_ in registry.keys.items() if id_ == old}
-        other_keys = of_old - {*own, *place.claims}
-        other_keys = {k for k in other_keys if not k.startswith(registry_file.REMOTE)}
+        others_of_old = of_old - {*own, *place.claims}
         moved = own
-        if not other_keys and old != new:  # the old project has no other folder: move claims, too
+        # If the old project has no other folder, move this folder's claims, too.
+        if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
             moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
         return _plan(memory, registry, "link", new, moved, place.name)
     return _plan_split(memory) if action == "split" else _plan_undo(memory)
@@ -104,8 +104,7 @@ def pending_question(memory: Memory) -> str:
     registry, place = _registry_and_identity(memory)
     if not any(key in registry.asked for key in place.own):
         return ""
-    other = registry_file.first_claimed(memory.settings.home, registry, place)
-    return registry_file.question(registry, place, other)
+    return registry_file.question(memory.settings.home, registry, place)
 
 
 def _plan_split(memory: Memory) -> Plan:
@@ -121,20 +120,16 @@ def _plan_split(memory: Memory) -> Plan:
 def _plan_undo(memory: Memory) -> Plan:
     registry, place = _registry_and_identity(memory)
     last = next((registry.undo[key] for key in _own(place) if key in registry.undo), None)
-    if not _can_be_undone(last):
+    last = last if isinstance(last, dict) else {}  # anyone may have edited the registry
+    keys = last.get("keys")
+    owners = filter(None, keys.values()) if isinstance(keys, dict) else [""]
+    is_whole = all(map(is_project_id, [*owners, last.get("old")]))
+    lists = (last.get(name) or [] for name in ("settled", "left", "asked"))
+    if not (is_whole and all(isinstance(listed, list) for listed in lists)):
         raise NotFound("undo", "Nothing was linked or split here that could be taken back.")
     moved = [str(key) for key in last["keys"]]
     plan = _plan(memory, registry, "undo", str(last.get("old", "")), moved, place.name)
     return plan._replace(left=(), undoes=last)
-
-
-def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
-    """Return True if the registry's undo information has the form in which it is written."""
-    if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
-        return False
-    ids = [last.get("old"), *filter(None, last["keys"].values())]
-    lists = (last.get(name) or [] for name in ("settled", "left", "asked"))
-    return all(map(is_project_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
@@ -189,8 +184,7 @@ def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
     }
     asked_keys = [key for key in moved if key in registry.asked]
     last |= {"asked": asked_keys} if asked_keys else {}
-    if own[0] in registry.undo:
-        last["before"] = registry.undo[own[0]]
+    last |= {"before": registry.undo[own[0]]} if own[0] in registry.undo else {}
     return registry._replace(
         keys={**registry.keys, **dict.fromkeys(moved, plan.new.id)},
         settled=tuple(sorted({*registry.settled, *own})),
@@ -278,9 +272,9 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
     counts: tuple[int | None, int | None] = (0, 0)
     try:
         if database := open_to_look(path, "project"):
-            query = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
-            [counts] = database.rows(query)
-            database.close()
+            with closing(database):
+                query = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
+                [counts] = database.rows(query)
     except StoreUnavailable:
         counts = None, None
     stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
@@ -306,14 +300,13 @@ def _database(home: str, id_: str) -> str:
 def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
-    """Copy a database's own memories and unprocessed texts, but no turns, into this project, as one
-    `batch` to undo. Returns the count of records and entities. Raises StoreUnavailable.
+    """Copy a database's own memories and unprocessed texts into this project, as one `batch`.
+    Returns the count of records and entities. Raises StoreUnavailable.
     """
-    source = open_database(path, "project", create=False)
+    source, count = open_database(path, "project", create=False), 0
     if source is None:
-        return 0
-    count = 0
-    try:
+        return count
+    with closing(source):
         steps = list(_steps(source))
         for number, (kind, payload) in enumerate(steps, start=1):
             result = memory.write_now(kind, {**payload, "batch": batch}, by, store="project")
@@ -321,8 +314,6 @@ def copy_into(
             count += len(payload.get("entities", ()))
             if progress is not None:
                 progress(number, len(steps))
-    finally:
-        source.close()
     return count
 
 
@@ -330,10 +321,9 @@ def _last_operation(path: str) -> int:
     source = open_database(path, "project", create=False)
     if source is None:
         return 0
-    try:
-        return int((source.row("SELECT coalesce(max(seq), 0) FROM operations") or (0,))[0])
-    finally:
-        source.close()
+    with closing(source):
+        [(last,)] = source.rows("SELECT coalesce(max(seq), 0) FROM operations")
+        return int(last)
 
 
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -344,17 +334,13 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
-    observations = rows.observations(c, "o.source <> ?", (OTHERS,))
-    relations = rows.relations(c, "r.said_by = ''", ())
-    whole = rows.entities(c, "e.said_by = ''", ()), observations, relations
     copied = {record.id for record, _ in stored}
-    for table, every in zip(rows.nothing(), whole, strict=True):
+    for table in rows.nothing():
         # An entity has no `claims`, only the record that added it.
-        unclaimed = (row for row in every if row["record"] not in copied)
+        unclaimed = (row for row in rows.own(c, table) if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
-            part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
-            yield "restore", dict(part)
+            yield "restore", {**rows.nothing(), table: _plain(some[at : at + CHUNK])}
     for id_, body in source.rows("SELECT id, body FROM intake WHERE state <> 'done' ORDER BY seq"):
         yield "ingest", {"id": id_, "ingest": json.loads(body)}
 

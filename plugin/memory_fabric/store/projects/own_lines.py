@@ -19,7 +19,6 @@ NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 STAMP = "journal:"
 # The exceptions in the `.gitignore` of a shared folder (sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
-HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
 class Header(NamedTuple):
@@ -44,8 +43,8 @@ def journal_of(memory: BaseMemory) -> str:
     if project is None or memory.mirror is not None:
         return ""
     path = os.path.join(project.local, DECISIONS)
-    is_there = project.local.startswith(os.path.join(project.root, ""))
-    return path if is_there and files.is_own_file(path) else ""
+    is_inside = project.local.startswith(os.path.join(project.root, ""))
+    return path if is_inside and files.is_own_file(path) else ""
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
@@ -87,7 +86,7 @@ def header(home: str, folder: str) -> Header | None:
 def is_stated_for(folder: str, expected: Header) -> bool:
     """Return True if the header has this project and location; its signature is not checked."""
     stated = _first(folder)
-    return all(stated.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
+    return all(stated.get(field) == getattr(expected, field) for field in Header._fields[:3])
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -109,7 +108,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
     if "*" not in ignores or any(line[:1] == "!" and line not in SHOWN for line in ignores):
         return  # git would add the file
     key = signing.key_of(home)
-    first = {field: getattr(head, field) for field in HEAD_FIELDS}
+    first = head._asdict()
     whole = [{**first, "signature": signing.signature(first, key)}]
     whole += [{"mac": _mark(head, line, key)} for line in lines]
     text = "".join(map(files.json_line, whole))
@@ -131,17 +130,16 @@ def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[M
 
 
 def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
-    if not signing.is_ours(first, key):
-        return None
-    project, root, inode, waiting = (first.get(field) for field in HEAD_FIELDS)
+    project, root, inode, waiting = (first.get(field) for field in Header._fields)
     if not (isinstance(project, str) and isinstance(root, str) and isinstance(inode, int)):
         return None
-    return Header(project, root, inode, waiting is True)
+    is_proved = signing.is_ours(first, key)
+    return Header(project, root, inode, waiting is True) if is_proved else None
 
 
 def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:
-    bound = {"project": head.project, "root": head.root, "inode": head.inode, "line": dict(line)}
-    return signing.signature(bound, key)
+    place = {field: getattr(head, field) for field in Header._fields[:3]}
+    return signing.signature({**place, "line": dict(line)}, key)
 
 
 def _first(folder: str) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def read_registry(home: str) -> Registry:
         text = ""
     page = files.parsed(text or "") or {}
     keys, undo = page.get("keys"), page.get("undo")
-    listed = keys if isinstance(keys, dict) else {}
-    owned = {str(key): str(id_) for key, id_ in listed.items() if is_project_id(id_)}
+    pairs = keys.items() if isinstance(keys, dict) else ()
+    owned = {str(key): str(id_) for key, id_ in pairs if is_project_id(id_)}
     head, mark, tail = (text or "").rpartition(SUM_MARK)
     if owned and mark and tail == f'{_sum(head)}"\n}}':
         settled, asked = (files.text_list(page.get(name)) for name in ("settled", "asked"))
@@ -142,13 +142,6 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
     return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
 
 
-def first_claimed(home: str, registry: Registry, folder: Identity) -> tuple[str, str]:
-    """Return id and name of the first other project that a folder claims; '' for none."""
-    for id_ in claimed(registry, folder):
-        return id_, str(read_card(home, id_).get("name") or id_)
-    return "", ""
-
-
 def place_owner(registry: Registry, folder: Identity) -> str:
     """Return the project of a known folder; '' for a new folder, even if it claims a project."""
     keys = registry.keys
@@ -163,8 +156,21 @@ def place_owner(registry: Registry, folder: Identity) -> str:
 def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
     """Return the registry with this folder's keys added; the same object if nothing is new."""
     id_ = place_owner(registry, folder)
+    if not id_ and (moved := _moved(home, registry, folder)):
+        registry, id_ = moved
     if not id_:
-        registry, id_ = _assigned(home, registry, folder, trust)
+        claims = (*folder.claims, folder.pointer)
+        id_ = next((registry.keys[key] for key in claims if key in registry.keys), "")
+        roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
+        if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
+            settled, asked = {*registry.settled}, {*registry.asked}
+            if id_:  # the folder gets a separate project, and the user is asked about the claim
+                settled.update(folder.own)
+                asked.add(folder.own[0])
+            owners = {*registry.keys.values()}
+            id_ = new_id(folder.own[0] if id_ else folder.keys[0], folder.name, owners)
+            settled_keys, asked_keys = tuple(sorted(settled)), tuple(sorted(asked))
+            registry = registry._replace(settled=settled_keys, asked=asked_keys)
     new = {key: id_ for key in folder.keys if key not in registry.keys}
     if folder.place and folder.own[-1].startswith("git:"):
         new |= {folder.place: id_} if registry.keys.get(folder.place) != id_ else {}
@@ -192,7 +198,7 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
     missing = [key for key in former.keys if key not in now.keys]
     text = ""
     if {*now.asked} - {*former.asked}:
-        text = question(now, folder, first_claimed(home, now, folder))
+        text = question(home, now, folder)
     elif missing:
         moved_from = folder_in(missing[0])
         text = f"This folder was {moved_from}: it is still that project, with its memory."
@@ -214,9 +220,8 @@ def _read(cards: Cards) -> Registry:
     asked_keys: set[str] = set()
     for id_, card in cards.items():
         own = files.text_list(card.get("settled"))
-        for key in files.text_list(card.get("keys")):
-            if key in own or key not in keys:
-                keys[key] = id_
+        stated = files.text_list(card.get("keys"))
+        keys |= {key: id_ for key in stated if key in own or key not in keys}
         settled.update(own)
         asked_keys.update(files.text_list(card.get("asked")))
     return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked_keys)))
@@ -228,8 +233,7 @@ def missing_keys(cards: Cards, registry: Registry) -> list[str]:
 
 
 def _set_aside(home: str, path: str, registry: Registry) -> None:
-    count = len({*registry.keys.values()})
-    rebuilt = f"it was rebuilt from the cards of {count} projects"
+    rebuilt = f"it was rebuilt from the cards of {len({*registry.keys.values()})} projects"
     if registry.state == DAMAGED and files.is_own_file(path):
         aside = f"{path}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
         os.replace(path, aside)
@@ -243,30 +247,12 @@ def _set_aside(home: str, path: str, registry: Registry) -> None:
     log.add(home, text)
 
 
-def _assigned(home: str, former: Registry, folder: Identity, trust: Trust) -> tuple[Registry, str]:
-    """Return the registry, and the id of the project that a new folder joins or starts."""
-    back = _moved(home, former, folder)
-    if back:
-        return back
-    owners = [former.keys[key] for key in (*folder.claims, folder.pointer) if key in former.keys]
-    roots = [os.path.join(os.path.realpath(root), "") for root in trust.roots]
-    if owners and (trust.everywhere or folder.root.startswith(tuple(roots))):
-        return former, owners[0]
-    ids = {*former.keys.values()}
-    if not owners:
-        return former, new_id(folder.keys[0], folder.name, ids)
-    # Settled, so that earlier releases, which trusted claims, do not move the folder either.
-    settled = tuple(sorted({*former.settled, *folder.own}))
-    asked_keys = tuple(sorted({*former.asked, folder.own[0]}))
-    id_ = new_id(folder.own[0], folder.name, ids)
-    return former._replace(settled=settled, asked=asked_keys), id_
-
-
-def question(registry: Registry, folder: Identity, other: tuple[str, str]) -> str:
-    """Return the question about a folder that claims another project (id, name); '' without one."""
-    other_id, name = other
+def question(home: str, registry: Registry, folder: Identity) -> str:
+    """Return the question about a folder that claims another project; '' without a claim."""
+    other_id = next(iter(claimed(registry, folder)), "")
     if not other_id:
         return ""
+    name = read_card(home, other_id).get("name") or other_id
     claims = (*folder.claims, folder.pointer)
     key = next((k for k in claims if registry.keys.get(k) == other_id), other_id)
     kind, _, stated = key.partition(":")

@@ -1,14 +1,10 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
 A row must match one of the values of every filtered field; a row without the field does not match.
-Graph rows that a record added have the record's scope and project, other graph rows those of their
-database. Only records and the graph rows that they added have a category. A relation has a session,
-agent and type only through a record that states it. `projects` are case-folded names; an empty name
-means rows without a project tag, which belong to the database's own project. Domains are not
-filtered here: see store.scoped_memory.
-
-Ranking every match of a large store would take noticeable time, so in large stores only the rows
-that match most of the query are ranked.
+Graph rows that a record added have the record's scope, project and category, other graph rows the
+scope and project of their database. A relation has a session, agent and type only through a record
+that states it. `projects` are case-folded names; an empty name means rows without a project tag,
+which belong to the database's own project. Domains are not filtered here (store.scoped_memory).
 """
 
 import json
@@ -108,9 +104,7 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on entities (alias `e`). An entity has neither session nor agent, so
-    a filter by session or agent matches no entity.
-    """
+    """Return the SQL condition on entities (`e`), which have neither a session nor an agent."""
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
     condition = Condition().among("e.type COLLATE NOCASE", filters.types)
@@ -120,7 +114,7 @@ def of_entities(db: Database, filters: Filters) -> Condition:
 
 def of_relations(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on relations (alias `r`). A relation has the scope and project of a
-    record that states it; without such a record, those of its database.
+    record that states it; without one, those of its database.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
@@ -151,8 +145,8 @@ def marks(values: Sequence[object]) -> str:
 
 
 def _said_by(where: Condition, filters: Filters, table: str) -> Condition:
-    condition = where.among(f"{table}.agent", filters.agents)
-    return condition.among(f"{table}.session", filters.sessions)
+    by_agent = where.among(f"{table}.agent", filters.agents)
+    return by_agent.among(f"{table}.session", filters.sessions)
 
 
 def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> Condition:
@@ -180,22 +174,17 @@ def _tagged(db: Database, where: Condition, filters: Filters, tag: str) -> Condi
 
 
 def _timed(where: Condition, filters: Filters, table: str, column: str = "created_at") -> Condition:
-    for moment, limit in (
-        (filters.since, f"{column} >="),
-        (filters.before, f"{column} <"),
-        (filters.as_of, "created_at <="),
-    ):
+    limits = (filters.since, f"{column} >="), (filters.before, f"{column} <")
+    for moment, limit in (*limits, (filters.as_of, "created_at <=")):
         where = where.also(f"AND {table}.{limit} ?", (moment,)) if moment else where
     return where
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
     """Return an FTS5 query for all phrases, or without phrases for any term; "" without words."""
-    exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
-    if exact:
+    if exact := [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]:
         return " AND ".join(exact)
-    quoted = [_quoted(t) for t in dict.fromkeys(terms) if _has_word(t)][:MAX_TERMS]
-    return " OR ".join(quoted)
+    return " OR ".join([_quoted(t) for t in dict.fromkeys(terms) if _has_word(t)][:MAX_TERMS])
 
 
 def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
@@ -249,18 +238,15 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
     counts = _counts(db, index, groups, rows)
     for group in groups:
-        words_held, count = [], 0
         looked_up = group[: min(terms_left, unread)]
         unread -= len(looked_up)
         for word in looked_up:
-            holding = counts.get(word, -1)
-            if holding < 0:
-                holding = _rows_with(db, index, match_expression([word]), rows)
-            if holding:
-                words_held.append(word)
-                count += holding
+            if word not in counts:
+                counts[word] = _rows_with(db, index, match_expression([word]), rows)
+        words_held = [word for word in looked_up if counts[word]]
         terms_left -= len(words_held)
         if words_held:
+            count = sum(counts[word] for word in words_held)
             (common if count > rows * COMMON_SHARE else rarer).append((count, words_held))
     return rarer or common
 

@@ -1,7 +1,4 @@
-"""Counts over a memory's databases: rows, unread sentences, texts shown, domains, last week.
-
-For a memory that is limited to a domain (store.scoped_memory), only that domain is counted.
-"""
+"""Counts over the databases of a memory, or of one domain if the memory is limited to it."""
 
 import json
 import time
@@ -33,11 +30,13 @@ CHARS_PER_TOKEN = 4
 
 def rows_of(databases: Sequence[Database]) -> dict[str, int]:
     """Return the number of rows of each table, and of candidates, summed over all databases."""
-    queries = {name: f"SELECT count(*) FROM {name}" for name in TABLES}
-    queries["candidates"] = "SELECT count(*) FROM records WHERE status = 'candidate'"
+    tables = {name: name for name in TABLES}
+    tables |= {"candidates": "records WHERE status = 'candidate'"}
     return {
-        name: sum(int(row[0]) for db in databases if (row := db.row(query)))
-        for name, query in (queries.items() if databases else ())
+        name: sum(
+            int(row[0]) for db in databases for row in db.rows(f"SELECT count(*) FROM {table}")
+        )
+        for name, table in (tables.items() if databases else ())
     }
 
 
@@ -72,11 +71,8 @@ def unread(memory: Memory) -> int:
 def times_rules_told(memory: Memory) -> dict[str, int]:
     """Return, by rule id, the number of this project's sessions in which the rule was shown."""
     database = memory.database("project", create=False)
-    sql = (
-        "SELECT substr(memory, 6), count(*) FROM injections WHERE memory LIKE 'rule:%' "
-        "GROUP BY memory"
-    )
-    return dict(database.rows(sql)) if database else {}
+    of_rules = "FROM injections WHERE memory LIKE 'rule:%' GROUP BY memory"
+    return dict(database.rows(f"SELECT substr(memory, 6), count(*) {of_rules}")) if database else {}
 
 
 def has_turn(memory: Memory, words: str) -> bool:
@@ -104,7 +100,7 @@ class Summary(NamedTuple):
     @property
     def total(self) -> Share:
         """Return the sums over all kinds."""
-        return _joined("", self.kinds)
+        return Share("", sum(s.items for s in self.kinds), sum(s.chars for s in self.kinds))
 
 
 def tokens(chars: int) -> int:
@@ -125,24 +121,19 @@ def told_since(memory: Memory, since: str) -> Summary:
         for db in memory.databases()
         for id_, kind in db.rows(of_ids, (json.dumps(sorted(ids)),))
     }
-    shares = [(row[0], Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:])) for row in rows]
-    kinds: dict[str, list[Share]] = {}
-    channels: dict[str, list[Share]] = {}
-    for channel, share in shares:
-        kinds.setdefault(share.name, []).append(share)
-        channels.setdefault(channel, []).append(share)
+    kinds = _sums(Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:]) for row in rows)
+    channels = _sums(Share(row[0], *row[3:]) for row in rows)
     [(count,)] = database.rows(f"SELECT count(DISTINCT session) {from_told}", (since,))
-    return Summary(since, count, _sorted(kinds), _sorted(channels))
+    return Summary(since, count, kinds, channels)
 
 
-def _sorted(shares: Mapping[str, Iterable[Share]]) -> tuple[Share, ...]:
-    sums = [_joined(name, parts) for name, parts in shares.items()]
-    return tuple(sorted(sums, key=lambda share: (-share.chars, share.name)))
-
-
-def _joined(name: str, shares: Iterable[Share]) -> Share:
-    columns = list(zip(*(share[1:] for share in shares), strict=True))
-    return Share(name, *map(sum, columns)) if columns else Share(name)
+def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
+    """Return one share for each name, with the most characters first."""
+    sums: dict[str, Share] = {}
+    for name, items, chars in shares:
+        before = sums.get(name, Share(name))
+        sums[name] = Share(name, before.items + items, before.chars + chars)
+    return tuple(sorted(sums.values(), key=lambda share: (-share.chars, share.name)))
 
 
 # For each figure: its column in a table, and its meaning (docs/worth.md). No figure needs a control
@@ -336,7 +327,7 @@ _TAKE_ARRIVALS = (
 
 
 class Week(NamedTuple):
-    """The records noted and replaced within seven days, and the candidates that wait for review."""
+    """Numbers of records noted and replaced within seven days, and of candidates to review."""
 
     noted: int = 0
     replaced: int = 0
@@ -344,11 +335,11 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week's summary for this session start, and save that it was shown, if due.
+    """Return the week's summary for this session start, and save that it was shown, if it is due.
 
-    It is empty in a session without a person, in a week without notes or candidates, within seven
-    days of the last one, and on the day of the project's first record. Only records of the project
-    are counted. Raises StoreUnavailable, DeadlinePassed.
+    It is not in a session without a person, in a week without notes or candidates, within seven
+    days of the last one, and on the first day of the project. Raises StoreUnavailable,
+    DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -369,9 +360,9 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
 
 def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
     """Return True if a person will see the text of this session start and has not disabled it."""
-    is_wanted = settings.notices == "all" and settings.writes
     is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
-    return source in WEEK_SOURCES and not (agent_type or is_alone) and is_wanted
+    is_wanted = source in WEEK_SOURCES and settings.notices == "all" and settings.writes
+    return is_wanted and not (agent_type or is_alone)
 
 
 class Arrival(NamedTuple):
@@ -382,10 +373,8 @@ class Arrival(NamedTuple):
 
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
-    """Return the records that sharing added since the last time they were shown, newest first, and
-    save that they were shown.
-
-    The list is empty in a session without a person, after the first time on a day, and at the first
+    """Return the records that sharing added since the last call, newest first, and save that they
+    were shown. Empty in a session without a person, after the first time on a day, and at the first
     start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     arrivals: list[Arrival] = []

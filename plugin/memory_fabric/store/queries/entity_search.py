@@ -85,8 +85,8 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield the names of entities with the query as a substring, then with all its words; lazily,
-    once each, in creation order: matches in names and types before those in texts.
+    """Yield, each once and lazily, the names of entities with the query as a substring, then with
+    all its words: in creation order, matches in names and types before those in texts.
     """
     needle = query.lower()
     yielded: set[int] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from memory_fabric.models import OTHERS, Entity, Graph, Relation
@@ -20,6 +21,10 @@ EVERY = Condition()
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
+_WITH_ENDS = (
+    "FROM relations AS r JOIN entities AS s ON s.id = r.source "
+    "JOIN entities AS t ON t.id = r.target"
+)
 # A graph of up to this many entities is cached as a whole; a larger one is read in parts.
 MAX_SMALL_ENTITIES = 500
 
@@ -31,10 +36,7 @@ def read_graph(db: Database) -> Graph:
     texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
-    relations = db.rows(
-        f"SELECT s.name, {_TYPE}, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
-        "JOIN entities AS t ON t.id = r.target ORDER BY r.id"
-    )
+    relations = db.rows(f"SELECT s.name, {_TYPE}, t.name {_WITH_ENDS} ORDER BY r.id")
     return Graph(
         tuple(Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in entities),
         tuple(Relation(*row) for row in relations),
@@ -73,13 +75,11 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
     """Combine entities by name: with the type from the first graph and the observations of all."""
     entities: dict[str, Entity] = {}
-    for part in parts:
-        for entity in part:
-            before = entities.get(entity.name)
-            if before:
-                texts = dict.fromkeys((*before.observations, *entity.observations))
-                entity = before._replace(observations=tuple(texts))
-            entities[entity.name] = entity
+    for entity in chain.from_iterable(parts):
+        if before := entities.get(entity.name):
+            texts = dict.fromkeys((*before.observations, *entity.observations))
+            entity = before._replace(observations=tuple(texts))
+        entities[entity.name] = entity
     return entities
 
 
@@ -118,12 +118,7 @@ def counts(db: Database) -> tuple[int, int]:
     return db.row(tables) or (0, 0)
 
 
-def existing(db: Database, names: Sequence[str]) -> set[str]:
-    """Return those of the names that are exactly an entity's name."""
-    return set(existing_in_order(db, names))
-
-
-def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
+def existing(db: Database, names: Sequence[str]) -> list[str]:
     """Return those of the names that are exactly an entity's name, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
@@ -140,11 +135,8 @@ def relations_of(
 
 def stated_at(db: Database, relation: Relation) -> str:
     """Return the time at which exactly this relation was stated (ISO 8601); "" if it was not."""
-    row = db.row(
-        "SELECT r.created_at FROM relations AS r JOIN entities AS s ON s.id = r.source "
-        "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",
-        tuple(relation),
-    )
+    stated = f"SELECT r.created_at {_WITH_ENDS} WHERE s.name = ? AND r.type = ? AND t.name = ?"
+    row = db.row(stated, tuple(relation))
     return str(row[0]) if row else ""
 
 
@@ -156,8 +148,8 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 def relations_by_key(
     db: Database, keys: Iterable[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> dict[str, list[Relation]]:
-    """Return the names of the entities that these name keys stand for, each with its relations: at
-    most `limit` in all, oldest first; `at` and `only` as in `relations_of`.
+    """Return the relations of the entities with these name keys, by name: at most `limit` in all,
+    oldest first; `at` and `only` as in `relations_of`.
     """
     names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}
@@ -200,10 +192,10 @@ def shown(name: str) -> str:
 
 def variants(db: Database) -> list[list[str]]:
     """Return groups of names that differ only in case, `-`, `_` or spaces, oldest name first."""
+    several = "SELECT key FROM entities GROUP BY key HAVING count(*) > 1"
     groups: dict[str, list[str]] = {}
     for key, name in db.rows(
-        "SELECT key, name FROM entities WHERE key IN "
-        "(SELECT key FROM entities GROUP BY key HAVING count(*) > 1) ORDER BY id"
+        f"SELECT key, name FROM entities WHERE key IN ({several}) ORDER BY id"
     ):
         groups.setdefault(key, []).append(name)
     return list(groups.values())
@@ -272,8 +264,7 @@ def _numbered(
             f"SELECT id FROM relations WHERE {end} IN ({marks(chunk)})" for end in ends
         )
         for id_, source, kind, target in db.rows(
-            f"SELECT r.id, s.name, {_TYPE}, t.name FROM relations AS r "
-            "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
+            f"SELECT r.id, s.name, {_TYPE}, t.name {_WITH_ENDS} "
             f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
             [*(chunk * len(ends)), *times, *only.values, limit],
         ):

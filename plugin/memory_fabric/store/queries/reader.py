@@ -1,6 +1,6 @@
-"""Queries of recall on one database, so that its stages do not depend on where memories are stored.
+"""The queries of recall on one database.
 
-`Reader` is the interface that recall needs; the shared server has an implementation of its own.
+A shared server has its own `Reader`, so that recall does not depend on where memories are.
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.store.database import Database
 from memory_fabric.store.queries import conditions, graph, search
-from memory_fabric.store.queries.conditions import (
-    marks,
-    match_expression,
-    ranked_after,
-    selective_query,
-)
+from memory_fabric.store.queries.conditions import match_expression, selective_query
 from memory_fabric.store.queries.search import Candidate
 
-Groups = Sequence[Sequence[str]]
+Words = Sequence[str]
+Groups = Sequence[Words]
 Candidates = list[Candidate]
 # For each session, its turns as (row, bm25).
 TurnsBySession = dict[str, list[tuple[int, float]]]
@@ -58,7 +54,7 @@ class Reader:
     """Queries of recall on one database: candidates of each source, the graph, and names.
 
     `groups` contain the spellings of each word of a question. Times are ISO 8601. All methods may
-    raise StoreUnavailable and DeadlinePassed. The shared server's reader has the same methods.
+    raise StoreUnavailable and DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -66,7 +62,7 @@ class Reader:
         self.kind = database.kind
 
     def observations(
-        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
+        self, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> Candidates:
         """Return matching observations as candidates, best first."""
         match = selective_query(self._db, "observations_fts", groups, limit, phrases)
@@ -74,7 +70,7 @@ class Reader:
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
         """Return observations with one of these names, best first; of many, only the newest."""
-        after = ranked_after(self._db, "observations_fts", names)
+        after = conditions.ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
@@ -83,12 +79,7 @@ class Reader:
         return search.observations_of(self._db, sorted(entities), limit, filters)
 
     def records(
-        self,
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        session: str,
-        phrases: Sequence[str] = (),
+        self, groups: Groups, limit: int, filters: Filters, session: str, phrases: Words = ()
     ) -> Candidates:
         """Return matching active records, best first."""
         match = selective_query(self._db, "records_fts", groups, limit, phrases)
@@ -111,7 +102,7 @@ class Reader:
         groups: Groups,
         limit: int,
         filters: Filters,
-        phrases: Sequence[str] = (),
+        phrases: Words = (),
         *,
         neighbours: bool = False,
     ) -> Candidates:
@@ -146,7 +137,7 @@ class Reader:
         wanted = conditions.of_episodes(self._db, filters)
         rows = self._db.rows(
             f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
-            f"WHERE o.session IN ({marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?",
+            f"WHERE o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?",
             (*sessions, *wanted.values, READ_TURNS),
         )
         parts: dict[str, list[str]] = {}

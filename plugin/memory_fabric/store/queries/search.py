@@ -9,19 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.models import (
-    CONFIRMED,
-    CONTRADICTS,
-    IMPORTED,
-    INGEST,
-    OTHERS,
-    QUOTATION,
-    SHARED_LOG,
-    Filters,
-)
+from memory_fabric import models
+from memory_fabric.models import INGEST, OTHERS, QUOTATION, Filters
 from memory_fabric.store.database import Database
 from memory_fabric.store.queries import conditions
-from memory_fabric.store.queries.conditions import marks
+from memory_fabric.store.queries.conditions import Condition, marks
 
 EVERYTHING = Filters()
 
@@ -75,7 +67,7 @@ def observations_of(
 
 
 def _newest_observations(
-    db: Database, where: str, values: Sequence[Any], wanted: conditions.Condition, limit: int
+    db: Database, where: str, values: Sequence[Any], wanted: Condition, limit: int
 ) -> list[Candidate]:
     rows = db.rows(
         f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
@@ -131,12 +123,7 @@ def episodes(
 
 
 def at_rows(
-    db: Database,
-    table: str,
-    rows: Sequence[int],
-    limit: int,
-    filters: Filters = EVERYTHING,
-    session: str = "",
+    db: Database, table: str, rows: Sequence[int], limit: int, filters: Filters, session: str = ""
 ) -> list[Candidate]:
     """Return those of these rows that the filters allow, with a `bm25` of 0, no neighbours."""
     scored = [(row, 0.0) for row in rows]
@@ -162,7 +149,7 @@ def turns_at(
     return _episode_candidates(db, rows)
 
 
-def _with_neighbours(wanted: conditions.Condition) -> "_Source":
+def _with_neighbours(wanted: Condition) -> "_Source":
     """Return the source of turns, with the row ids of the previous and next allowed turn."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
@@ -180,31 +167,32 @@ def _episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Can
         of = "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q"
         beside = db.rows(f"{of} ON q.id = j.value", (json.dumps(list(set(numbers))),))
         turns = {id_: (uuid, text) for id_, uuid, text in beside}
-    return [_episode_candidate(db, row, turns) for row in rows]
-
-
-def _episode_candidate(
-    db: Database, row: Sequence[Any], turns: Mapping[int, tuple[str, str]]
-) -> Candidate:
-    _, before, after, uuid, session, role, text, place, agent, domain, project, at, score = row
-    before_uuid, before_text = turns.get(before, (None, ""))
-    after_uuid, after_text = turns.get(after, (None, ""))
-    trust = "tool" if place == INGEST else "user" if role == "user" else "assistant"
-    metadata = {"type": "episode", "role": role, "session": session, "place": place, "agent": agent}
-    metadata |= {"domain": domain, "project": project, "trust": trust}
-    return Candidate(
-        id=f"episode:{uuid}",
-        source="episodes",
-        text=text,
-        before=before_text,
-        after=after_text,
-        before_id=f"episode:{before_uuid}",
-        after_id=f"episode:{after_uuid}",
-        timestamp=at,
-        bm25=-score,
-        metadata=metadata | {"scope": conditions.TURNS_SCOPE},
-        store=db.kind,
-    )
+    candidates = []
+    for (
+        _,
+        before,
+        after,
+        uuid,
+        session,
+        role,
+        text,
+        place,
+        agent,
+        domain,
+        project,
+        at,
+        score,
+    ) in rows:
+        before_uuid, before_text = turns.get(before, (None, ""))
+        after_uuid, after_text = turns.get(after, (None, ""))
+        near = (before_text, after_text, f"episode:{before_uuid}", f"episode:{after_uuid}")
+        trust = "tool" if place == INGEST else "user" if role == "user" else "assistant"
+        about = {"type": "episode", "role": role, "session": session, "place": place}
+        about |= {"agent": agent, "domain": domain, "project": project, "trust": trust}
+        about |= {"scope": conditions.TURNS_SCOPE}
+        id_of = f"episode:{uuid}"
+        candidates.append(Candidate(id_of, "episodes", text, "", *near, at, -score, about, db.kind))
+    return candidates
 
 
 def entities_named(
@@ -302,12 +290,7 @@ _ENTITIES = _Source(
 
 
 def _ranked(
-    db: Database,
-    source: _Source,
-    match: str,
-    wanted: conditions.Condition,
-    limit: int,
-    after: int = 0,
+    db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
     """Return matching rows with a number above `after`, best first; the last field is the score.
 
@@ -324,16 +307,12 @@ def _ranked(
     if len(rows) < limit and len(scored) == enough:
         whole = ranking + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
         scored = db.rows(whole, (match, after, *wanted.values, limit))
-        rows = _fetched(db, scored, source, conditions.Condition(), limit)
+        rows = _fetched(db, scored, source, Condition(), limit)
     return rows
 
 
 def _fetched(
-    db: Database,
-    scored: Sequence[tuple[Any, ...]],
-    source: _Source,
-    wanted: conditions.Condition,
-    limit: int,
+    db: Database, scored: Sequence[tuple[Any, ...]], source: _Source, wanted: Condition, limit: int
 ) -> list[tuple[Any, ...]]:
     if not scored:
         return []
@@ -350,7 +329,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
     value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = json.loads(encoded)
     evidence = body.get("evidence") or {}
-    shown = (CONFIRMED, CONTRADICTS, IMPORTED, QUOTATION)
+    shown = (models.CONFIRMED, models.CONTRADICTS, models.IMPORTED, QUOTATION)
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
@@ -364,7 +343,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
             "pinned": bool(value["pinned"]),
             "entities": [e[0] for e in body["entities"]],
             "category": body.get("category", ""),
-            "is_member": body.get("origin") == SHARED_LOG,
+            "is_member": body.get("origin") == models.SHARED_LOG,
             "stated_at": body.get("valid_from", ""),
         }
         | {key: evidence[key] for key in shown if evidence.get(key)},

@@ -20,6 +20,7 @@ from memory_fabric.store import write
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations.ingest import DEAD, DONE, WAITING, WORKING
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import cut, one_line
 
 STATES = (WAITING, WORKING, DEAD, DONE)
@@ -103,7 +104,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     outcomes: list[Outcome] = []
     for result in write.apply_all(memory.session_database(), operations):
         ingest, id_ = _of_object(result["ingest"]), str(result["id"])
-        # The content of a text that is done may have been erased.
+        # The content of a text that was processed may have been erased.
         length = len(ingest.session_summary) or int(result.get("length", 0))
         accepted = Accepted(id_, length, ingest.domain, bool(result.get("repeated")))
         outcomes.append(IdempotencyConflict(id_) if result.get("conflict") else accepted)
@@ -139,8 +140,7 @@ def backlog(memory: BaseMemory) -> Backlog:
 
 def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
     """Return the states of the texts in these queue states, oldest first."""
-    marks = ", ".join("?" * len(states))
-    return _queued_texts(memory, f"state IN ({marks})", tuple(states), limit)
+    return _queued_texts(memory, f"state IN ({marks(states)})", tuple(states), limit)
 
 
 def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
@@ -169,10 +169,10 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
     at = ids.timestamp(now)
     while database is not None and _due(database.connection, at):
         with database.transaction(durable=False) as c:
-            row = _due(c, at)
-            if row is None:
+            due = _due(c, at)
+            if due is None:
                 return None
-            seq, attempts = row
+            seq, attempts = due
             if attempts >= MAX_ATTEMPTS:
                 _mark_dead(c, "seq = ?", (seq,), LOST, at)
                 continue
@@ -181,9 +181,8 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
                 "leased_until = ? WHERE seq = ?",
                 (WORKING, worker, ids.timestamp(now + lease_s), seq),
             )
-            id_, body, progress, accepted_at = c.execute(
-                "SELECT id, body, result, created_at FROM intake WHERE seq = ?", (seq,)
-            ).fetchone()
+            claimed = "SELECT id, body, result, created_at FROM intake WHERE seq = ?"
+            id_, body, progress, accepted_at = c.execute(claimed, (seq,)).fetchone()
             state = json.loads(progress) if progress else {}
             return Claimed(id_, _ingest(body), attempts + 1, accepted_at, state)
     return None
@@ -233,8 +232,8 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule an attempt that is not counted, because the store failed. Return False if another
-    worker has the lease.
+    """Schedule another attempt without counting the last one, because the store failed. Return
+    False if another worker has the lease.
     """
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     values = (WAITING, due_at, _public_error(memory, error), id_, worker)
@@ -262,16 +261,16 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
     """Make dead texts, and texts that wait for another attempt, due now; return how many."""
-    database = _database(memory)
-    if database is None:
+    if (database := _database(memory)) is None:
         return 0
     update = (
         "UPDATE intake SET state = ?1, attempts = 0, worker = '', leased_until = '', "
-        "due_at = ?2, ended_at = '' WHERE id = ?3 AND state IN (?1, ?4)"
+        "due_at = ?2, ended_at = '' WHERE id IN (SELECT value FROM json_each(?3)) "
+        "AND state IN (?1, ?4)"
     )
-    values = [(WAITING, ids.timestamp(now), id_, DEAD) for id_ in chosen]
     with database.transaction() as c:
-        return sum(c.execute(update, row).rowcount for row in values)
+        values = (WAITING, ids.timestamp(now), _json(list(chosen)), DEAD)
+        return c.execute(update, values).rowcount
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
@@ -310,7 +309,7 @@ def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
         return c.execute(f"UPDATE intake SET {change} WHERE {_OWN_LEASE}", values).rowcount > 0
 
 
-def _json(value: Payload) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -350,7 +349,6 @@ def _queued_texts(
         (*values, limit),
     ):
         ingest, outcome = _ingest(body), json.loads(result) if result else {}
-        # The content of a text that is done may have been erased.
         length = len(ingest.session_summary) or int(outcome.get("length", 0))
         records = tuple(map(str, outcome.get("records", ())))
         texts.append(QueuedText._make((id_, state, ingest.domain, length, *rest, records)))
@@ -362,13 +360,14 @@ def _ingest(body: str) -> Ingest:
 
 
 def _of_object(value: Payload) -> Ingest:
-    fields: dict[str, Any] = {}
-    for name, default in LEFT_OUT._asdict().items():
-        part = value.get(name)
-        if name == "key_decisions":
-            fields[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()
-        elif name == "confidence":
-            fields[name] = float(part) if isinstance(part, int | float) else default
-        else:
-            fields[name] = part if isinstance(part, str) else default
-    return Ingest(**fields)
+    fields = {
+        name: part
+        for name, default in LEFT_OUT._asdict().items()
+        if isinstance(part := value.get(name), type(default))
+    }
+    decisions, confidence = value.get("key_decisions"), value.get("confidence")
+    if isinstance(decisions, list | tuple):
+        fields["key_decisions"] = tuple(map(str, decisions))
+    if isinstance(confidence, int | float):
+        fields["confidence"] = float(confidence)
+    return LEFT_OUT._replace(**fields)

@@ -118,7 +118,7 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
-    """Move a refused item, with the answer, to `rejected`. Raises OSError, TimeoutError."""
+    """Move a refused item, with its answer, to `rejected`. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
         if content:  # without content, the item was erased and must not come back
@@ -171,10 +171,14 @@ def backlog(home: str, to: str) -> Backlog:
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
     next_s = _number(noted.get("next_at"))
     texts = ("last_success", "last_error", "remedy", "error_at")
+    try:  # an item's id begins with its time
+        oldest_s = int(items[0].id.replace("-", "")[:12], 16) / 1000 if items else 0.0
+    except ValueError:
+        oldest_s = 0.0
     return Backlog(
         waiting=len(items),
         elsewhere=tuple(sorted(addresses)),
-        oldest_at=_created_at(items[0]) if items else "",
+        oldest_at=ids.timestamp(oldest_s) if items else "",
         rejected=len(refused),
         refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
         next_at=ids.timestamp(next_s) if next_s and items else "",
@@ -185,16 +189,16 @@ def backlog(home: str, to: str) -> Backlog:
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
     """Delete items whose bytes match `holds`; return how many. Raises OSError, TimeoutError."""
-    deleted = 0
     if not os.path.isdir(folder_of(home)):
-        return deleted
+        return 0
     with _locked(home):
-        for folder, _, names in os.walk(folder_of(home)):
-            for path in (os.path.join(folder, name) for name in names):
-                if not path.endswith(".lock") and holds(files.read_bytes(path, MAX_BYTES) or b""):
-                    files.remove(path)
-                    deleted += 1
-    return deleted
+        walked = os.walk(folder_of(home))
+        paths = [os.path.join(folder, name) for folder, _, names in walked for name in names]
+        found = [path for path in paths if not path.endswith(".lock")]
+        found = [path for path in found if holds(files.read_bytes(path, MAX_BYTES) or b"")]
+        for path in found:
+            files.remove(path)
+    return len(found)
 
 
 def _items(folder: str) -> list[Item]:
@@ -220,13 +224,6 @@ def _change(home: str, **changes: object) -> None:
 def _sent(home: str) -> list[Any]:
     keys = state(home).get("sent")
     return keys if isinstance(keys, list) else []
-
-
-def _created_at(item: Item) -> str:
-    try:
-        return ids.timestamp(int(item.id.replace("-", "")[:12], 16) / 1000)
-    except ValueError:
-        return ids.timestamp(0.0)
 
 
 def _number(value: object) -> float:

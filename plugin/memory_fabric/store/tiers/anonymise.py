@@ -102,16 +102,9 @@ def anonymised(record: Record, memory: BaseMemory) -> Record:
     for name in ("alternatives", "constraints", "tradeoffs"):
         texts[name] = tuple(map(clean, getattr(record, name)))
     texts |= dict.fromkeys(("project", "author", "origin", "session", "agent"), "")
-    return record._replace(
-        **texts,
-        entities=tuple(e for e in things if clean(e.name) == e.name),
-        relations=tuple(
-            r
-            for r in record.relations
-            if (clean(r.source), clean(r.target)) == (r.source, r.target)
-        ),
-        evidence={},
-    )
+    ends_clean = [r for r in record.relations if all(clean(end) == end for end in (r[0], r[2]))]
+    entities = tuple(entity for entity in things if clean(entity.name) == entity.name)
+    return record._replace(**texts, entities=entities, relations=tuple(ends_clean), evidence={})
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
@@ -163,9 +156,7 @@ def identifying_names(memory: BaseMemory) -> dict[str, str]:
 
 
 def _user_names(memory: BaseMemory) -> set[str]:
-    """Return the user's names from the system, the home folder and git, whole and in parts, and the
-    local part of the email address.
-    """
+    """Return the user's names from settings and git, whole and in parts, and those of addresses."""
     settings, project = memory.settings, memory.project
     names = {settings.author, os.path.basename(settings.user_home)}
     home = settings.user_home

@@ -95,8 +95,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
     except OSError as error:
         return [], [f"{SOURCE}: {error.strerror or error}"]
     names.sort(key=lambda name: (name != MAIN, name))
-    texts: list[tuple[str, str, str]] = []
-    failures: list[str] = []
+    texts, failures = list[tuple[str, str, str]](), list[str]()
     bytes_left, unread = MAX_BYTES, max(0, len(names) - MAX_FILES)
     for name in names[:MAX_FILES]:
         shown_name = neutralised(one_line(encodable(name)))
@@ -130,12 +129,10 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
     if not path.startswith(os.path.join(root, "")):
         return None
     try:
-        stream = open_regular(path)
+        with open_regular(path) as stream:
+            changed_s, data = os.fstat(stream.fileno()).st_mtime, stream.read(most + 1)
     except NotRegular:
         return None
-    with stream:
-        changed_s = os.fstat(stream.fileno()).st_mtime
-        data = stream.read(most + 1)
     if len(data) <= most:
         return data, changed_s, True
     return data[: data.rfind(b"\n", 0, most) + 1], changed_s, False

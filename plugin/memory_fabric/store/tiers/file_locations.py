@@ -7,8 +7,8 @@ from typing import NamedTuple
 from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.home import log
+from memory_fabric.store.projects import registry_file
 from memory_fabric.store.projects.identity import LOCAL_FOLDER
-from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
@@ -27,17 +27,17 @@ class Location(NamedTuple):
 
 
 def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
-    """Return the locations of this project and the user, or with `everywhere` of all projects."""
+    """Return the locations of this project and the user, or of all projects if `everywhere`."""
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
-        ids += [id_ for id_ in files.names_in(os.path.join(home, "projects")) if id_ not in ids]
-    places = []
+        ids += [id_ for id_ in registry_file.project_ids(home) if id_ not in ids]
+    places, known_roots = [], list(roots(home))
     for id_ in ids:
         folder = os.path.join(home, "projects", id_)
         own = memory.project if memory.project and memory.project.id == id_ else None
         project_roots = [own.root] if own else []
-        project_roots += [root for owner, root in roots(home) if owner == id_]
+        project_roots += [root for owner, root in known_roots if owner == id_]
         folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
         folders += [os.path.join(folder, "local"), *([own.local] if own else [])]
         notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
@@ -51,12 +51,9 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
     """Yield (project id, folder) for each key of this home that contains a folder."""
-    keys = files.read_json(os.path.join(home, REGISTRY)).get("keys")
-    for key, owner in keys.items() if isinstance(keys, dict) else ():
-        kind, _, path = str(key).partition(":")
-        if os.path.isabs(path):
-            is_own = kind == "git" and os.path.basename(path) == ".git"
-            yield str(owner), os.path.dirname(path) if is_own else path
+    for key, owner in registry_file.read_registry(home).keys.items():
+        for folder in registry_file.folders_in((key,)):
+            yield owner, folder
 
 
 def save_served(home: str, path: str) -> None:

@@ -69,15 +69,13 @@ def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
     # Only from the user's settings: a repository must not choose where this package writes.
     stated = settings[0].get("autoMemoryDirectory")
     stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
-    folder = stated if os.path.isabs(stated) else folder
-    path = os.path.join(folder, "MEMORY.md")
-    if off_by:
-        return MemoryFile(path, f"{off_by} is set")
+    is_chosen = os.path.isabs(stated)
+    off_because = f"{off_by} is set" if off_by else ""
     if any(s.get("autoMemoryEnabled") is False for s in settings):
-        return MemoryFile(path, "autoMemoryEnabled is false in settings.json")
-    if len(slug) > MAX_SLUG_CHARS and folder != stated:
-        return MemoryFile(path, "the project's path is too long for a known folder name")
-    return MemoryFile(path)
+        off_because = off_because or "autoMemoryEnabled is false in settings.json"
+    if len(slug) > MAX_SLUG_CHARS and not is_chosen:
+        off_because = off_because or "the project's path is too long for a known folder name"
+    return MemoryFile(os.path.join(stated if is_chosen else folder, "MEMORY.md"), off_because)
 
 
 def slug_of(path: str) -> str:
@@ -139,14 +137,11 @@ def parse(text: str) -> Parts:
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", {}, False)
-    before: list[str] = []
-    after: list[str] = []
-    ours: dict[str, str] = {}
+    before, after, ours = list[str](), list[str](), dict[str, str]()
     fenced = joined = False
     # Only a line feed ends a line, unlike in `splitlines`.
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1].removesuffix("\n")
-    lines = lines if lines[-1] else lines[:-1]
+    *whole, last = text.split("\n")
+    lines = [f"{line}\n" for line in whole] + ([last] if last else [])
     at = 0
     while at < len(lines):
         marker = _marker(lines[at])
@@ -172,8 +167,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
     closed = end < len(lines) and _marker(lines[end]) == END
     at += at < end and _marker(lines[at]) == HEADING
     at += at < end and _marker(lines[at]) == ""
-    ours: dict[str, str] = {}
-    foreign: list[str] = []
+    ours, foreign = dict[str, str](), list[str]()
     while at < end:
         marker = _marker(lines[at + 1]) if at + 1 < end else ""
         id_ = marker[len(_ID) : -len(_ID_ENDS)]
@@ -195,9 +189,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the lines of the block that fit with the other text, and the ids of their records. The
-    `lacked` lines follow those of the records, under a separate heading.
-    """
+    """Return lines of records, then of `lacked`, that fit beside the other text; the record ids."""
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
     room_lines -= bool(lacked)
@@ -214,8 +206,7 @@ def _chosen(
 def _fitting(
     pairs: Iterable[tuple[str, str]], room_lines: int, room_bytes: int
 ) -> tuple[list[str], list[str]]:
-    lines: list[str] = []
-    ids: list[str] = []
+    lines, ids = list[str](), list[str]()
     for line, id_ in pairs:
         pair = [line, f"{_ID}{id_}{_ID_ENDS}"]
         room_bytes -= sum(map(_size, pair))
@@ -247,13 +238,13 @@ def _replaced(path: str, before: str, text: str) -> bool:
         raise StoreUnavailable(path, f"{path} is not UTF-8 text.")
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")
-    data = text.encode("utf-8", "surrogateescape")
 
     def is_still() -> bool:
         """Return True if the file contains the text, and was not replaced during this check."""
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp
 
+    data = text.encode("utf-8", "surrogateescape")
     return files.write_atomic(path, data, 0o600, still=is_still)
 
 

@@ -106,13 +106,11 @@ def promote(memory: BaseMemory) -> None:
         lock = files.lock_path(memory.settings.home, notes.path)
         keeps = partial(adoption.unknown, memory)
         shown_ids = memory_md.promote(notes, promotable(memory), lock, keeps)
-    database = memory.database("project", create=bool(shown_ids))
-    if database is None:
-        return
     root = memory.project.root
-    before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
-    if {row[0] for row in before} != set(shown_ids):
-        _note_shown(memory, database, root, shown_ids)
+    if database := memory.database("project", create=bool(shown_ids)):
+        before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
+        if {row[0] for row in before} != set(shown_ids):
+            _note_shown(memory, database, root, shown_ids)
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
@@ -152,12 +150,10 @@ def confirm_shown(memory: BaseMemory) -> None:
     """Delete saved ids of records that are no longer in MEMORY.md, which the user may change."""
     if memory.project is None or memory.settings.memory_md_off:
         return
-    database = memory.database("project", create=False)
-    if database is None:
-        return
-    root = memory.project.root
-    believed = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
-    if not believed:
+    database, root = memory.database("project", create=False), memory.project.root
+    saved = "SELECT record FROM promoted WHERE root = ?"
+    believed = database.rows(saved, (root,)) if database is not None else []
+    if database is None or not believed:
         return
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
@@ -189,9 +185,7 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete old rows, from before a time (ISO 8601): `local` records, `turns`, `candidates`,
-    `sessions`, or the words of ingested `texts`.
-    """
+    """Delete old rows from before a time: `local`, `turns`, `candidates`, `sessions` or `texts`."""
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
     for database in memory.databases():
@@ -222,9 +216,8 @@ def _export(memory: BaseMemory, database: Database) -> None:
         from memory_fabric.sharing.git import location  # a session's start does not need it
 
         folder = location.journal_folder(memory, database.kind)
-        note_own = None
-        if memory.project is not None and folder == memory.project.local:
-            note_own = partial(own_lines.add, memory.settings.home, folder)
+        is_local = memory.project is not None and folder == memory.project.local
+        note_own = partial(own_lines.add, memory.settings.home, folder) if is_local else None
         words = _keeps_words(memory)
         journal.export(database, memory.journal_of(database.kind), folder, note_own, words=words)
 
