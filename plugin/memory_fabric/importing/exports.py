@@ -263,16 +263,10 @@ def _item_of_memory(memory: Row, text: str) -> Item:
     kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
     owners = [str(memory[name]) for name in ("user_id", "agent_id") if memory.get(name)]
     project = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
-    kind = stated_type(text)
+    kind, key = stated_type(text), f"memory {memory.get('id') or text}"
     is_personal = kind == "preference" or not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
     is_personal = is_personal or bool(_PERSON.match(text))
-    return Item(
-        what=text,
-        key=f"memory {memory.get('id') or text}",
-        type=kind,
-        scope="user" if is_personal and not project else "team",
-        at=time_of(memory.get("updated_at")) or time_of(memory.get("created_at")),
-        project=project,
-        category=one_line(kinds),
-        also=cut(" ".join(owners), MAX_OWNER_CHARS),
-    )
+    at = time_of(memory.get("updated_at")) or time_of(memory.get("created_at"))
+    item = Item(text, key, kind, "", at, project, one_line(kinds))
+    scope = "user" if is_personal and not project else "team"
+    return item._replace(scope=scope, also=cut(" ".join(owners), MAX_OWNER_CHARS))

@@ -39,8 +39,7 @@ def begin(memory: Memory, path: str) -> None:
 
 
 def _new_batch() -> str:
-    """Return a new batch name for an update's changes, so that undo can undo them together."""
-    return f"follow-{ids.new_id()[-8:]}"
+    return f"follow-{ids.new_id()[-8:]}"  # undo undoes a batch as a whole
 
 
 def update(
@@ -51,11 +50,12 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these instruction files and of the files they import, as one batch.
+    """Update the records of these instruction files and of the files that they import, as one
+    batch.
 
-    If a file and its imports have more than `max_bytes`, they are left for a later event; with
-    `is_last` they are skipped with a notice instead. At most `max_new` records are added per file.
-    Raises StoreUnavailable, DeadlinePassed, OSError.
+    Files of more than `max_bytes` in total are left for a later event, or with `is_last` skipped
+    with a notice. At most `max_new` records are added per file. Raises StoreUnavailable,
+    DeadlinePassed, OSError.
     """
     batch, here, new, closed = _new_batch(), here_of(memory), 0, 0
     for name in names:

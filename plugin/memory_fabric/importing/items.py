@@ -229,10 +229,9 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
     """Return the sorted relative paths of files with these endings; skip hidden ones."""
     paths = []
     for above, folders, names in os.walk(root):
-        folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]
-        inside = os.path.relpath(above, root)
-        chosen = (name for name in names if name.lower().endswith(endings) and name[0] != ".")
-        paths += [name if inside == "." else os.path.join(inside, name) for name in chosen]
+        folders[:] = [f for f in folders if f[0] != "." and f not in PASSED_OVER]
+        chosen = [name for name in names if name.lower().endswith(endings) and name[0] != "."]
+        paths += [os.path.relpath(os.path.join(above, name), root) for name in chosen]
     return sorted(paths)
 
 
@@ -243,21 +242,17 @@ def read_one(root: str, name: str, left: Left) -> Text | None:
         left.add(OUTSIDE, name)
         return None
     try:
-        text = decoded(path)
-        changed_s = os.stat(path).st_mtime
+        if (text := decoded(path)) is not None:
+            return Text(name, text, timestamp(os.stat(path).st_mtime))
+        left.add(NOT_TEXT, name)
     except OSError as error:
         left.add(UNREADABLE, f"{name}: {error.strerror or error}")
-        return None
-    if text is None:
-        left.add(NOT_TEXT, name)
-        return None
-    return Text(name, text, timestamp(changed_s))
+    return None
 
 
 def decoded(path: str) -> str | None:
     """Return the text of a file, or None if the file is not UTF-8 text. Raises OSError."""
-    data = files.read_bytes(path, MAX_FILE_BYTES)
-    if data is None:
+    if (data := files.read_bytes(path, MAX_FILE_BYTES)) is None:
         raise FileNotFoundError(2, "it does not exist")
     try:
         text = data.decode("utf-8-sig")

@@ -5,6 +5,7 @@ and in small durable steps, so that an interrupted run can be continued.
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ class Reading:
         self._memories: dict[tuple[str, bool, str], Memory] = {}
         self._begun: set[str] = set()
         self._done_bytes = self._all_bytes = 0
-        self._bad: dict[str, int] = {}
+        self._bad = Counter[str]()
         self.failures: list[str] = []
         self.projects: list[Done] = []
 
@@ -82,14 +83,14 @@ class Reading:
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
-        count: dict[str, int] = {}
+        count = Counter[str]()
         try:
             for session in chosen:
                 key = session.place.key
-                count[key] = count.get(key, 0) + 1
+                count[key] += 1
                 memory = self._session(session)
                 if last[key] is session:
-                    self.projects.append(self._finish(memory, count[key], self._bad.get(key, 0)))
+                    self.projects.append(self._finish(memory, count[key], self._bad[key]))
             unfinished = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
             self.projects += [done for id_ in unfinished if (done := self._finish_other(id_))]
         finally:
@@ -122,16 +123,12 @@ class Reading:
         notes: dict[str, Any] = {"attended": head.is_attended, **settings.client.mark}
         if settings.domains.configured:
             notes |= launched(settings, head.agent, notes)
-        seen_at = ids.timestamp(session.transcript.changed_s)
-        sessions.adopt(
+        seen_at, database = (
+            ids.timestamp(session.transcript.changed_s),
             memory.whole.session_database(),
-            head.session,
-            path,
-            self.run.batch,
-            started_at=head.began_at or seen_at,
-            seen_at=seen_at,
-            notes=notes,
         )
+        times = {"started_at": head.began_at or seen_at, "seen_at": seen_at}
+        sessions.adopt(database, head.session, path, self.run.batch, notes=notes, **times)
         reader = transcripts.Reader(session.transcript)
         begun, before = self._done_bytes, -1
         reached = read_to(memory, head.session)
@@ -141,11 +138,11 @@ class Reading:
             reached = read_to(memory, head.session)
             self._done_bytes += max(0, reached - before)
             self._tell(self._done_bytes, self._all_bytes)
-        sessions.finish(memory.whole.session_database(), head.session)
+        sessions.finish(database, head.session)
         self._done_bytes = begun + session.left
         if reader.trouble:
             self.failures.append(f"{path}: {reader.trouble}")
-        self._bad[session.place.key] = self._bad.get(session.place.key, 0) + reader.bad
+        self._bad[session.place.key] += reader.bad
         return memory.whole
 
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
@@ -260,16 +257,13 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     """Return the newest sessions of a project (that began before `before`, ISO 8601) in a budget of
     tokens. The newest of them is always included, cut to the budget.
     """
-    lines_shown: list[str] = []
+    lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0
-    oldest = ""
     is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
-    databases = [database for database in memory.databases() if database.kind == "project"]
-    for database in databases:
+    for database in [database for database in memory.databases() if database.kind == "project"]:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Redaction takes most of the time, so lines that are only counted are not redacted.
-            # Lines that are shown are redacted again, because a redaction rule may be newer than
-            # the stored text.
+            # Redaction takes most of the time, so lines that are only counted are not redacted; a
+            # redaction rule may be newer than the stored text, so lines that are shown are.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:
@@ -281,9 +275,8 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
                 lines_shown += lines if size <= limit else _cut(lines, limit)
                 count, spent, oldest = count + 1, spent + min(size, limit), began_at
     tokens, all_tokens = (-(-chars // CHARS_PER_TOKEN) for chars in (spent, total))
-    return Condensed(
-        tuple(lines_shown), count, tokens, number, all_tokens, oldest if count < number else ""
-    )
+    older = oldest if count < number else ""
+    return Condensed(tuple(lines_shown), count, tokens, number, all_tokens, older)
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:

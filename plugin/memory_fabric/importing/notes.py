@@ -40,16 +40,9 @@ MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
 # Headings of sections that have pointers and search terms rather than memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
 # basic-memory's categories of observations that correspond to a record type of another name.
-CATEGORIES = {
-    "problem": "problem",
-    "issue": "problem",
-    "bug": "problem",
-    "requirement": "constraint",
-    "convention": "constraint",
-    "choice": "decision",
-    "todo": "question",
-    "lesson": "pattern",
-}
+CATEGORIES = {"choice": "decision", "todo": "question", "lesson": "pattern"}
+CATEGORIES |= dict.fromkeys(("requirement", "convention"), "constraint")
+CATEGORIES |= dict.fromkeys(("problem", "issue", "bug"), "problem")
 NOTE_ENDINGS = (".md", ".markdown")
 SCHEMAS = "definitions of schemas"
 MAX_CATEGORY_CHARS = 40

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from memory_fabric import ids
 from memory_fabric.capture.statement import PURPOSE, stated_type
 from memory_fabric.errors import BadInput
-from memory_fabric.importing import page
-from memory_fabric.importing.items import FORGOTTEN, KNOWN, SOURCE, TRUST, UNREADABLE, Left, LeftOut
+from memory_fabric.importing import items, page
+from memory_fabric.importing.items import SOURCE, TRUST, Left, LeftOut, unusable
 from memory_fabric.importing.page import USER_PAGE, Found, Item, Row, page_name
 from memory_fabric.models import IMPORTED, Operation, Provenance, Record, text_with_reason
 from memory_fabric.recall.agent_domains import domain_for
@@ -81,8 +81,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     try:
         found = page.read(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        text = f"{path} is not UTF-8 text."
-        raise BadInput("PATH", text, remedy="Save it as UTF-8. Nothing was imported.") from error
+        raise unusable(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
     if not found.data and not found.items:
         raise BadInput("PATH", f"{path} is an empty page.", remedy="Export it again.")
     name = found.head.removeprefix("of ")
@@ -139,8 +138,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left = Left()
-        # The first of several items with the same id is used, because a later one may be a copy to
-        # which a person gave new text.
+        # The first of several items with an id is used: a later one may be a copy with new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -151,7 +149,7 @@ class _Comparison:
     def result(self, name: str) -> Restoring:
         """Return the changes that are to be stored."""
         if self._found.torn:
-            self._left.add(UNREADABLE, "lines at its end", self._found.torn)
+            self._left.add(items.UNREADABLE, "lines at its end", self._found.torn)
         for row in self._found.data:
             if "record" in row:
                 self._record(row)
@@ -166,23 +164,17 @@ class _Comparison:
                 chain.append(id_)
                 id_ = self._records[id_][0].superseded_by
             placed |= {link: self._records[link] for link in reversed(chain)}
-        return Restoring(
-            name,
-            self._store,
-            self._own,
-            tuple(placed.values()),
-            {**graph, "of": restored},
-            tuple(self._removed),
-            left=self._left.all,
-            **self._counts,
-        )
+        stored, gone = tuple(placed.values()), tuple(self._removed)
+        left, content = self._left.all, {**graph, "of": restored}
+        counts, store, own = self._counts, self._store, self._own
+        return Restoring(name, store, own, stored, content, gone, left=left, **counts)
 
     def _record(self, row: Row) -> None:
         fields, sums, seen = row["record"], row.get("sums"), row.get("seen_in")
         id_ = str(fields.get("id") or "") if isinstance(fields, dict) else ""
         item = self._items.get(id_)
         if not id_ or not isinstance(sums, list) or len(sums) != 2:
-            self._left.add(UNREADABLE, str(fields))
+            self._left.add(items.UNREADABLE, str(fields))
             return
         if item is None:
             self._left.add(REMOVED, id_[-8:])
@@ -190,7 +182,7 @@ class _Comparison:
         try:
             record = records.from_object({**fields, "what": item.what, "why": item.why})
         except KeyError:
-            self._left.add(UNREADABLE, item.what)
+            self._left.add(items.UNREADABLE, item.what)
             return
         is_edited = _sums(item) != sums
         live = self._live(id_)
@@ -199,7 +191,7 @@ class _Comparison:
             self._texts[id_] = text_with_reason(record if is_taken else live[0])
             return
         if self._is_forgotten(record):
-            self._left.add(FORGOTTEN)
+            self._left.add(items.FORGOTTEN)
             return
         self._texts[id_] = text_with_reason(record)
         if not (self._mine or (self._own and not is_edited)):
@@ -215,7 +207,7 @@ class _Comparison:
         """Accept the page's edit of a stored record, or count the reason and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
-            self._left.add(KNOWN, record.what)
+            self._left.add(items.KNOWN, record.what)
         elif _sums(stored) != sums:
             self._left.add(CHANGED_BOTH, record.what)
         elif not self._mine:
@@ -246,7 +238,7 @@ class _Comparison:
                 if not (self._mine or (self._own and not is_edited)):
                     fields |= {"trust": TRUST, "source": SOURCE}
             if not all(isinstance(fields.get(name), str) for name in NEEDED[table]):
-                self._left.add(UNREADABLE, str(fields))
+                self._left.add(items.UNREADABLE, str(fields))
             elif not self._has(table, fields):
                 graph[table].append(fields)
         return graph
@@ -276,16 +268,15 @@ class _Comparison:
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
-            if item.id and item.id not in stated:
-                # The item may have been described by the damaged data.
+            if item.id and item.id not in stated:  # the damaged data may have described the item
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
             record = self._new(item)
             if self._live(record.id) is not None:
-                self._left.add(KNOWN, item.what)
+                self._left.add(items.KNOWN, item.what)
             elif self._is_forgotten(record):
-                self._left.add(FORGOTTEN)
+                self._left.add(items.FORGOTTEN)
             else:
                 self._records[record.id] = (record, ("",))
                 self._counts["added"] += 1

@@ -202,13 +202,12 @@ def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
 def _offsets(home: str, project: str) -> dict[str, int]:
     path = os.path.join(identity.folder_of(home, project), "graph.db")
     try:
-        database = open_to_look(path, "project")
-        if database is None:
-            return {}
-        with closing(database):
-            return sessions_stored.read_to(database)
+        if database := open_to_look(path, "project"):
+            with closing(database):
+                return sessions_stored.read_to(database)
     except FabricError:
         return {}  # `status` reports this error.
+    return {}
 
 
 def _state(
@@ -218,9 +217,8 @@ def _state(
         return READ
     if place.gone and known < 0:
         return GONE
-    is_off = place.id and not switches.state(settings.home, place.id)["write"]
     unwanted = not transcript.head.is_attended and settings.capture_unattended == "off"
-    if is_off or unwanted:
+    if unwanted or (place.id and not switches.state(settings.home, place.id)["write"]):
         return OFF
     if now_s - transcript.changed_s < RUNNING_S:
         return RUNNING

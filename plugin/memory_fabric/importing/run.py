@@ -171,17 +171,17 @@ def store(
         runs.save(memory.settings.home, run, FILE)
     results = []
     for parts in due:
-        made = related = 0
+        total = Stored(batch=batch)
         for part in parts:
             with _opened(memory, part.folder) as opened:
-                done = _store(opened, part, batch, progress)
+                count, related = _store(opened, part, batch, progress)
                 memory.failures += opened.failures if part.folder else []
-            made, related = made + done.records, related + done.relations
-        results.append(Stored(made, related, batch))
+            total = Stored(total.records + count, total.relations + related, batch)
+        results.append(total)
     return results
 
 
-def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> Stored:
+def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
     count = related = number = 0
     for database, operations in _operations(memory, part, batch):
         try:
@@ -198,7 +198,7 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
     if (project := memory.database("project", create=False)) is not None:
         file_states.drop_due(project, batch)
     memory.flush()
-    return Stored(count, related, batch)
+    return count, related
 
 
 def _operations(
@@ -252,8 +252,8 @@ def namesakes(
         return []
     own = memory.project.id if memory.project else ""
     places = _places(memory.settings, roots, without=own)
-    others = ((root, names) for root, names in places.items() if root not in here.roots)
-    return sorted(root for root, names in others if names & stated)
+    same = (root for root, names in places.items() if names & stated)
+    return sorted(root for root in same if root not in here.roots)
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:

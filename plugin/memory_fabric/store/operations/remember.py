@@ -16,15 +16,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric import models
 from memory_fabric.ids import checksum, short_id
-from memory_fabric.models import (
-    OTHERS,
-    Payload,
-    Provenance,
-    Record,
-    contradict,
-    contradicted,
-    stated_at,
-)
+from memory_fabric.models import OTHERS, Payload, Provenance, Record, stated_at
 from memory_fabric.store import records
 from memory_fabric.store.operations import kind, restore, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
@@ -78,7 +70,7 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
     # A program must not strengthen its own statement by repeating it, nor a more trusted one.
-    is_own = old.source == models.INGEST and old.agent == new.agent
+    is_own = (old.source, old.agent) == (models.INGEST, new.agent)
     is_own = is_own and new.session in ("", old.session)
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
@@ -89,10 +81,9 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
         stored = stored._replace(evidence=_with_stated(old, new))
-        against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
-        if against and stated_at(new) > stated_at(old):
+        against = list(dict.fromkeys([*models.contradicted(old), *models.contradicted(new)]))
+        if len(against) > len(models.contradicted(old)) and stated_at(new) > stated_at(old):
             # The repeated statement is now newer than the one that it contradicts.
-            against = [*contradicted(old), *against]
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
     if stored == old and sessions == seen:
@@ -168,12 +159,9 @@ def links_back(links: Sequence[Link]) -> Steps:
 def _set(c: Connection, link: Link) -> bool:
     if link["by"] and not _exists(c, link["by"]):
         return False
-    change = (
-        "UPDATE records SET superseded_by = ?, valid_to = ? "
-        "WHERE id = ? AND superseded_by = ? AND valid_to = ?"
-    )
-    was = link["was"]
-    values = (link["by"], link["at"], link["id"], was["by"], was["at"])
+    expected = "WHERE id = ? AND superseded_by = ? AND valid_to = ?"
+    values = (link["by"], link["at"], link["id"], link["was"]["by"], link["was"]["at"])
+    change = f"UPDATE records SET superseded_by = ?, valid_to = ? {expected}"
     return c.execute(change, values).rowcount > 0
 
 
@@ -294,7 +282,7 @@ def _same(c: Connection, new: Record) -> records.Stored | None:
     is never repeated: the new record is stored as this user's own.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
-        return None if contradict(old, new) else (old, seen)
+        return None if models.contradict(old, new) else (old, seen)
     where = f"{CURRENT} AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)"
     return _with_same_text(c, new, where, new.type == "question", new.session)
 
@@ -304,7 +292,7 @@ def _with_same_text(c: Connection, new: Record, where: str, *values: Any) -> rec
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
     alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
     same = (pair for pair in alike if records.have_same_text(pair[0], new))
-    return next((pair for pair in same if not contradict(pair[0], new)), None)
+    return next((pair for pair in same if not models.contradict(pair[0], new)), None)
 
 
 def _rank(record: Record) -> int:
@@ -421,8 +409,8 @@ def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
 def _describe_links(payload: Payload, _: Sequence[Payload]) -> str:
     opened = [short_id(link["id"]) for link in payload["links"] if not link["at"]]
     closed = [short_id(link["id"]) for link in payload["links"] if link["at"]]
-    parts = [f"opened {kind.named(opened)} again"] if opened else []
-    return kind.joined(parts + ([f"closed {kind.named(closed)}"] if closed else []))
+    parts = (f"opened {kind.named(opened)} again", opened), (f"closed {kind.named(closed)}", closed)
+    return kind.joined([phrase for phrase, ids in parts if ids])
 
 
 _SAID = kind.options(supersedes=[str], echo=bool, past=bool, batch=str)

@@ -66,9 +66,12 @@ class Plan(NamedTuple):
 def list_projects(home: str) -> list[KnownProject]:
     """Return all projects of this home, sorted by name."""
     registry = registry_file.read_registry(home)
-    ids = dict.fromkeys([*registry.keys.values(), *registry_file.project_ids(home)])
-    projects = (_known_project(home, registry, id_) for id_ in ids)
+    projects = (_known_project(home, registry, id_) for id_ in _ids(home, registry))
     return sorted(projects, key=lambda project: (project.name, project.id))
+
+
+def _ids(home: str, registry: Registry) -> set[str]:
+    return {*registry.keys.values(), *registry_file.project_ids(home)}
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
@@ -112,8 +115,7 @@ def _plan_split(memory: Memory) -> Plan:
     registry, place = _registry_and_identity(memory)
     own, new = _own(place), _id(memory)
     if place.own[0] not in registry.asked:
-        ids = {*registry.keys.values(), *registry_file.project_ids(memory.settings.home)}
-        new = registry_file.new_id(own[0], place.name, ids)
+        new = registry_file.new_id(own[0], place.name, _ids(memory.settings.home, registry))
     return _plan(memory, registry, "split", new, own, place.name)
 
 
@@ -242,18 +244,14 @@ def _id(memory: Memory) -> str:
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
     """Return the id of the project with this id, key, folder or unique name. Raises NotFound."""
-    ids = {*registry.keys.values(), *registry_file.project_ids(home)}
-    if wanted in ids:
+    if wanted in _ids(home, registry):
         return wanted
-    if wanted in registry.keys:
-        return registry.keys[wanted]
-    keys: Sequence[str] = ()
+    keys: Sequence[str] = (wanted,)
     if os.path.isdir(wanted):
-        keys = identity.identify(os.path.realpath(wanted)).keys
+        keys = (wanted, *identity.identify(os.path.realpath(wanted)).keys)
     elif os.path.isabs(wanted):  # the keys that a deleted folder may have had
         keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
-    owner = registry_file.owner_of(registry, keys)
-    if owner:
+    if owner := registry_file.owner_of(registry, keys):
         return owner
     ids_named = [project.id for project in list_projects(home) if project.name == wanted]
     if len(ids_named) == 1:

@@ -269,8 +269,8 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:
-        return _count(db, index, match, int(rows * COMMON_SHARE) + 1)
-    counted = _count(db, index, match, COUNTED_ROWS)
+        return count_matches(db, index, match, int(rows * COMMON_SHARE) + 1)
+    counted = count_matches(db, index, match, COUNTED_ROWS)
     if counted < COUNTED_ROWS:
         return counted
     newer = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND rowid > ?"
@@ -289,7 +289,7 @@ def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> st
     expression = frequent[0]
     for needed in range(len(frequent), 1, -1):
         expression = _at_least(needed, frequent)
-        holding = _count(db, index, expression, SPARE * limit)
+        holding = count_matches(db, index, expression, SPARE * limit)
         if holding >= SPARE * limit:
             break
     else:
@@ -309,7 +309,8 @@ def _at_least(needed: int, of: Sequence[str]) -> str:
     return f"((({first}) AND ({_at_least(needed - 1, tail)})) OR {_at_least(needed, tail)})"
 
 
-def _count(db: Database, index: str, match: str, most: int) -> int:
+def count_matches(db: Database, index: str, match: str, most: int) -> int:
+    """Return the number of rows of an index that match, counted up to `most`."""
     first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
     (counted,) = db.row(f"SELECT count(*) FROM ({first})", (match, most)) or (0,)
     return int(counted)

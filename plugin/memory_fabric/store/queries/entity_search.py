@@ -1,9 +1,8 @@
 """Search of entities for the graph tools, by substrings and separate words, best matches first.
 
-The reference server returns entities that contain the whole query as one substring, ignoring case;
-this search finds all of those, too. Trigram indexes (without positions) select candidate rows, each
-of which is then checked. For one or two letters the graph itself is read until there are enough
-matches.
+It also finds what the reference server finds: the whole query as one substring, ignoring case.
+Trigram indexes (without positions) select candidate rows, each of which is then checked. For one or
+two letters, the graph itself is read until there are enough matches.
 """
 
 import json
@@ -138,31 +137,33 @@ _RANKED = {
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
     """Return, for each index, the words that occur in few of its rows; for a small index all."""
-    rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
+    newest = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
-        """Return True if at most MAX_SELECTIVE_ROWS rows contain the term."""
         match = conditions.match_expression([term])
-        first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
-        count = f"SELECT count(*) FROM ({first})"
-        row = match and db.row(count, (match, MAX_SELECTIVE_ROWS + 1))
-        return not row or row[0] <= MAX_SELECTIVE_ROWS
+        most = MAX_SELECTIVE_ROWS
+        return not match or conditions.count_matches(db, index, match, most + 1) <= most
 
     return {
-        index: [t for t in words if (most or 0) <= MAX_SELECTIVE_ROWS or is_selective(index, t)]
-        for index, most in zip(_RANKED, rows or (0, 0), strict=True)
+        index: [t for t in words if (rows or 0) <= MAX_SELECTIVE_ROWS or is_selective(index, t)]
+        for index, rows in zip(_RANKED, newest or (0, 0), strict=True)
     }
 
 
 def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the entities with all of the words (two or more) in one text, oldest text first."""
     every = [conditions.match_expression([term]) for term in words[: conditions.MAX_TERMS]]
-    if len(every) < 2 or not all(every):
-        return
-    after = 0
-    while rows := db.rows(_ALL_WORDS_IN_ONE, (" AND ".join(every), after, POOL_ROWS)):
+    if len(every) > 1 and all(every):
+        rows = _in_portions(db, _ALL_WORDS_IN_ONE, " AND ".join(every), POOL_ROWS)
         yield from (row[1:] for row in rows)
-        if len(rows) < POOL_ROWS:
+
+
+def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query with the values (`wanted`, last number read, size of a portion)."""
+    after = 0
+    while rows := db.rows(sql, (wanted, after, portion)):
+        yield from rows
+        if len(rows) < portion:
             return
         after = rows[-1][0]
 
@@ -238,17 +239,9 @@ _BY_TEXT = (
 def _rows_with_part(
     db: Database, needle: str, by_parts: str, by_letters: str
 ) -> Iterator[tuple[Any, ...]]:
-    parts = _parts(needle)
-    if parts:
-        sql, values = by_parts, [" AND ".join(parts)]
-    else:
-        sql, values = by_letters, [json.dumps(_spellings(needle))]
-    after = 0
-    while rows := db.rows(sql, (*values, after, PORTION)):
-        yield from rows
-        if len(rows) < PORTION:
-            return
-        after = rows[-1][0]
+    if parts := _parts(needle):
+        return _in_portions(db, by_parts, " AND ".join(parts), PORTION)
+    return _in_portions(db, by_letters, json.dumps(_spellings(needle)), PORTION)
 
 
 def _parts(needle: str) -> list[str]:
@@ -269,7 +262,7 @@ def _parts(needle: str) -> list[str]:
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle where the text may have `İ`, whose lower case is `i` and a dot."""
+    """Split the needle at each place that may match `İ`, whose lower case is `i` and a dot."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 

@@ -234,16 +234,12 @@ def recent(
     return candidates
 
 
-_RECORD_FIELDS = (
-    "r.id, r.type, r.what, r.why, r.confidence, r.trust, r.source, r.scope, r.domain, r.session, "
-    "r.agent, r.pinned, r.created_at, r.valid_to, r.superseded_by, r.promoted_at, r.body"
-)
 _RECORD_NAMES = (
     "id type what why confidence trust said_in scope domain session agent pinned created_at "
     "valid_to superseded_by promoted_at"
 ).split()
-
-
+_RECORD_FIELDS = ", ".join(f"r.{name}" for name in (*_RECORD_NAMES, "body"))
+_RECORD_FIELDS = _RECORD_FIELDS.replace("r.said_in", "r.source")
 _OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
@@ -297,15 +293,14 @@ def _ranked(
     The condition is first applied to a few times as many best matches as requested, and to all
     matches only if that is not enough: reading the row of every match costs more than the search.
     """
-    table, weights, join = source.table, source.weights, source.join
-    ranking = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
-    chosen = f"WHERE {table} MATCH ? AND t.rowid > ? "
-    best = "ORDER BY score LIMIT ?"
+    table = source.table
+    ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "
+    chosen, best = f"WHERE {table} MATCH ? AND t.rowid > ? ", "ORDER BY score LIMIT ?"
     enough = 4 * limit + 100 if wanted.sql or db.is_scoped else limit
     scored = db.rows(ranking + chosen + best, (match, after, enough))
     rows = _fetched(db, scored, source, wanted, limit)
     if len(rows) < limit and len(scored) == enough:
-        whole = ranking + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
+        whole = f"{ranking}{source.join.format(id='t.rowid')} {chosen}{wanted.sql} {best}"
         scored = db.rows(whole, (match, after, *wanted.values, limit))
         rows = _fetched(db, scored, source, Condition(), limit)
     return rows

@@ -27,9 +27,7 @@ MAX_ATTEMPTS = 4
 # Fields that identify the event's session, agent and folder, without the user's words.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
 # Settings taken from the session's variables; others are read when the event is finished.
-_SETTINGS = (
-    "project_dir", "attended", "foreign", "entrypoint", "author", "origin", "domain", "notes", "ci",
-)  # fmt: skip
+_SETTINGS = "project_dir attended foreign entrypoint author origin domain notes ci".split()
 
 
 class Late(NamedTuple):
@@ -85,9 +83,8 @@ def read(home: str, path: str) -> Late | None:
     """Return a waiting event; None if its file is gone or was not written by this home."""
     line = files.read_json(path, 2 * MAX_EVENT_BYTES)
     raw, settings = line.get("event"), line.get("settings")
-    if not signing.is_ours(line, signing.known_key(home)):
-        return None
-    if not isinstance(raw, dict) or not isinstance(settings, dict):
+    is_ours = signing.is_ours(line, signing.known_key(home))
+    if not (is_ours and isinstance(raw, dict) and isinstance(settings, dict)):
         return None
     at, client = str(line.get("at", "")), str(line.get("client", ""))
     own = {name: settings[name] for name in _SETTINGS if name in settings}

@@ -115,8 +115,9 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     # Whole private networks are not replaced, because everybody has them; parts of them are.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
-    hosts = lambda m: m[0] if m[0].lower().partition(":")[0] in COMMON_NAMES else "a host"  # noqa: E731
-    text = _HOST.sub(hosts, text)
+    text = _HOST.sub(
+        lambda m: m[0] if m[0].lower().partition(":")[0] in COMMON_NAMES else "a host", text
+    )
     text = _MACHINE.sub(lambda m: m[0] if m[0].lower() in _NO_MACHINE else "a host", text)
     text = _CALLED.sub("a host", text)
     text = _HANDLE.sub(lambda m: m[0] if m[0].lower() in _ANNOTATIONS else "someone", text)

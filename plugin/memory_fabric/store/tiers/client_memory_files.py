@@ -43,14 +43,13 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
     may_hold = not lacking and all(not wanted or value in wanted for wanted, value in own)
     if project is None or memory.domains is not None or not may_hold:
         return [], []
-    settings = memory.settings
+    settings, notes = memory.settings, list[Candidate]()
     place = memory_md.locate(settings.config_dir, project.root, settings.memory_md_off)
     if place.off_because:
         return [], []
-    notes: list[Candidate] = []
     texts, failures = _texts(os.path.dirname(place.path))
     for name, text, changed_at in texts:
-        is_after = not filters.since or changed_at >= filters.since
+        is_after = changed_at >= filters.since  # an empty time is before all others
         is_before = not filters.before or changed_at < filters.before
         if not (is_after and is_before) or (filters.as_of and changed_at > filters.as_of):
             continue

@@ -79,17 +79,20 @@ def restore_journals(memory: BaseMemory) -> int:
     """Append lines that the journals have lost but the graph has; return the count of lines."""
     from memory_fabric.sharing.git import location  # a session's start does not need it
 
-    restored = 0
+    restored, words = 0, _keeps_words(memory)
     for database in memory.databases():
         if database.newer or database.read_only:
             continue
-        folder = location.journal_folder(memory, database.kind)
-        journals = location.all_journals(memory, database.kind)
+        kind = database.kind
+        folder, journals = (
+            location.journal_folder(memory, kind),
+            location.all_journals(memory, kind),
+        )
         try:
-            path, words = memory.journal_of(database.kind), _keeps_words(memory)
+            path = memory.journal_of(kind)
             restored += journal.restore(database, path, folder, journals, words=words)
         except _FAILURES as error:
-            memory.fail(f"journal ({database.kind}): {error}")
+            memory.fail(f"journal ({kind}): {error}")
     return restored
 
 
