@@ -85,7 +85,7 @@ def import_from(
         if not as_json:
             for plan in plans:
                 _show_plan(plan)
-        twins = run.namesakes(memory, here, plans, roots)
+        twins = run.twins(memory, here, plans, roots)
         if twins and not dry_run and not yes:
             raise _ambiguous(here, twins)
         stored: list[Stored] = []

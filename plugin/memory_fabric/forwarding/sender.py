@@ -35,8 +35,7 @@ from memory_fabric.text import cut, one_line, without_controls
 LOCK = "sending.lock"
 # The delay doubles from the first to the last value; a random part of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Limits of one pause and of the process's lifetime; afterwards, a later hook starts the sender
-# again.
+# Limits of one pause and of the process's lifetime; then a later hook starts the sender again.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 # One item alone may make the receiver fail; after this number of failures in a row the round ends.
 TRIES_OF_A_ROUND = 2

@@ -25,7 +25,7 @@ from memory_fabric.text import same_form
 
 
 class Followings(NamedTuple):
-    """The number of records that an update added, and the number that it closed."""
+    """The numbers of records that an update added and closed."""
 
     new: int = 0
     closed: int = 0

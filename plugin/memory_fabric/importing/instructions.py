@@ -39,8 +39,7 @@ UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
-# English verbs that begin an instruction, without apostrophes; `stated_type` covers other
-# languages.
+# English verbs that begin an instruction, without apostrophes (other languages: `stated_type`).
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark

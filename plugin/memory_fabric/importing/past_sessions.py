@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -213,8 +213,14 @@ def _offsets(home: str, project: str) -> dict[str, int]:
 def _state(
     settings: Settings, transcript: Transcript, place: Place, known: int, now_s: float
 ) -> str:
-    if known >= transcript.size or (known > 0 and _is_torn(transcript.path, known)):
+    if known >= transcript.size:
         return READ
+    if known > 0:
+        with suppress(OSError), files.open_regular(transcript.path) as file:
+            file.seek(known)
+            # Only an incomplete line is unread, for instance after a client was killed.
+            if b"\n" not in file.read(MAX_LINE_BYTES):
+                return READ
     if place.gone and known < 0:
         return GONE
     unwanted = not transcript.head.is_attended and settings.capture_unattended == "off"
@@ -223,13 +229,3 @@ def _state(
     if now_s - transcript.changed_s < RUNNING_S:
         return RUNNING
     return NEW if known < 0 else REST
-
-
-def _is_torn(path: str, known: int) -> bool:
-    """Return True if only an incomplete line is unread, for instance after a client was killed."""
-    try:
-        with files.open_regular(path) as file:
-            file.seek(known)
-            return b"\n" not in file.read(MAX_LINE_BYTES)
-    except OSError:
-        return False

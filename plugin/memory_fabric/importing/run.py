@@ -183,7 +183,7 @@ def store(
 
 def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
     count = related = number = 0
-    for database, operations in _operations(memory, part, batch):
+    for database, operations in _steps(memory, part, batch):
         try:
             results = write.apply_all(database, operations)
         except FabricError as error:
@@ -201,9 +201,7 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
     return count, related
 
 
-def _operations(
-    memory: Memory, part: Part, batch: str
-) -> Iterator[tuple[Database, list[Operation]]]:
+def _steps(memory: Memory, part: Part, batch: str) -> Iterator[tuple[Database, list[Operation]]]:
     by, settings = items.provenance(memory), memory.settings
     for database, some in _chunks(memory, part.records, create=True):
         assert database is not None
@@ -243,9 +241,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
     return folders or {"": []}
 
 
-def namesakes(
-    memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]
-) -> list[str]:
+def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
     """Return folders of other projects with a name that the sources use for this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:

@@ -16,6 +16,12 @@ from memory_fabric.store.operations import kind, restore, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
+# Makes an entity this user's own if only other members of a team have stated it so far.
+_TAKE_OVER = (
+    "UPDATE entities SET said_by = '', type = ?, domain = ?, created_at = ? "
+    "WHERE id = ? AND said_by <> ''"
+)
+
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Create entities with their observations. An existing entity gets the observations that it
@@ -27,7 +33,7 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item in payload["entities"]:
         name, texts = item["name"], item.get("observations") or ()
         if name in ids:
-            rows.take_over(c, ids[name], item["entityType"], by)
+            c.execute(_TAKE_OVER, (item["entityType"], by.domain, by.at, ids[name]))
             if added := statement.add_texts(ids[name], name, texts):
                 merged.append({"name": name, "observations": added})
         elif not statement.guard.refuse_entity(name):
@@ -53,7 +59,9 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
         statement.detach(id_)
     existing = rows.existing_relations(c, edges)
     new = {edge for edge in edges if edge not in existing}
-    rows.add_relations(c, dict.fromkeys(edge for edge in edges if edge in new), by)
+    columns = "INSERT INTO relations (source, type, target, domain, created_at)"
+    values = [(*edge, by.domain, by.at) for edge in dict.fromkeys(edges) if edge in new]
+    c.executemany(f"{columns} VALUES (?, ?, ?, ?, ?)", values)
     created = []
     for item, edge in zip(wanted, edges, strict=True):
         relation = _relation(item)

@@ -118,13 +118,11 @@ def ends_in(table: str, some: Iterable[Row]) -> list[str]:
     return [row[end] for row in some for end in _ENDS[table]]
 
 
-def _claim_existing(
-    c: Connection, table: str, existing: Row, row: Row, claim_again: bool
-) -> list[Group]:
+def _claim_existing(c: Connection, table: str, existing: Row, row: Row, again: bool) -> list[Group]:
     """Attribute an existing row to its former record again; return the groups that undo this."""
     # An observation without a record was stated directly and remains independent of records.
     has_source = existing["record"] or table == "entities"
-    if claim_again and has_source and existing["record"] != row["record"]:
+    if again and has_source and existing["record"] != row["record"]:
         rows.hand_to(c, rows.nothing() | {table: [existing]}, row["record"], row["domain"])
     _claim(c, table, existing, row)
     after = rows.by_number(c, table, existing["id"])

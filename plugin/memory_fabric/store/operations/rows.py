@@ -239,14 +239,6 @@ def add_relation(
     return insert_relation(c, None, source, target, row)
 
 
-def add_relations(c: Connection, edges: Iterable[Edge], by: Provenance) -> None:
-    """Add relations that are known not to exist yet."""
-    c.executemany(
-        "INSERT INTO relations (source, type, target, domain, created_at) VALUES (?, ?, ?, ?, ?)",
-        [(*edge, by.domain, by.at) for edge in edges],
-    )
-
-
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
@@ -262,15 +254,6 @@ def new_texts(
     if new:
         c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
     return new
-
-
-def take_over(c: Connection, entity: int, kind: str, by: Provenance) -> None:
-    """Make an entity this user's own if only other members of a team have stated it so far."""
-    c.execute(
-        "UPDATE entities SET said_by = '', type = ?, domain = ?, created_at = ? "
-        "WHERE id = ? AND said_by <> ''",
-        (kind, by.domain, by.at, entity),
-    )
 
 
 def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:

@@ -24,8 +24,7 @@ MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
 MAX_BLOB_BYTES = 2 << 20
 # Limits of one `update`: records, and bytes of files. The next one continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Limits while a person waits: files compared for a record, and their size if the time differs.
-# Reading and hashing 64 kB takes 0.4 ms.
+# Limits while a person waits: files of a record, and their size if the time differs (0.4 ms).
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
@@ -84,7 +83,7 @@ def update(memory: BaseMemory) -> int:
 
 def changed(
     memory: BaseMemory,
-    record_ids: Iterable[str],
+    record_ids: Iterable[str] | None,
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
@@ -94,9 +93,9 @@ def changed(
     checkout, a file of at most `max_bytes` is compared by its blob id; a larger one counts as
     unchanged. Returns nothing if the database cannot be read in time.
     """
-    wanted = [id_ for id_ in dict.fromkeys(record_ids) if id_]
+    wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
-        database = _database(memory) if wanted else None
+        database = None if wanted == [] else _database(memory)
         rows = _rows(database, wanted) if database is not None else []
     except StoreUnavailable as error:
         memory.fail(f"files that records name: {error}")
@@ -127,13 +126,7 @@ def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
 
 def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
     """Return the changed files of all records of all domains; too slow for a hook."""
-    try:
-        database = _database(memory)
-        rows = database.rows("SELECT DISTINCT record FROM file_states") if database else []
-    except StoreUnavailable as error:
-        memory.fail(f"files that records name: {error}")
-        return {}
-    return changed(memory, [row[0] for row in rows], MAX_FILES, MAX_BLOB_BYTES)
+    return changed(memory, None, MAX_FILES, MAX_BLOB_BYTES)
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
@@ -174,10 +167,14 @@ def _folders(memory: BaseMemory) -> tuple[str, str]:
     return identity.worktree_of(folder), folder
 
 
-def _rows(database: Database, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]]:
+    """Return the states of these records (of all: None), in the order of the records."""
+    columns = "f.record, f.path, f.blob_id, f.size, f.mtime_ns"
+    if ids is None:
+        return database.rows(f"SELECT {columns} FROM file_states AS f ORDER BY f.record, f.path")
     return database.rows(
-        "SELECT f.record, f.path, f.blob_id, f.size, f.mtime_ns FROM json_each(?) AS j "
-        "CROSS JOIN file_states AS f ON f.record = j.value ORDER BY j.key, f.path",
+        f"SELECT {columns} FROM json_each(?) AS j CROSS JOIN file_states AS f "
+        "ON f.record = j.value ORDER BY j.key, f.path",
         (json.dumps(list(ids)),),
     )
 

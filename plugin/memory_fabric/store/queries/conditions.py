@@ -31,8 +31,7 @@ _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
     "WHERE x.id = {record}), '') COLLATE NOCASE"
 )
-# Maximum number of words in a query: as many as are taken from a message (retrieve.SEARCHED_TERMS),
-# most with one spelling.
+# Maximum number of words in a query: as many as are taken from a message.
 MAX_TERMS = 96
 # Maximum number of words to look up, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS

@@ -157,9 +157,7 @@ class Reader:
         """Return the existing entities for these name keys, which may be keys of aliases."""
         return graph.entities_by_key(self._db, keys)
 
-    def relations_by_key(
-        self, keys: Iterable[str], at: str, filters: Filters
-    ) -> dict[str, list[Relation]]:
+    def relations_by_key(self, keys: Words, at: str, filters: Filters) -> dict[str, list[Relation]]:
         """Return the existing entities for these name keys, each with its relations at `at`."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_by_key(self._db, keys, at=at, only=only)

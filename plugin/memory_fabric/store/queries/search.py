@@ -41,14 +41,8 @@ def observations(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, after: int = 0
 ) -> list[Candidate]:
     """Return matching observations, best first; only rows with a number above `after`."""
-    if not match:
-        return []
-    wanted = conditions.of_observations(db, filters)
-    return [
-        _observation_candidate(db, row)
-        for part, most in conditions.shares(db, wanted, limit, "o")
-        for row in _ranked(db, _OBSERVATIONS, match, part, most, after)
-    ]
+    rows = _shared(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit, after)
+    return [_observation_candidate(db, row) for row in rows]
 
 
 def observations_of(
@@ -81,14 +75,17 @@ def records(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
     """Return matching active records, best first; records of scope local only in their session."""
-    if not match:
-        return []
-    wanted = conditions.of_records(db, filters, session)
-    return [
-        _record_candidate(db, row)
-        for part, most in conditions.shares(db, wanted, limit, "r")
-        for row in _ranked(db, _RECORDS, match, part, most)
-    ]
+    rows = _shared(db, _RECORDS, match, conditions.of_records(db, filters, session), limit)
+    return [_record_candidate(db, row) for row in rows]
+
+
+def _shared(
+    db: Database, source: "_Source", match: str, wanted: Condition, limit: int, after: int = 0
+) -> list[tuple[Any, ...]]:
+    """Return the best own rows, then the best rows of other users, as `_ranked` does."""
+    alias = source.fields[0]  # all fields are of this table
+    parts = conditions.shares(db, wanted, limit, alias) if match else ()
+    return [row for part, n in parts for row in _ranked(db, source, match, part, n, after)]
 
 
 def records_by_id(
@@ -135,8 +132,8 @@ def at_rows(
         fetched = _fetched(db, scored, _OBSERVATIONS, wanted, limit)
         return [_observation_candidate(db, row) for row in fetched]
     alone = _EPISODES._replace(fields=f"o.id, 0, 0, {_EPISODES.fields}")
-    fetched = _fetched(db, scored, alone, conditions.of_episodes(db, filters), limit)
-    return _episode_candidates(db, fetched)
+    wanted = conditions.of_episodes(db, filters)
+    return _episode_candidates(db, _fetched(db, scored, alone, wanted, limit))
 
 
 def turns_at(
@@ -371,18 +368,16 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
     return Candidate(name_of, "graph", text, name, "", "", "", "", at, -score, metadata, db.kind)
 
 
-def _first_observations(
-    db: Database, ids: Sequence[int], filters: Filters, each: int = 3
-) -> dict[int, str]:
+def _first_observations(db: Database, ids: Sequence[int], filters: Filters) -> dict[int, str]:
     """Return this user's newest observations of each entity at the filters' time, as one text."""
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (
         f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
         "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
-        f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT ?"
+        f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT 3"
     )
     return {
-        id_: "; ".join(row[0] for row in db.rows(newest, (id_, then, then, *wanted.values, each)))
+        id_: "; ".join(row[0] for row in db.rows(newest, (id_, then, then, *wanted.values)))
         for id_ in ids
     }

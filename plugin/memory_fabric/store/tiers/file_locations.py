@@ -12,8 +12,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# The folder in home that contains a separate home for each served graph file (MEMORY_FILE_PATH),
-# and the file in each of these homes with the path of the graph file.
+# The folder of separate homes for served graph files, and the file in each with the served path.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 

@@ -137,8 +137,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit records that a newer one of them contradicts, unless the user has pinned them. Mark
-    # records that another, newer record contradicts.
+    # Omit unpinned records that a newer one of them contradicts; mark what any newer one does.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -175,9 +174,8 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
     return [backup.create(path) for path in due]
 
 
-# Statements that delete old rows, by kind: local records of sessions not seen since, as after a
-# crash; turns; and candidates that did not occur again. Candidates were never in the graph, and no
-# tombstone prevents capturing them again.
+# Statements that delete old rows: local records of sessions not seen since (as after a crash),
+# turns, and candidates that did not occur again, which were never in the graph.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
