@@ -13,14 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.models import (
-    OTHERS,
-    QUOTATION,
-    RECORD_TYPES,
-    Progress,
-    Provenance,
-    record_type,
-)
+from memory_fabric import models
+from memory_fabric.models import OTHERS, RECORD_TYPES, Progress, Provenance
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, records
 from memory_fabric.store.base_memory import BaseMemory as Memory
@@ -110,10 +104,8 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record that a line of MEMORY.md describes.
-
-    The record gets scope user (all projects) if it is missing from the journal, which goes back to
-    `since`.
+    """Return the record that a line of MEMORY.md describes. Its scope is user (all projects) if the
+    journal, which goes back to `since`, should have it and lacks it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
@@ -126,14 +118,14 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
         statement, _, words = text[:-2].rpartition(" (“")
     return {
         "id": id_,
-        "type": record_type(kind),
+        "type": models.record_type(kind),
         "what": statement,
         "scope": "user" if kind == "preference" or (since and since <= day) else "team",
         "trust": "user",
         "source": MEMORY_MD,
         "confidence": SHOWN_CONFIDENCE,
         "created_at": f"{day}T00:00:00.000Z",
-        "evidence": {QUOTATION: words} if words else {},
+        "evidence": {models.QUOTATION: words} if words else {},
     }
 
 
@@ -174,16 +166,14 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
     """Restore the records of the lines unchanged, as one undoable step; return how many are new.
-
     Raises StoreUnavailable, OSError.
     """
     count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
-        seen_in = [record.session] if record.session else []
         payload = {
             "record": records.as_object(record),
-            "seen_in": seen_in,
+            "seen_in": [record.session] if record.session else [],
             "batch": f"journal {found.path}",
             # A record from the journal need not be appended to it again.
             "told": record.source != MEMORY_MD,
@@ -198,7 +188,6 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 def sign_if_missing(memory: Memory) -> None:
     """Sign the journal's lines again if the file of own lines is missing or for another folder.
-
     Raises OSError, StoreUnavailable.
     """
     project = memory.project
@@ -209,9 +198,8 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign every line of the journal whose record is in memory.
-
-    With `settled`, no line waits for the user's answer any more. Raises OSError, StoreUnavailable.
+    """Sign every line of the journal whose record is in memory. With `settled`, no line waits for
+    the user's answer any more. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
@@ -255,10 +243,7 @@ def awaits_answer(memory: Memory) -> bool:
 
 
 def restore_card(memory: Memory) -> str:
-    """Write the card of a project whose folder in home is gone; return a message for the user.
-
-    Raises OSError.
-    """
+    """Write the card of a project whose folder in home is gone; return a message for the user."""
     assert memory.project is not None
     home, id_ = memory.settings.home, memory.project.id
     with registry_file.registry_lock(home):

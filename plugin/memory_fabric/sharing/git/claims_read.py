@@ -26,17 +26,14 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 # Characters allowed in names besides letters and digits: none could end a label in a rendered line.
 IN_NAMES = " ._-@+"
-
-
 _HEX = "0123456789abcdef"
 _FORM = "0000-00-00T00:00:00.000Z"
 _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line with an id: the record's fields as in the line, or None if it was forgotten.
-
-    `record_of` limits the fields. `sum` is a checksum of the line.
+    """The last line with an id, and its checksum `sum`: the record's fields as in the line, which
+    `record_of` limits, or None if the record was forgotten.
     """
 
     id: str
@@ -74,19 +71,22 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
     unreadable = 0
     for line in content.decode("utf-8", "replace").split("\n"):
         line = line.strip("\ufeff \t\r")
-        claim = _claim_in(line) if line else None
-        if claim is not None:
-            last.pop(claim.id, None)  # the last line of an id determines its order
-            last[claim.id] = claim
-        elif line:
-            unreadable += 1
+        if not line:
+            continue
+        may_parse = len(line) <= MAX_LINE_CHARS and not line.startswith(MARKERS)
+        value = files.parsed(line) if may_parse else None
+        is_forgotten = value is not None and value.get("forgotten") is True
+        if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
+            unreadable += 1  # this package did not write the line
+            continue
+        last.pop(value["id"], None)  # the last line of an id determines its order
+        last[value["id"]] = Claim(value["id"], checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the whole lines within a file's last `max_bytes`, and its stamp.
-
-    Returns None for a link, a pipe, a device or a missing file. Raises OSError.
+    """Return the whole lines within a file's last `max_bytes`, and its stamp; None for a link, a
+    pipe, a device or a missing file. Raises OSError.
     """
     if not stamp(path):
         return None
@@ -110,18 +110,6 @@ def has_conflict(path: str) -> bool:
         return False
     lines = end[0].split(b"\n") if end is not None else []
     return any(line.startswith((b"<<<<<<<", b">>>>>>>")) for line in lines)
-
-
-def _claim_in(line: str) -> Claim | None:
-    """Return the claim in a line; None if this package could not have written the line."""
-    if len(line) > MAX_LINE_CHARS or line.startswith(MARKERS):
-        return None
-    value = files.parsed(line)
-    if value is None or not is_id(value.get("id")):
-        return None
-    if value.get("forgotten") is True:
-        return Claim(value["id"], checksum(line))
-    return Claim(value["id"], checksum(line), value) if is_of_a_team(value) else None
 
 
 def is_id(value: object) -> bool:
@@ -163,8 +151,11 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "type": value["type"],
         "what": plain_text(value["what"], MAX_WHAT_CHARS),
         "why": plain_text(value.get("why"), MAX_WHY_CHARS),
-        **{name: _texts(value.get(name)) for name in ("alternatives", "constraints", "tradeoffs")},
-        "entities": _entities(value.get("entities")),
+        **{
+            name: [plain_text(p, MAX_PART_CHARS) for p in _parts(value, name) if isinstance(p, str)]
+            for name in ("alternatives", "constraints", "tradeoffs")
+        },
+        "entities": _entities(value),
         "outcome": outcome if isinstance(outcome, str) and outcome in OUTCOMES else "neutral",
         "category": name_in(value.get("category")),
         "domain": name_in(value.get("domain")) or "general",
@@ -196,14 +187,13 @@ def name_in(value: object) -> str:
     return " ".join(plain.split())[:MAX_NAME_CHARS]
 
 
-def _texts(value: object) -> list[str]:
-    parts = value[:MAX_PARTS] if isinstance(value, list) else []
-    return [plain_text(part, MAX_PART_CHARS) for part in parts if isinstance(part, str)]
+def _parts(value: Mapping[str, Any], name: str) -> list[Any]:
+    return value[name][:MAX_PARTS] if isinstance(value.get(name), list) else []
 
 
-def _entities(value: object) -> list[list[str]]:
+def _entities(value: Mapping[str, Any]) -> list[list[str]]:
     entities = []
-    for pair in value[:MAX_PARTS] if isinstance(value, list) else []:
+    for pair in _parts(value, "entities"):
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair):
             name = plain_text(pair[0], MAX_PART_CHARS)
             if name:

@@ -81,9 +81,8 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the path of every decisions.jsonl that may contain records of this kind of database.
-
-    A project may have several folders: clones of one repository, or linked ones.
+    """Return the path of every decisions.jsonl that may contain records of this kind of database:
+    a project may have several folders, as clones of one repository or linked ones.
     """
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
@@ -124,9 +123,8 @@ def is_tracked(project: Project) -> bool:
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see the records and merge both sides; return the steps left to the user.
-
-    The user's edits to these git files are preserved. Raises OSError.
+    """Let git see the records and merge both sides; return the steps left to the user, whose edits
+    of these git files are preserved. Raises OSError.
     """
     journal.prepare_folder(project.local)
     undone: list[str] = []
@@ -148,9 +146,8 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again; return the steps left to the user. Raises OSError.
-
-    A file that the repository tracks is left in place: it belongs to everybody who shares it.
+    """Hide the folder from git again; return the steps left to the user. A file that the repository
+    tracks is left in place: it belongs to everybody who shares it. Raises OSError.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):

@@ -119,11 +119,10 @@ def take_back_words(memory: Memory) -> int:
 
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
-    """Import new and changed records of others from the journal; return how many.
+    """Import new and changed records of others from the journal, if this user shares; return how
+    many. At most `most` are imported, the newest first; the others wait for the next call.
 
-    Costs one stat if the journal has not changed; nothing is read unless this user shares. Imports
-    at most `most`, the newest first; the others wait for the next call. Raises OSError,
-    StoreUnavailable.
+    Costs one stat if the journal has not changed. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
@@ -139,8 +138,8 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     content = claims_read.read(path)
     if content is None:
         return 0
-    payload = _payload(memory, database, path, content, most)
-    return int(_applied(memory, "take_in", payload | {"project": project.name}).get("taken", 0))
+    payload = _payload(memory, database, path, content, most) | {"project": project.name}
+    return int(_applied(memory, "take_in", payload).get("taken", 0))
 
 
 def drop_all(memory: Memory) -> int:
@@ -218,12 +217,11 @@ def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str,
     """Apply the operation and return its result; not queued: the journal can be read again."""
     from memory_fabric.store import write  # imported only if there are new records
 
-    # Paths and stamps are trusted; only text from others is sanitised.
-    cleaned = {"records": write.cleaned({"": payload.get("records", [])})[""]}
+    whole = dict(payload)
+    if "records" in payload:  # paths and stamps are trusted; only text from others is sanitised
+        whole["records"] = write.cleaned({"": payload["records"]})[""]
     by = BY._replace(at=ids.timestamp())
-    return memory.apply_now(
-        Operation(ids.new_id(), kind, {**payload, **cleaned} if payload else {}, by, "project")
-    )
+    return memory.apply_now(Operation(ids.new_id(), kind, whole, by, "project"))
 
 
 def _without_forgotten(lines: Lines) -> Lines:

@@ -14,18 +14,8 @@ from urllib.parse import urlsplit
 
 from memory_fabric.config import environment
 from memory_fabric.redaction.redact import redact
-from memory_fabric.sharing.team.errors import (
-    BadAddress,
-    DsnHoldsPassword,
-    LoginFailed,
-    NoAnswer,
-    NotAllowed,
-    Passing,
-    ServerFull,
-    ServerReadOnly,
-    TeamError,
-    TooSlow,
-)
+from memory_fabric.sharing.team import errors
+from memory_fabric.sharing.team.errors import BadAddress, LoginFailed, TeamError
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
@@ -80,13 +70,17 @@ _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
     ),
     (
         r"Permission denied|insufficient permission|unable to create temporary|[Rr]ead-only",
-        ServerReadOnly,
+        errors.ServerReadOnly,
         "The next synchronisation tries again.",
     ),
-    (r"No space left|[Qq]uota", ServerFull, "Make room there; the next synchronisation goes on."),
+    (
+        r"No space left|[Qq]uota",
+        errors.ServerFull,
+        "Make room there; the next synchronisation goes on.",
+    ),
     (
         r"protected|hook declined|deny|denied|not allowed|\[remote rejected\]",
-        NotAllowed,
+        errors.NotAllowed,
         f"Allow pushes, forced ones too, to the branches {BRANCHES}*, or use another repository.",
     ),
     (
@@ -98,7 +92,7 @@ _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
 )
 
 
-class Damaged(Passing):
+class Damaged(errors.Passing):
     """The clone was unusable and has been deleted; it will be cloned again."""
 
 
@@ -110,10 +104,8 @@ def checked(url: str) -> str:
     scheme, _, rest = url.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     if rest and at and (":" in user or redact(user) != user):
-        raise DsnHoldsPassword(
-            "The address holds a password, which process lists and files would show.",
-            remedy=f"Take it out. {_ANOTHER_WAY}",
-        )
+        text = "The address holds a password, which process lists and files would show."
+        raise errors.DsnHoldsPassword(text, remedy=f"Take it out. {_ANOTHER_WAY}")
     host = urlsplit(url).hostname if rest else ""
     is_known = scheme in SCHEMES if rest else ":" in url.partition("/")[0] and "::" not in url
     is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
@@ -134,7 +126,12 @@ class Clone:
         self.folder = os.path.join(home, FOLDER, f"{name}.git")
         self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
         self._files: dict[str, dict[str, str]] = {"": {}}
-        self._environ = _environ()
+        # The user's environment without the variables that describe another repository.
+        self._environ = _UNASKED | {
+            name: value
+            for name, value in environment().items()
+            if name not in _UNASKED and (not name.startswith("GIT_") or name.startswith(_KEPT))
+        }
         if "GIT_SSH" not in self._environ and not os.path.isabs(url):
             set_by_user = self._run("config", "--get", "core.sshCommand", folder="").stdout
             ssh = self._environ.get("GIT_SSH_COMMAND") or set_by_user.decode().strip() or "ssh"
@@ -175,9 +172,8 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Return the id of a new commit with changed files, of which empty ones are left out. It
-        follows `parent`; without a parent, it also has the `kept` files (blob ids by path). Raises
-        Damaged.
+        """Return the id of a new commit with changed files, without the empty files. It follows
+        `parent`; without a parent, it also has the `kept` files (blob ids by path). Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -195,7 +191,7 @@ class Clone:
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
-        """Push a commit to the branch; return False if its newest one is no longer `expected`."""
+        """Push a commit to the branch; return False unless the branch's newest is `expected`."""
         lease = f"--force-with-lease={self.branch}:{expected}"
         refs = f"{commit}:{self.branch}"
         process = self._run("push", "--porcelain", "--no-verify", lease, "origin", refs)
@@ -207,10 +203,7 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Store a commit under names of ours, so that git keeps it; '' removes the names.
-
-        Raises Damaged.
-        """
+        """Store a commit under our names, so that git keeps it; '' removes them. Raises Damaged."""
         word = f"update {{}} {commit}" if commit else "delete {}"
         lines = [word.format(name) for name in names if self.marked(name) != commit]
         if lines:
@@ -236,7 +229,16 @@ class Clone:
         self._git("gc", "--quiet", "--prune=now")
 
     def _fetched(self) -> str:
-        self._make()
+        noted = os.path.join(self.folder, "description")
+        if files.read_text(noted) != self.url:  # the clone is missing or of another repository
+            self.remove()
+            beside = self.folder + ".new"
+            shutil.rmtree(beside, ignore_errors=True)
+            files.make_folder(os.path.dirname(self.folder))
+            self._git("init", "--quiet", "--bare", beside, folder="")
+            self._git("config", "remote.origin.url", self.url, folder=beside)
+            files.write_atomic(os.path.join(beside, "description"), self.url.encode())
+            os.rename(beside, self.folder)
         refs = f"+{self.branch}:{TIP}"
         options = ("--quiet", "--no-tags", "--no-auto-gc", "--depth=1")
         process = self._run("fetch", *options, "origin", refs)
@@ -251,20 +253,6 @@ class Clone:
         tip = self.marked(TIP)
         self.files(tip)  # raises Damaged if the clone lacks parts of the commit
         return tip
-
-    def _make(self) -> None:
-        """Create the clone if it is missing or belongs to another repository."""
-        noted = os.path.join(self.folder, "description")
-        if files.read_text(noted) == self.url:
-            return
-        self.remove()
-        beside = self.folder + ".new"
-        shutil.rmtree(beside, ignore_errors=True)
-        files.make_folder(os.path.dirname(self.folder))
-        self._git("init", "--quiet", "--bare", beside, folder="")
-        self._git("config", "remote.origin.url", self.url, folder=beside)
-        files.write_atomic(os.path.join(beside, "description"), self.url.encode())
-        os.rename(beside, self.folder)
 
     def _git(self, *words: str, stdin: bytes = b"", folder: str | None = None) -> bytes:
         """Run a git command that uses no network, and return its output. Raises Damaged."""
@@ -299,10 +287,8 @@ class Clone:
                 start_new_session=True,  # without a terminal, ssh cannot ask questions
             )
         except subprocess.TimeoutExpired:
-            raise TooSlow(
-                f"git took more than {LIMIT_S:.0f} s with {self.url}.",
-                remedy="The next synchronisation goes on.",
-            ) from None
+            text = f"git took more than {LIMIT_S:.0f} s with {self.url}."
+            raise errors.TooSlow(text, remedy="The next synchronisation goes on.") from None
 
     def _failure(self, doing: str, said: str) -> TeamError:
         """Return the error that git's message means; for an unknown message, a temporary error."""
@@ -312,14 +298,4 @@ class Clone:
         for pattern, kind, remedy in _FAILURES:
             if re.search(pattern, said):
                 return kind(text, remedy=remedy.replace("URL", self.url))
-        return NoAnswer(text, remedy="The next synchronisation tries again.")
-
-
-def _environ() -> dict[str, str]:
-    """Return git's environment: the user's, without prompts and other repositories."""
-    own = {
-        name: value
-        for name, value in environment().items()
-        if not name.startswith("GIT_") or name.startswith(_KEPT)
-    }
-    return own | _UNASKED
+        return errors.NoAnswer(text, remedy="The next synchronisation tries again.")

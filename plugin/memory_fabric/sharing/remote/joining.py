@@ -71,11 +71,9 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
         lines = _sample(Clone(home, own.key, url, OWN)) if is_first else []
         if not all(key.shown(line, OWN) for line in lines):
             path = os.path.join(home, keys.NAME)
-            raise BadInput(
-                "--words",
-                "Another machine of yours made a key at the same moment.",
-                remedy=f"Move {path} away and run this again with its words.",
-            )
+            text = "Another machine of yours made a key at the same moment."
+            remedy = f"Move {path} away and run this again with its words."
+            raise BadInput("--words", text, remedy=remedy)
         for tie in made:
             tied_database(memory, tie)
             ties.save(home, tie)
@@ -83,9 +81,7 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
 
 
 def name_of(root: str) -> str:
-    """Return the project's name that is the same on all machines: HOST/PATH of its git remote, else
-    its folder's name.
-    """
+    """Return the project's name for all machines: HOST/PATH of its git remote, else its folder."""
     known = identity.identify(os.path.realpath(root))
     remotes = (claim.removeprefix("remote:") for claim in known.claims)
     return next((name for name in remotes if ":" not in name), known.name)

@@ -54,8 +54,7 @@ class Lines(NamedTuple):
 
 
 class GitLog:
-    """The operations of one space in one clone; a `transport.Log`.
-
+    """The operations of one space in one clone; a `transport.Log`, which describes its methods.
     `tell` is called with a sentence about refused lines.
     """
 
@@ -83,8 +82,7 @@ class GitLog:
         return SpaceState(EPOCH, ME, "owner", len(machines))
 
     def members(self) -> Sequence[Member]:
-        """Return an empty list, because all machines of a branch belong to one user."""
-        return ()
+        return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
         """Return False if a line that this machine read or pushed vanished without a successor."""
@@ -95,7 +93,6 @@ class GitLog:
         return not (self._lost(before, self._tip) or self._lost(pushed, self._tip, self._folder))
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return which of these operations the files show as stored, replaced or erased."""
         return set(op_ids) if self._is_compared else set(op_ids) & self._lines(self._tip).known
 
     def push(
@@ -153,8 +150,7 @@ class GitLog:
         """Erase this machine's lines under these keys and its replaced lines, and request the same
         of the other machines; the branch restarts without history.
         """
-        wanted = set(keys) - {outbox.REPLACED}
-        number = 0
+        wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
             nonlocal number
@@ -167,19 +163,11 @@ class GitLog:
             number = len(erased)
             files = self._without(lines, lines.erased | lines.replaced | erased)
             demands = [
-                TeamOperation(
-                    ids.new_id(),
-                    self._origin,
-                    PURGE,
-                    key,
-                    None,
-                    tuple(op_ids),
-                    made_at=ids.timestamp(),
-                )
+                TeamOperation(ids.new_id(), self._origin, PURGE, key, None, tuple(op_ids), "", now)
                 for key, op_ids in said.items()
                 if not lines.erased.issuperset(op_ids)
             ]
-            return self._appended([self._line(demand) for demand in demands], files)
+            return self._appended(list(map(self._line, demands)), files)
 
         self._rewrite(changed)
         return number
@@ -233,7 +221,7 @@ class GitLog:
             yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
-        """Yield the operations in added lines; count lines that are no such operations."""
+        """Yield the operations in the added lines; count the lines without a valid operation."""
         for _, old, new in self._changes(before, after):
             known = set(old)
             for line in new:
@@ -275,9 +263,8 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return those of this machine's files that have unwanted operations, with these removed.
-
-        Files in `all_of` are returned in any case.
+        """Return this machine's files that contain unwanted operations, and those in `all_of`,
+        without these operations.
         """
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
@@ -326,14 +313,10 @@ class GitLog:
 
     def _rewrite(self, changed: Callable[[Lines], Mapping[str, bytes]]) -> None:
         """Commit changed files without history, or with history if the repository requires it."""
-
-        def files() -> Mapping[str, bytes]:
-            return changed(self._lines(self._tip))
-
         try:
-            self._write(files, anew=True)
+            self._write(lambda: changed(self._lines(self._tip)), anew=True)
         except NotAllowed:
-            self._write(files)
+            self._write(lambda: changed(self._lines(self._tip)))
 
     def _line(self, operation: TeamOperation) -> bytes:
         """Return the encrypted line of an operation. Raises ValueError if it is too long."""

@@ -58,22 +58,24 @@ def merge(
     owner: str = "",
     erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
-    """Merge operations in log order and store the new log position, all or nothing.
+    """Merge operations in log order and store the new log position if given, all or nothing.
 
     `verified` returns the decrypted operation if its proof shows that it is this user's own, else
-    None. `owner` is the member who may have others' operations erased. If `position` is None, none
-    is stored. `erase` is called first with the heads of others that were erased in the log, to
-    remove their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed,
-    and any error of `erase`.
+    None. `owner` is the member who may have others' operations erased. `erase` is called first with
+    the heads of others that were erased in the log, to remove their traces
+    (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
     """
     memory = memory.whole
-    parts = [_Read(operation, _own(operation, verified)) for operation in operations]
+    parts = [
+        _Read(o, verified(o) if (o.proof or o.sealed) and o.form <= wire.FORM else None)
+        for o in operations
+    ]
     # What was purged must be known before it is looked up whether a statement may be shown.
     parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
         erase(erased)
-    tie = space.tie(database)
+    tie = space.tie_of(database.connection)
     if tie is None:
         return Merged()
     mine = any(part.own or part.came.author == tie.member for part in parts)
@@ -101,18 +103,13 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge the stored operations that have become readable.
-
-    Call this function after an update or after this user's key was entered. Raises
+    """Merge the stored operations that an update or this user's key has made readable. Raises
     StoreUnavailable, DeadlinePassed.
     """
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
     operations = [statements.from_text(head.payload) for head in unread]
     readable = [
-        operation
-        for operation in operations
-        if _is_known(operation)
-        and (operation.kind != wire.SEALED or verified(operation) is not None)
+        o for o in operations if _is_known(o) and (o.kind != wire.SEALED or verified(o) is not None)
     ]
     return merge(memory, database, readable, None, verified) if readable else Merged()
 
@@ -154,16 +151,6 @@ class _Batch:
 
     def take(self, parts: Sequence[_Read]) -> None:
         """Merge some operations, and update the records and the graph accordingly."""
-        self._load(parts)
-        for part in parts:
-            self._take(part)
-        self._replace_unread(parts)
-        heads.remove(self._c, self._gone)
-        heads.put(self._c, self._put.values())
-        self._blank_purged()
-        self._show()
-
-    def _load(self, parts: Sequence[_Read]) -> None:
         registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
         op_ids = json.dumps([part.came.op_id for part in parts])
         same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
@@ -180,6 +167,13 @@ class _Batch:
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
+        for part in parts:
+            self._take(part)
+        self._replace_unread(parts)
+        heads.remove(self._c, self._gone)
+        heads.put(self._c, self._put.values())
+        self._blank_purged()
+        self._show()
 
     def _blank_purged(self) -> None:
         """Blank statements that came together with their purge or after it, so that no row shows
@@ -213,11 +207,17 @@ class _Batch:
         is_hidden = part.came.kind == wire.SEALED and part.own is None
         if is_hidden and self._kind == "project" and part.came.author != self._tie.member:
             return  # this operation is meant for another member's machines
-        if not _is_known(part.came) or is_hidden:
-            self._keep_unread(part.came)
-            return
         stored = self._ids.get(operation.op_id)
-        if stored is not None and not _is_same(stored, part.came):
+        if not _is_known(part.came) or is_hidden:
+            if stored is None:
+                payload = statements.as_text(part.came)
+                self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
+                self.unread += 1
+            return
+        # A sealed key differs here, and the key of a demand may.
+        is_same_key = stored is not None and stored.key == part.came.key
+        is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
+        if stored is not None and not (stored.author == part.came.author and is_same_key):
             return  # another operation reused this id after the server was reset
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
@@ -290,9 +290,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Accept an unproved operation under this user's name as own if a local statement is equal.
-
-        This occurs after a database was lost and rebuilt from its journal.
+        """Accept an unproved operation under this user's name as own if a local statement is equal,
+        as after a database was lost and rebuilt from its journal.
         """
         if operation.value is None:
             return False
@@ -308,9 +307,8 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head to its register unless already replaced; return True if the register changes.
-
-        The heads that it replaces are removed in either case.
+        """Add a head to its register unless already replaced, and remove the heads that it
+        replaces; return True if the register changes.
         """
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
@@ -350,12 +348,6 @@ class _Batch:
         if may and any(sibling.is_own and sibling.value for sibling in register):
             self._keep(stub._replace(state=heads.ASKED))
             self.asked += 1
-
-    def _keep_unread(self, operation: TeamOperation) -> None:
-        if operation.op_id not in self._ids:
-            payload = statements.as_text(operation)
-            self._keep(heads.of_operation(operation, heads.UNREAD, "", payload))
-            self.unread += 1
 
     def _refuse(self, operation: TeamOperation, reason: str) -> None:
         self._keep(heads.of_operation(operation, heads.REFUSED, "", reason))
@@ -405,22 +397,9 @@ class _Batch:
             others.show(self._c, heads.of_keys(self._c, again), {}, project, self._by)
 
 
-def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:
-    if not (operation.proof or operation.sealed) or operation.form > wire.FORM:
-        return None
-    return verified(operation)
-
-
 def _is_unknown(head: Head) -> bool:
     """Return True for an own operation that no other machine of this user can have read yet."""
     return head.state == heads.WAITING and head.payload != heads.AGAIN
-
-
-def _is_same(stored: Head, operation: TeamOperation) -> bool:
-    """Return True if an operation is the stored one of its id; a sealed key differs here."""
-    if operation.kind in (wire.SEALED, wire.PURGE):
-        return stored.author == operation.author
-    return (stored.author, stored.key) == (operation.author, operation.key)
 
 
 def _is_known(operation: TeamOperation) -> bool:

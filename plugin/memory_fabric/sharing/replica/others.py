@@ -11,16 +11,8 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memory_fabric.models import (
-    CONFIRMED,
-    FOR_TEAM,
-    OTHERS,
-    QUOTATION,
-    SHARED_LOG,
-    WHEN,
-    Provenance,
-    Record,
-)
+from memory_fabric import models
+from memory_fabric.models import CONFIRMED, FOR_TEAM, OTHERS, WHEN, Provenance, Record
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import ANY_OF, Head
 from memory_fabric.store import records
@@ -52,8 +44,7 @@ def show(
     by: Provenance,
 ) -> None:
     """Store the statements of these keys' heads, and delete those that no member makes any more.
-
-    `was` are replaced heads of these keys, with their values.
+    `was` contains replaced heads of these keys, with their values.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, project, by)
@@ -129,7 +120,7 @@ def _show_records(
         if head is None:
             unstated.append(id_)
             continue
-        value: Said = head.stated | {"author": head.shown_author, "origin": SHARED_LOG}
+        value: Said = head.stated | {"author": head.shown_author, "origin": models.SHARED_LOG}
         record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             record = record._replace(evidence=_evidence(head, owners, old))
@@ -139,9 +130,8 @@ def _show_records(
     for record, successor in (*records_shown, *_closed_by(c, new)):
         if successor:
             others_effects.set_successor(c, record, successor)
-    _drop(
-        c, [id_ for id_ in unstated if id_ in stored and others_effects.is_of_others(stored[id_])]
-    )
+    theirs = {id_ for id_, record in stored.items() if others_effects.is_of_others(record)}
+    _drop(c, [id_ for id_ in unstated if id_ in theirs])
     return bool(records_shown)
 
 
@@ -150,12 +140,11 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the evidence of a record: words that the author released, and an owner's rule.
-
-    The user's confirmation is kept until the record changes.
+    """Return the evidence of a record: words that the author released, an owner's rule, and the
+    user's confirmation until the record changes.
     """
     said: Said = head.stated
-    evidence = {QUOTATION: said["words"]} if said.get("words") else {}
+    evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
     if head.author in owners and _is_rule(head):
         evidence |= {WHEN: said["when"], FOR_TEAM: True}
     confirmed = old.evidence.get(CONFIRMED) if old is not None else None
@@ -183,23 +172,18 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show for a key on which several members may have stated a value.
-
-    The member shown so far keeps priority, so that no other member displaces a record by its id.
+    """Return the head to show for a key on which several members may have stated a value. The
+    member shown so far has priority, so that no other member displaces a record by its id.
     """
-    current: dict[str, Head] = {}
-    for head in sorted(register, key=lambda head: head.order):
-        if head.state == heads.THEIRS:
-            current[head.author] = head
+    ordered = sorted(register, key=lambda head: head.order)
+    current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]
     present = next((head for head in candidates if head.shown_author == author), None)
     return present or min(candidates, key=lambda head: head.order, default=None)
 
 
 def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
-    if not ids:
-        return
-    in_journal = others_effects.held_by_journal(c)
+    in_journal = others_effects.held_by_journal(c) if ids else ()
     for id_ in ids:
         if id_ not in in_journal:
             others_effects.drop(c, id_, pinned=True)
@@ -229,9 +213,8 @@ class _Graph:
             drop_row(self, value)
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if a member states this exact row, which the head states in a longer text.
-
-        A text that only became equal when it was shortened or sanitised has another key.
+        """Return True if a member states this exact row, and the head states it in a longer text,
+        which became equal when it was shortened or sanitised and therefore has another key.
         """
         exact = wire.key_of(head.kind, value)
         return exact != head.key and self._is_stated(exact)
@@ -319,9 +302,9 @@ class _Graph:
             row = self._c.execute(by_alias, (name_key(name),)).fetchone()
             self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)
         if self._entities[name] is None and not self._guard.refuse_entity(name):
+            at = value["created_at"]
             row = {"name": name, "type": kind, "domain": value["domain"], "record": ""}
-            row |= {"said_by": author, "created_at": value["created_at"]}
-            row["updated_at"] = value["created_at"]
+            row |= {"said_by": author, "created_at": at, "updated_at": at}
             self._entities[name] = rows.insert_entity(self._c, None, row)
         return self._entities[name]
 
@@ -331,9 +314,8 @@ class _Graph:
 
     def _remove_orphan(self, name: str) -> None:
         """Remove an entity of others that has no observations or relations."""
-        if self._c.execute(
-            "SELECT 1 FROM entities WHERE name = ? AND said_by <> ''", (name,)
-        ).fetchone():
+        theirs = "SELECT 1 FROM entities WHERE name = ? AND said_by <> ''"
+        if self._c.execute(theirs, (name,)).fetchone():
             rows.remove(self._c, rows.nothing() | {"entities": rows.orphans(self._c, [name])})
             self._entities.pop(name, None)
 

@@ -24,8 +24,6 @@ _FORGOTTEN = (
     "THEN 'e' || substr(t.id, 7) WHEN t.id LIKE 'observation:%' THEN 'o' || substr(t.id, 12) "
     "ELSE 'r:' || t.id END AND h.state = ? GROUP BY h.key"
 )
-# A head's value that equals no row's value.
-_OUTDATED = "{}"
 # Rows per transaction: a hook that writes at the same time waits for at most one transaction.
 BATCH = 200
 # The most earlier states of its key that an operation lists; a machine that knows none of them
@@ -42,11 +40,10 @@ def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int
     """Create waiting operations for changed rows; return how many. Uses no network.
 
     A row whose value equals this user's statement in the log needs no operation. At most `limit`
-    rows are checked. Raises StoreUnavailable, DeadlinePassed; earlier transactions remain
-    committed.
+    rows are checked. If StoreUnavailable or DeadlinePassed is raised, earlier rows are committed.
     """
     total = 0
-    while limit > 0 and space.tie(database) is not None:
+    while limit > 0 and space.tie_of(database.connection) is not None:
         with database.transaction() as c:
             number, looked = settle_within(memory, database.kind, c, min(limit, BATCH))
         total, limit = total + number, limit - looked
@@ -58,10 +55,7 @@ def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int
 def settle_within(
     memory: Memory, kind: str, c: sqlite3.Connection, limit: int = -1
 ) -> tuple[int, int]:
-    """Create operations within the caller's transaction; return how many, and rows checked.
-
-    `kind` is the database's: "project" or "user".
-    """
+    """Create operations within the caller's transaction; return how many, and rows checked."""
     tie = space.tie_of(c)
     if tie is None:
         return 0, 0
@@ -71,8 +65,7 @@ def settle_within(
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
     is_private = space.value(c, space.PROVED) == space.PRIVATE
-    words = is_private or memory.settings.share_words
-    outgoing = Outgoing(memory.whole, kind, words=words)
+    outgoing = Outgoing(memory.whole, kind, words=is_private or memory.settings.share_words)
     stated = [(row, *outgoing.of(c, row, key)) for row, key in due]
     registers = heads.of_keys(c, [key for _, key, _ in stated])
     batch = _Batch(c, tie)
@@ -99,7 +92,6 @@ def settle_within(
 
 def settle_dismissals(database: Database) -> None:
     """Tell this user's other machines which statements of others were forgotten or readmitted here.
-
     Raises StoreUnavailable, DeadlinePassed.
     """
     c = database.connection
@@ -152,8 +144,7 @@ def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
-    """Mark an operation as refused by the server; a change of its row creates another.
-
+    """Mark an operation as refused by the server, until a change of its row creates another one.
     Raises StoreUnavailable, DeadlinePassed.
     """
     with database.transaction() as c:
@@ -191,10 +182,8 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Make the log erase this user's earlier statements, once it has the current ones.
-
-    With `look_again`, all rows are compared with what was sent. Raises StoreUnavailable,
-    DeadlinePassed.
+    """Make the log erase this user's earlier statements, once it has the current statements. With
+    `look_again`, compare all rows with what was sent. Raises StoreUnavailable, DeadlinePassed.
     """
     if look_again:
         with database.transaction() as c:
@@ -242,8 +231,8 @@ class _Batch:
             reason = f"It has {size} bytes, and the log takes {wire.MAX_PAYLOAD_BYTES}."
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
-        # Replaced heads that have not come back from the log yet are kept as PAST, for their ids.
         mine = [head for head in register if head.is_own]
+        # Replaced heads that have not come back from the log yet are kept as PAST, for their ids.
         coming = [head for head in mine if head.state == heads.SENT and not head.seen]
         heads.remove(self._c, [head.op_id for head in mine if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
@@ -255,25 +244,15 @@ class _Batch:
             space.note(self._c, space.CLOCK, self._reading)
 
     def _head(self, kind: str, key: str) -> Head:
-        now_ms = time.time_ns() // 1_000_000
-        self._reading = wire.reading_after(self._reading, now_ms, self._tie.origin)
-        return Head(
-            ids.new_id(),
-            key,
-            self._tie.member,
-            self._tie.origin,
-            kind,
-            clock=self._reading,
-            made_at=ids.timestamp(),
-            state=heads.WAITING,
-        )
+        tie, now_ms = self._tie, time.time_ns() // 1_000_000
+        self._reading = wire.reading_after(self._reading, now_ms, tie.origin)
+        head = Head(ids.new_id(), key, tie.member, tie.origin, kind, clock=self._reading)
+        return head._replace(made_at=ids.timestamp(), state=heads.WAITING)
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return changed rows as (kind, key); all of them for a negative limit.
-
-    Newer records come first: a record's successor is then known before the record is closed.
-    Entities come before the statements about them.
+    """Return changed rows as (kind, key); all of them for a negative limit. Entities come before
+    the statements about them, and a record's successor before the record that it closes.
     """
     due: list[tuple[str, str]] = []
     # One query per kind, in the order of the table's primary key, so that no batch needs sorting.
@@ -290,10 +269,8 @@ def _by_others() -> Provenance:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """Check every row again if the isolated domains have changed.
-
-    Other members' statements in newly isolated domains are removed; this user's statements there
-    are withdrawn and erased on the server.
+    """Check every row again if the isolated domains have changed. In newly isolated domains, remove
+    other members' statements, and withdraw this user's statements and erase them on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -310,14 +287,13 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` create new operations, which replace everything that was sent before.
-
-    Operations sent before this user had a key have no proof, so the user's other machines treat
-    them as another member's. Raises StoreUnavailable, DeadlinePassed.
+    """Make `settle` create new operations, which replace everything that was sent before: without a
+    proof by a key, this user's other machines treat operations as another member's. Raises
+    StoreUnavailable, DeadlinePassed.
     """
     with database.transaction() as c:
-        c.execute(
-            "UPDATE team_heads SET value = ? WHERE state = ? AND kind <> ? AND value <> ''",
-            (_OUTDATED, heads.SENT, PURGE),
+        c.execute(  # no row has the value {}
+            "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''",
+            (heads.SENT, PURGE),
         )
         space.mark_all(c)

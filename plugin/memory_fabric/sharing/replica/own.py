@@ -10,26 +10,9 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.errors import FabricError
-from memory_fabric.models import (
-    ALSO,
-    CONFIRMED,
-    CONTRADICTS,
-    EFFECT,
-    FOR_TEAM,
-    LIFTED,
-    OTHER_MACHINE,
-    OTHERS,
-    QUOTATION,
-    RELEASED,
-    TRUST_ORDER,
-    UNSAID,
-    WHEN,
-    Operation,
-    Provenance,
-    Record,
-)
+from memory_fabric.models import FOR_TEAM, OTHERS, QUOTATION, RELEASED, Operation, Record
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records, write
@@ -49,34 +32,30 @@ CLAIMED = (
 # Fields that are used only if the operation is proved to be this user's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (
-    WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted", RELEASED,
-    FOR_TEAM,
+    models.WHEN, models.ALSO, models.UNSAID, QUOTATION, models.CONTRADICTS, models.EFFECT,
+    models.LIFTED, models.CONFIRMED, "noted", RELEASED, FOR_TEAM,
 )  # fmt: skip
 # What may precede an absolute path: not a part of a longer path or word, except for the beginning
 # of a URL or a one-letter option (-I/usr/include).
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
 # Ids and times, in which no path is replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
-# For each kind of graph row: the query by its identifying names, and the further fields to send.
-_ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = {
+# For each kind of graph row, the query by its identifying names.
+_ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
     # An entity that a record brought is stated separately only if it has another name.
     wire.ENTITY: (
         rows.entities,
         "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN (SELECT entity FROM aliases))",
-        ("type",),
     ),
     wire.OBSERVATION: (
         rows.observations,
         f"e.name = ? AND o.text = ? AND o.record = '' AND o.source <> '{OTHERS}'",
-        (),
     ),
     wire.RELATION: (
         rows.relations,
         "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' AND r.said_by = ''",
-        (),
     ),
 }
-
 # Finds the other entities that have a name as their alias.
 _HOLDERS = (
     "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
@@ -97,50 +76,39 @@ class Outgoing:
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
         """Return the wire key of a row in `team_due`, and its value to send or None."""
         if kind == wire.RECORD:
-            stored = records.find(c, "id = ?", (key,))
-            values = [
-                value_of(record, words=self._words) for record, _ in stored if self._travels(record)
-            ]
-            return wire.key_of_record(key), self._cleaned(values[0]) if values else None
+            value = None
+            for record, _ in records.find(c, "id = ?", (key,)):
+                is_in_force = record.status == "active" and record.type != "session"
+                is_visible = record.source != OTHERS and record.domain not in self._isolated
+                if is_in_force and is_visible and record.scope == self._scope:
+                    value = self._cleaned(value_of(record, words=self._words))
+            return wire.key_of_record(key), value
         names = json.loads(key)
-        find, condition, fields = _ROWS[kind]
+        find, condition = _ROWS[kind]
         # A key is a digest of the names as its readers see them.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
         wire_key = wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], plain, strict=True)))
         for row in find(c, condition, tuple(names)):
             if row["domain"] in self._isolated:
                 continue
-            sent = (*wire.NAMED_BY[kind], *fields, "created_at", "domain")
+            sent = (*wire.NAMED_BY[kind], "created_at", "domain")
             value = {field: row[field] for field in sent}
             if kind == wire.ENTITY:
-                value["aliases"] = [alias for _, alias in row["aliases"]]
+                aliases = [alias for _, alias in row["aliases"]]
+                value |= {"type": row["type"], "aliases": aliases}
             if kind == wire.OBSERVATION:
                 value["own"] = {"trust": row["trust"], "source": row["source"]}
             return wire_key, self._cleaned(value)
         return wire_key, None
 
-    def _travels(self, record: Record) -> bool:
-        return (
-            record.scope == self._scope
-            and record.status == "active"
-            and record.type != "session"
-            and record.source != OTHERS
-            and record.domain not in self._isolated
-        )
-
     def _cleaned(self, value: Value) -> Value:
-        return write.cleaned(
-            {
-                name: part if name in _EXACT else _without_places(part, self._places)
-                for name, part in value.items()
-            }
-        )
+        free = {name: part for name, part in value.items() if name not in _EXACT}
+        return write.cleaned({**value, **_without_places(free, self._places)})
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
     """Return the value of a record on the wire; with `words`, including the user's own words.
-
-    Released words, and the condition of a rule for everybody, are added beside the other fields.
+    Released words, and the condition of a rule for everybody, are fields of their own.
     """
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
@@ -151,14 +119,13 @@ def value_of(record: Record, *, words: bool = False) -> Value:
     own["evidence"] = {key: evidence[key] for key in sent}
     value = {name: whole[name] for name in CLAIMED} | {"own": own}
     shown = {"words": QUOTATION} if is_released else {}
-    shown |= {"when": WHEN} if evidence.get(FOR_TEAM) else {}
+    shown |= {"when": models.WHEN} if evidence.get(FOR_TEAM) else {}
     return value | {name: evidence[key] for name, key in shown.items() if evidence.get(key)}
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns for the folders of this machine, deepest first, with their replacements.
-
-    The project's folder becomes `.`, and a path below it relative; the user's home becomes `~`.
+    """Return patterns for the folders of this machine, deepest first, with their replacements: `.`
+    for the project's folder, below which paths become relative, and `~` for the user's home.
     """
     settings, project = memory.settings, memory.project
     inside = {project.root, settings.project_dir} if project else set()
@@ -208,10 +175,7 @@ def tombstone_of(key: str) -> str:
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
-    """Change the row of an own key to the value of its current head, as a logged operation.
-
-    Raises any error of the effects.
-    """
+    """Change the row of an own key to the value of its current head, as a logged operation."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
@@ -228,7 +192,7 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
     or if its names cannot be sent unchanged.
     """
     names = json.loads(key)
-    find, condition, _ = _ROWS[kind]
+    find, condition = _ROWS[kind]
     is_plain = write.cleaned({"": names})[""] == names and not set("/\\") & set("".join(names))
     if not is_plain or any(find(c, condition, tuple(names))):
         return ""
@@ -236,19 +200,20 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement that this user made or withdrew on another machine, to be applied here."""
+    """A statement that this user made or withdrew on another machine, to be applied here with the
+    provenance that it has there.
+    """
 
     def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
-        """Use the provenance that the statement had on the machine on which it was made."""
         self.c, self.value = c, value
         own = value.get("own")
         self._own: Value = own if isinstance(own, dict) else {}
         trust, source = self._own.get("trust"), self._own.get("source")
-        self._by = Provenance(
+        self._by = models.Provenance(
             source if isinstance(source, str) and source else "cli",
-            trust=trust if trust in TRUST_ORDER else "tool",
+            trust=trust if trust in models.TRUST_ORDER else "tool",
             # `undo` reverts the last local change, not a change by another machine.
-            origin=OTHER_MACHINE,
+            origin=models.OTHER_MACHINE,
             at=str(value.get("created_at") or at),
             domain=str(value.get("domain") or "general"),
         )
@@ -374,16 +339,14 @@ class _Stated:
         self._remove_if_unsaid(name)
 
     def say_relation(self) -> None:
-        self._apply("create_relations", {"relations": [self._edge]})
+        edge = {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
+        self._apply("create_relations", {"relations": [edge]})
 
     def withdraw_relation(self) -> None:
-        self._apply("delete_relations", {"relations": [self._edge]})
+        edge = {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
+        self._apply("delete_relations", {"relations": [edge]})
         for end in ("from", "to"):
             self._remove_if_unsaid(self.value[end])
-
-    @property
-    def _edge(self) -> Value:
-        return {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
 
     def _create_entity(self, name: str, kind: str, **more: Any) -> None:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})

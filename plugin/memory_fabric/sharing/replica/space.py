@@ -1,5 +1,7 @@
 """The link of a database to a space of a shared log: the user's member name, the log position, and
 open questions to the user about demands to erase own words and about conflicts of machines.
+
+Functions with a database raise StoreUnavailable and DeadlinePassed.
 """
 
 import json
@@ -96,11 +98,11 @@ class Conflict(NamedTuple):
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
     """Link a database to a space; return False if it was already linked to the same space.
 
-    All rows that may travel are then due; read the log before calling `settle`, so that this user's
-    earlier operations (of a lost or restored database) are known first. `origin` is an id of this
-    machine that should outlive its databases. Raises StoreUnavailable, DeadlinePassed.
+    All rows that may be sent are then due; read the log before calling `settle`, so that this
+    user's earlier operations (of a lost or restored database) are known first. `origin` is an id of
+    this machine that should outlive its databases. Raises StoreUnavailable, DeadlinePassed.
     """
-    before = tie(database)
+    before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
     if before is not None and not is_same:
         end(database, keep=False)
@@ -116,10 +118,7 @@ def begin(database: Database, space: str, member: str, origin: str = "") -> bool
 
 
 def end(database: Database, *, keep: bool) -> None:
-    """Unlink a database; unless `keep`, remove other members' statements.
-
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Unlink a database; unless `keep`, remove other members' statements."""
     with database.transaction() as c:
         c.executemany("DELETE FROM meta WHERE key = ?", ((mark,) for mark in _MARKS))
         if keep:
@@ -128,11 +127,6 @@ def end(database: Database, *, keep: bool) -> None:
             others.remove_all(c)
         c.execute("DELETE FROM team_due")
         c.execute("DELETE FROM team_heads")
-
-
-def tie(database: Database) -> Tie | None:
-    """Return the link of a database; None if it is in no space."""
-    return tie_of(database.connection)
 
 
 def tie_of(c: sqlite3.Connection) -> Tie | None:
@@ -153,9 +147,8 @@ def set_position(c: sqlite3.Connection, to: Position) -> None:
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read the log from its beginning and send all own operations again.
-
-    Call this after the server was reset or moved. Raises StoreUnavailable, DeadlinePassed.
+    """Make the next exchange read the log from its beginning and resend all of this user's own
+    operations, because the server was reset or moved. Raises StoreUnavailable, DeadlinePassed.
     """
     with database.transaction() as c:
         set_position(c, Position(epoch))
@@ -168,28 +161,22 @@ def forget_position(database: Database, epoch: int) -> None:
                 *(heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED),
             ),
         )
-        _say_again(c)
-
-
-def _say_again(c: sqlite3.Connection) -> None:
-    """Give new ids to statements that were made after their key was erased in the log.
-
-    The demand is sent again before them, and erases everything that the log has under the key.
-    """
-    stated = heads.where(
-        c,
-        "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
-        "(SELECT key FROM team_heads WHERE state = 'waiting' AND kind = 'purge')",
-    )
-    origin = value(c, ORIGIN)
-    heads.remove(c, [head.op_id for head in stated])
-    for head in stated:
-        new = head._replace(op_id=ids.new_id(), base=(*head.base, head.op_id), origin=origin)
-        heads.put(c, [new._replace(state=heads.WAITING, seen=False)])
+        # Statements that were made after their key was erased get new ids: the demand is sent again
+        # before them, and erases everything that the log has under the key.
+        stated = heads.where(
+            c,
+            "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
+            "(SELECT key FROM team_heads WHERE state = 'waiting' AND kind = 'purge')",
+        )
+        origin = value(c, ORIGIN)
+        heads.remove(c, [head.op_id for head in stated])
+        for head in stated:
+            new = head._replace(op_id=ids.new_id(), base=(*head.base, head.op_id), origin=origin)
+            heads.put(c, [new._replace(state=heads.WAITING, seen=False)])
 
 
 def counts(database: Database) -> Counts:
-    """Return the state of a linked database in numbers. Raises StoreUnavailable, DeadlinePassed."""
+    """Return the state of a linked database in numbers."""
     states = dict(database.rows("SELECT state, count(*) FROM team_heads GROUP BY state"))
     [(due, oldest, conflicts)] = database.rows(
         "SELECT (SELECT count(*) FROM team_due), "
@@ -214,37 +201,24 @@ def counts(database: Database) -> Counts:
 
 
 def number_of(database: Database, state: str) -> int:
-    """Return how many operations are in a state of `heads`; cheaper than `counts`.
-
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Return how many operations are in a state of `heads`; cheaper than `counts`."""
     row = database.row("SELECT count(*) FROM team_heads WHERE state = ?", (state,))
     return int(row[0]) if row else 0
 
 
 def asked(database: Database) -> list[Asked]:
-    """Return other members' demands that wait for the user's answer, oldest first.
-
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Return other members' demands that wait for the user's answer, oldest first."""
     demands = heads.where(database.connection, "state = ? ORDER BY made_at", (heads.ASKED,))
     rows = heads.of_keys(database.connection, [demand.key for demand in demands])
+    own = (heads.current(head for head in rows[demand.key] if head.is_own) for demand in demands)
     return [
-        Asked(
-            demand.key,
-            demand.author,
-            demand.made_at,
-            _text_of(heads.current(head for head in rows[demand.key] if head.is_own)),
-        )
-        for demand in demands
+        Asked(demand.key, demand.author, demand.made_at, _text_of(head))
+        for demand, head in zip(demands, own, strict=True)
     ]
 
 
 def decline(database: Database, key: str) -> bool:
-    """Keep this user's statement under a key; return False if nobody demanded to erase the key.
-
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Keep this user's statement under a key; return False if nobody demanded to erase the key."""
     with database.transaction() as c:
         answered = c.execute(
             "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?",
@@ -254,9 +228,8 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which machines of this user differ, newest first.
-
-    A change of the shown statement resolves a conflict. Raises StoreUnavailable, DeadlinePassed.
+    """Return the keys on which machines of this user differ, newest first. A change of the shown
+    statement resolves a conflict.
     """
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
@@ -285,10 +258,7 @@ def mark_all(c: sqlite3.Connection) -> None:
 
 
 def set_owners(database: Database, names: Iterable[str], project: str) -> None:
-    """Store the space's current owners; only their rules for everybody apply here.
-
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Store the space's current owners; only their rules for everybody apply here."""
     owners = json.dumps(sorted(names))
     if value(database.connection, others.OWNERS) == owners:
         return

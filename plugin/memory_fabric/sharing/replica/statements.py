@@ -45,9 +45,8 @@ def problem(operation: TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another's statement in storable form; None if it does not belong to its key.
-
-    A record has the same fields as in git sharing; see `claims_read.record_of`.
+    """Return another's statement in storable form; None if it does not belong to its key. A record
+    has the same fields as in git sharing (`claims_read.record_of`).
     """
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
@@ -62,9 +61,7 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return this user's own statement from another machine, cleaned; None if it is malformed or
-    belongs to another key.
-    """
+    """Return this user's statement of another machine, cleaned; None if it does not fit its key."""
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
     is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
     return write.cleaned(value) if is_whole else None

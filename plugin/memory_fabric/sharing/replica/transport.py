@@ -15,9 +15,8 @@ OWNER = "owner"
 
 
 class Holder(NamedTuple):
-    """An unfinished transaction that appends to a space and makes other writers wait.
-
-    `pid` is None for a prepared transaction; `age_s` is None if this role may not see it.
+    """An unfinished transaction that appends to a space and makes other writers wait. `pid` is None
+    for a prepared transaction; `age_s` is None if this role may not see it.
     """
 
     pid: int | None
@@ -27,7 +26,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space as the caller sees it; `role` is "owner" or "member", `members` their number."""
+    """A space as the caller sees it. `role` is "owner" or "member", and `members` counts both."""
 
     epoch: int
     member: str

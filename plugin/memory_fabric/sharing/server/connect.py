@@ -12,12 +12,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team.errors import (
-    BadAddress,
-    DsnHoldsPassword,
-    ServerTooOld,
-    Unencrypted,
-)
+from memory_fabric.sharing.team import errors
+from memory_fabric.sharing.team.errors import BadAddress
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -69,10 +65,9 @@ def connect(
 def expect_version(version: int) -> None:
     """Raise ServerTooOld if a server's version number (150004 is 15.4) is below the minimum."""
     if version < OLDEST_VERSION:
-        raise ServerTooOld(
-            f"The server is PostgreSQL {version // 10000}.",
-            remedy=f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer.",
-        )
+        text = f"The server is PostgreSQL {version // 10000}."
+        remedy = f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer."
+        raise errors.ServerTooOld(text, remedy=remedy)
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
@@ -82,7 +77,7 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
     setting specifies it, and a setting that permits less is refused.
     """
     if _parsed(dsn).get("password"):
-        raise DsnHoldsPassword(
+        raise errors.DsnHoldsPassword(
             "The address holds a password.",
             remedy="Take it out of the address and keep it where libpq looks: ~/.pgpass (mode "
             "0600), a service in ~/.pg_service.conf, or PGPASSFILE, PGSERVICE, PGPASSWORD.",
@@ -95,10 +90,9 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
     if mode is None:
         return make_conninfo(dsn, sslmode="require")
     if mode not in ENCRYPTED:
-        raise Unencrypted(
-            f"sslmode={mode} may send everything to {settings.get('host')} unencrypted.",
-            remedy="Use sslmode=require or verify-full, or say --insecure on purpose.",
-        )
+        text = f"sslmode={mode} may send everything to {settings.get('host')} unencrypted."
+        remedy = "Use sslmode=require or verify-full, or say --insecure on purpose."
+        raise errors.Unencrypted(text, remedy=remedy)
     return dsn
 
 
@@ -126,9 +120,8 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings from the address, else the service it names, else the environment.
-
-    If several service files define the service, the first one is used, as in libpq.
+    """Return libpq's settings from the address, else the service it names (in the first service
+    file that defines the service, as in libpq), else the environment.
     """
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
@@ -153,10 +146,9 @@ def _parsed(dsn: str) -> dict[str, str]:
     except psycopg.Error as error:
         # libpq's message quotes parts of the connection string, which may include a password.
         reason = str(error).partition('"')[0].strip() or "syntax error"
-        raise BadAddress(
-            f"The address is no connection string ({reason}).",
-            remedy="Write postgresql://ROLE@HOST/DATABASE, or host=HOST dbname=DATABASE user=ROLE.",
-        ) from None
+        text = f"The address is no connection string ({reason})."
+        remedy = "Write postgresql://ROLE@HOST/DATABASE, or host=HOST dbname=DATABASE user=ROLE."
+        raise BadAddress(text, remedy=remedy) from None
 
 
 def _is_local(host: str) -> bool:

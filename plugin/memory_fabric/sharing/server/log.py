@@ -113,9 +113,8 @@ class SharedLog:
         self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
-        """Return the state of the space.
-
-        Raise NoSchema, SchemaOlder or SchemaNewer, NotAMember, or ServerMoved after a restore.
+        """Return the state of the space. Raises NoSchema, SchemaOlder or SchemaNewer, NotAMember,
+        or ServerMoved after a restore.
         """
         with self._asking("Cannot read the state of the shared log"):
             versions.expect(self.connection)
@@ -125,14 +124,12 @@ class SharedLog:
             raise _not_a_member(self.connection, self.space)
         epoch, role, same_cluster, member, members = row
         if not same_cluster:
-            raise ServerMoved(
-                "The shared log was restored into another PostgreSQL cluster.",
-                remedy="Ask its owner to run `memory-fabric team init` once.",
-            )
+            text = "The shared log was restored into another PostgreSQL cluster."
+            raise ServerMoved(text, remedy="Ask its owner to run `memory-fabric team init` once.")
         return SpaceState(epoch, member, role, members, Holder(*holder) if holder else None)
 
     def members(self) -> list[Member]:
-        """Return the members of the space; removed members come last."""
+        """Return the members of the space; former members come last."""
         with translated("Cannot list the members"):
             rows = self.connection.execute(MEMBERS, (self.space,)).fetchall()
         return [Member(*row) for row in rows]
@@ -142,10 +139,9 @@ class SharedLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations and return the ids that are now in the log as the caller's operations.
-
-        Operations that were already in the log are included. An operation that the server rejects
-        permanently is reported to `refused` (id, reason) and does not block the others.
+        """Append operations and return the ids that are now in the log as the caller's operations,
+        also of those that were there before. An operation that the server rejects permanently is
+        reported to `refused` (id, reason) and does not block the others.
         """
         refuse = refused or (lambda _id, _reason: None)
         rows: list[Row] = []
@@ -174,39 +170,40 @@ class SharedLog:
             epoch, place = self._place(position)
             after, place = (position, place) if position.epoch == epoch else (Position(epoch), 0)
             rows = self.connection.execute(PULL, (self.space, place, limit, max_bytes)).fetchall()
-        self._mark_seen()
+        now_s = time.monotonic()
+        if now_s - self._seen_at_s >= SEEN_EVERY_S:
+            self._seen_at_s = now_s
+            with self._asking("Cannot note the visit"):
+                row = self.connection.execute("SHOW transaction_read_only").fetchone()
+                if row == ("off",):
+                    self.connection.execute("SELECT memory_fabric.mark_seen(%s)", (self.space,))
         operations = [wire.decode(*row[:6]) for row in rows]
         if rows:
             after = Position(after.epoch, rows[-1][6], rows[-1][7], rows[-1][0])
         return [operation for operation in operations if operation], after
 
     def holds(self, position: Position) -> bool:
-        """Return False if the operation read last is missing because the log was set back.
-
-        After a restore, the same operation may have been sent again and follow operations that the
-        reader has not seen. Therefore its transaction id has to match as well as its own id.
-        """
+        """Return False if the operation read last is missing because the log was set back."""
         if not position.last:
             return True
+        # After a restore, the same operation may have been sent again and follow operations that
+        # the reader has not seen: its transaction id has to match as well as its own id.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return those of these ids that are in the log."""
         with self._asking("Cannot read the shared log"):
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
         """Blank the caller's operations under these keys (an owner: everybody's) and log the purge.
-
         Return the number of operations that were blanked.
         """
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
-        """Blank operations that were replaced that many days ago; return how many were blanked.
-
-        The server keeps replaced operations for at least 30 days, even if the argument is smaller.
+        """Blank operations that were replaced that many days ago; return how many were blanked. The
+        server keeps replaced operations for at least 30 days, even if the argument is smaller.
         """
         return self._call(
             "SELECT memory_fabric.compact(%s, make_interval(days => %s))", older_than_days
@@ -241,13 +238,8 @@ class SharedLog:
         return [operation.op_id for operation, _ in rows if operation.op_id in op_ids]
 
     def _append(self, rows: Sequence[Row]) -> set[str]:
-        columns = (
-            [operation.op_id for operation, _ in rows],
-            [operation.origin for operation, _ in rows],
-            [operation.kind for operation, _ in rows],
-            [payload for _, payload in rows],
-            [operation.made_at or None for operation, _ in rows],
-        )
+        parts = ((o.op_id, o.origin, o.kind, payload, o.made_at or None) for o, payload in rows)
+        columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 # Sent as one message: other members do not wait for this client's network.
@@ -259,16 +251,6 @@ class SharedLog:
                 if attempt == ATTEMPTS:
                     raise
         return set()
-
-    def _mark_seen(self) -> None:
-        now_s = time.monotonic()
-        if now_s - self._seen_at_s < SEEN_EVERY_S:
-            return
-        self._seen_at_s = now_s
-        with self._asking("Cannot note the visit"):
-            row = self.connection.execute("SHOW transaction_read_only").fetchone()
-            if row == ("off",):
-                self.connection.execute("SELECT memory_fabric.mark_seen(%s)", (self.space,))
 
     @contextmanager
     def _asking(self, doing: str, limit_s: float = 0) -> Iterator[None]:

@@ -29,15 +29,11 @@ def init(connection: Connection, space: str) -> SpaceState:
     """Create or migrate the schema and the space; return the state of the space.
 
     A database that was restored into another cluster begins a new epoch. The caller must own the
-    schema or be allowed to create one. Running it again changes nothing. Raises TeamError, and
-    BadInput for an invalid name.
+    schema or be allowed to create one. Raises TeamError, and BadInput for an invalid name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
-        raise BadInput(
-            "space",
-            f"{space!r} cannot be the name of a space.",
-            remedy=f"Use 1 to {MAX_SPACE_CHARS} characters.",
-        )
+        text = f"{space!r} cannot be the name of a space."
+        raise BadInput("space", text, remedy=f"Use 1 to {MAX_SPACE_CHARS} characters.")
     with translated("Cannot prepare the shared log"):
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
@@ -67,11 +63,8 @@ def add(
     is not an owner or may not create roles. An existing member gets the new `role`.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
-        raise BadInput(
-            "member",
-            f"The name {member!r} cannot be a role of PostgreSQL.",
-            remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.",
-        )
+        text = f"The name {member!r} cannot be a role of PostgreSQL."
+        raise BadInput("member", text, remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.")
     password = ""
     with _changing(space, member, "add"), connection.transaction():
         roles = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (member,))
@@ -108,10 +101,8 @@ def _migrate(connection: Connection) -> None:
             "WHERE oid = 'memory_fabric.schema_version'::regclass"
         ).fetchall()
         if not may:
-            raise NotAllowed(
-                f"The shared log belongs to the role {owner}.",
-                remedy=f"Run `memory-fabric team init` as {owner}.",
-            )
+            text = f"The shared log belongs to the role {owner}."
+            raise NotAllowed(text, remedy=f"Run `memory-fabric team init` as {owner}.")
         # Only one migration runs at a time. New objects belong to the schema's owner.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
@@ -143,11 +134,9 @@ def _changing(space: str, member: str, what: str) -> Iterator[None]:
         try:
             yield
         except psycopg.errors.RestrictViolation:
-            raise BadInput(
-                "member",
-                f"{member} is the last owner of {space}.",
-                remedy="Add another owner first: `memory-fabric team add MEMBER --owner`.",
-            ) from None
+            text = f"{member} is the last owner of {space}."
+            remedy = "Add another owner first: `memory-fabric team add MEMBER --owner`."
+            raise BadInput("member", text, remedy=remedy) from None
 
 
 def _create_role(connection: Connection, member: str, password: str) -> None:

@@ -27,16 +27,13 @@ def expect(connection: Connection) -> None:
     """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema matches this release."""
     steps_there = applied(connection)
     if not steps_there:
-        raise NoSchema(
-            f"The database {connection.info.dbname} holds no shared log.",
-            remedy="Run `memory-fabric team init` with a role that may create a schema.",
-        )
+        text = f"The database {connection.info.dbname} holds no shared log."
+        remedy = "Run `memory-fabric team init` with a role that may create a schema."
+        raise NoSchema(text, remedy=remedy)
     missing = steps().keys() - steps_there
     if missing:
-        raise SchemaOlder(
-            f"The schema of the shared log lacks step {min(missing)} of this release.",
-            remedy="Ask its owner to run `memory-fabric team init`.",
-        )
+        text = f"The schema of the shared log lacks step {min(missing)} of this release."
+        raise SchemaOlder(text, remedy="Ask its owner to run `memory-fabric team init`.")
     expect_known(steps_there)
 
 
@@ -44,7 +41,5 @@ def expect_known(there: set[int]) -> None:
     """Raise SchemaNewer if an applied step is unknown to this release."""
     unknown = there - steps().keys()
     if unknown:
-        raise SchemaNewer(
-            f"The shared log has schema {max(unknown)}; this release knows {max(steps())}.",
-            remedy="Update memory-fabric on this machine.",
-        )
+        text = f"The shared log has schema {max(unknown)}; this release knows {max(steps())}."
+        raise SchemaNewer(text, remedy="Update memory-fabric on this machine.")

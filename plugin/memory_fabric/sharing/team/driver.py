@@ -44,10 +44,7 @@ def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
 
 
 def install(settings: Settings, kind: str = TEAM) -> None:
-    """Install the packages of an extra.
-
-    Raises DriverMissing, FabricError, OSError, TimeoutError.
-    """
+    """Install the packages of an extra. Raises FabricError, OSError, TimeoutError."""
     folder = _folders(settings, kind)[0]
     if folder:
         extras.install(folder, extras.lock_file(kind, settings.plugin_root))
@@ -55,9 +52,7 @@ def install(settings: Settings, kind: str = TEAM) -> None:
 
 
 def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
-    """Return the folder of the imported packages, to be recorded with the link; empty if it is the
-    extra's own folder, which every process finds.
-    """
+    """Return the folder of the imported packages; "" for a folder that every process finds."""
     from importlib.util import find_spec  # Imported late: hooks do not need it.
 
     spec = find_spec(PACKAGES[kind][0])  # importable, see `reach`

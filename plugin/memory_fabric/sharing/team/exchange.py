@@ -17,7 +17,7 @@ from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.transport import OWNER, Log, SpaceState
-from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
+from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.errors import ServerFull, ServerReadOnly, TeamError
 from memory_fabric.sharing.team.keys import MACHINE, Key
@@ -83,9 +83,8 @@ class Exchange:
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Read the state of the space; start over if the log was moved or set back.
-
-        Returns the reason for starting over, or "". Raises TeamError.
+        """Read the state of the space; if the log was moved or set back, start over and return the
+        reason, else "". Raises TeamError.
         """
         self._follow_database()
         self.server = self._log.state()
@@ -103,7 +102,7 @@ class Exchange:
         reason = ""
         if read_to.epoch not in (0, self.server.epoch):
             reason = "it was moved to another server"
-        elif not self._has_all(read_to):
+        elif not self._log.holds(read_to) or not self._has_last_sent():
             reason = "it was set back to an earlier state"
         if reason:
             space.forget_position(self._database, self.server.epoch)
@@ -143,43 +142,36 @@ class Exchange:
     def _is_new(self) -> bool:
         return space.position(self._database).tx == 0
 
-    def _has_all(self, read_to: Position) -> bool:
-        """Return True if the log contains the operations last read and last sent here."""
-        if not self._log.holds(read_to):
-            return False
+    def _has_last_sent(self) -> bool:
         newest = self._database.row(
             "SELECT op_id FROM team_heads WHERE state = 'sent' ORDER BY clock DESC LIMIT 1"
         )
         return newest is None or newest[0] in self._log.has([newest[0]])
 
     def _push(self, progress: Progress | None) -> Outcome:
-        total = Outcome()
-        todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
-        while operations := outbox.waiting(self._database, self._log.at_once):
-            if operations[0].kind == PURGE:  # purges are never mixed with other kinds
-                self._log.purge([self._key_there(o.key) for o in operations])
-                outbox.acknowledge(self._database, [o.op_id for o in operations])
-                pushed = Outcome(sent=len(operations))
-            else:
-                pushed = self._append(operations)
-            total = total.plus(pushed)
-            if progress is not None:
-                progress(total.sent, max(total.sent, todo))
-            if pushed == Outcome():
-                break  # The server neither accepted nor refused any: retry in a later exchange.
-        return total
-
-    def _append(self, operations: Sequence[TeamOperation]) -> Outcome:
-        """Append operations; count those on the server and those rejected permanently."""
+        """Send the waiting operations; count the sent and the permanently rejected operations."""
+        sent = 0
         refused: list[str] = []
+        todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
 
         def refuse(op_id: str, reason: str) -> None:
             refused.append(op_id)
             outbox.refuse(self._database, op_id, reason)
 
-        op_ids = self._log.push([self._outgoing(o) for o in operations], refuse)
-        outbox.acknowledge(self._database, op_ids)
-        return Outcome(sent=len(op_ids), refused=len(refused))
+        while operations := outbox.waiting(self._database, self._log.at_once):
+            refused_before = len(refused)
+            if operations[0].kind == PURGE:  # purges are never mixed with other kinds
+                self._log.purge([self._key_there(o.key) for o in operations])
+                op_ids = [o.op_id for o in operations]
+            else:
+                op_ids = self._log.push([self._outgoing(o) for o in operations], refuse)
+            outbox.acknowledge(self._database, op_ids)
+            sent += len(op_ids)
+            if progress is not None:
+                progress(sent, max(sent, todo))
+            if not op_ids and len(refused) == refused_before:
+                break  # The server neither accepted nor refused any: retry in a later exchange.
+        return Outcome(sent=sent, refused=len(refused))
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
@@ -190,27 +182,21 @@ class Exchange:
             if after == read_to and not operations:
                 return total
             total = total.plus(Outcome(read=len(operations)))
-            total = total.plus(self._merge(self._incoming(operations), after))
+            parts = list(self._by_owner(self._incoming(operations)))
+            for number, (owner, part) in enumerate(parts, start=1):
+                merged = inbox.merge(
+                    self._memory,
+                    self._database,
+                    part,
+                    after if number == len(parts) else None,  # saved with the last part
+                    self._verified,
+                    owner=owner,
+                    erase=partial(erase, self._memory, self._tie.kind),
+                )
+                numbers = {name: getattr(merged, name) for name in _MERGED}
+                total = total.plus(Outcome(**numbers))
             if progress is not None:
                 progress(total.read, total.read + len(operations))
-
-    def _merge(self, operations: Sequence[TeamOperation], after: Position) -> Outcome:
-        """Merge the operations that were read; save the new position with the last part."""
-        total = Outcome()
-        parts = list(self._by_owner(operations))
-        for number, (owner, part) in enumerate(parts, start=1):
-            merged = inbox.merge(
-                self._memory,
-                self._database,
-                part,
-                after if number == len(parts) else None,
-                self._verified,
-                owner=owner,
-                erase=partial(erase, self._memory, self._tie.kind),
-            )
-            numbers = {name: getattr(merged, name) for name in _MERGED}
-            total = total.plus(Outcome(**numbers))
-        return total
 
     def _by_owner(
         self, operations: Sequence[TeamOperation]
@@ -262,9 +248,8 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     """Purge local copies of statements that other members had erased in the log, or that this user
     purged on another machine; return the number of memories purged.
 
-    Like a purge of the user's own memories, this also cleans this machine's journals, backups and
-    session notes. It leaves no tombstones for others' statements, since their authors may make them
-    again. `kind` is the kind of the database. Raises the errors of `purge.purge`.
+    Journals, backups and session notes of this machine are cleaned, too. Others' statements leave
+    no tombstones, since their authors may make them again. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from memory_fabric.config import Settings
@@ -63,20 +63,15 @@ def _follow(settings: Callable[[], Settings]) -> None:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            _wait(followed)
+            # The next round begins early if a change waits, and later without a linked space.
+            until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
+            time.sleep(LOCAL_EVERY_S)
+            while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):
+                time.sleep(LOCAL_EVERY_S)
     finally:
         for tie_left in followed.values():
             tie_left.close()
         memory.close()
-
-
-def _wait(followed: Mapping[str, Followed]) -> None:
-    """Wait for the next round: less with something to send, longer without a linked space."""
-    until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
-    while time.monotonic() < until_s:
-        time.sleep(LOCAL_EVERY_S)
-        if any(tie.has_work() for tie in followed.values()):
-            return
 
 
 class Followed:
@@ -123,21 +118,17 @@ class Followed:
     def disconnect(self) -> None:
         """Close the connection to the server."""
         self._exchange = None
-        try:
+        with suppress(FabricError):
             self._open.close()
-        except FabricError:
-            return
 
     def _round(self, now_s: float) -> None:
-        if self._exchange is None:
-            self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
-            outcome = self._exchange.run()
-        elif 0 <= now_s - self._looked_at < LOOK_S:
+        if self._exchange is not None and 0 <= now_s - self._looked_at < LOOK_S:
             outcome = self._exchange.round(only_due=True)
-            if outcome != Outcome():
-                sync.note_success(self._memory, self.tie, outcome)
-            return
+            if outcome == Outcome():
+                return
         else:
+            if self._exchange is None:
+                self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
             outcome = self._exchange.run()
-        self._looked_at = now_s - random.random()  # random: not all machines at once
+            self._looked_at = now_s - random.random()  # random: not all machines at once
         sync.note_success(self._memory, self.tie, outcome)

@@ -32,8 +32,7 @@ Words = Callable[[], str]
 
 class Joined(NamedTuple):
     """The result of joining a space: `known` if the link existed before, and `key` with `--me`.
-
-    `is_new_key`: this is the user's first machine; the others need the words of its key.
+    With `is_new_key`, this is the user's first machine; the others need the words of its key.
     """
 
     tie: Tie
@@ -44,18 +43,15 @@ class Joined(NamedTuple):
 
 
 def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[SpaceState, str]:
-    """Create or migrate the schema and a space; return the state of the space and its name.
-
-    Saves the owner's address in the project's link. Raises TeamError, BadInput, OSError.
+    """Create or migrate the schema and a space; return the state of the space and its name. Save
+    the owner's address in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
     if space.startswith(OWN):
-        raise BadInput(
-            "--space",
-            f"The space {space} would be for one member's own machines.",
-            remedy="Use another name; team join DSN --me uses that one.",
-        )
+        text = f"The space {space} would be for one member's own machines."
+        remedy = "Use another name; team join DSN --me uses that one."
+        raise BadInput("--space", text, remedy=remedy)
     with _connection(memory, dsn, insecure) as connection:
         state = spaces.init(connection, space)
     tie = ties.of(memory.settings.home, key) or Tie(key, space=space, insecure=insecure)
@@ -78,11 +74,9 @@ def join(
     home = memory.settings.home
     before = ties.of(home, project) or Tie(project)
     if before.via:
-        raise BadInput(
-            "project",
-            f"This project is exchanged through {before.dsn} already.",
-            remedy="Run memory-fabric sync git leave first; what was said here stays.",
-        )
+        text = f"This project is exchanged through {before.dsn} already."
+        remedy = "Run memory-fabric sync git leave first; what was said here stays."
+        raise BadInput("project", text, remedy=remedy)
     key = own = None
     is_new = False
     with _connection(memory, dsn, insecure, name) as connection:
@@ -175,25 +169,18 @@ def _only_space(connection: Connection, default: str) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise NotAMember(
-            f"{connection.info.user} is a member of no space there.",
-            remedy="Ask the owner of a space: memory-fabric team add MEMBER.",
-        )
-    raise BadInput(
-        "--space",
-        f"{connection.info.user} is a member of {len(names)} spaces: {', '.join(names)}.",
-        remedy="Choose one with --space NAME.",
-    )
+        text = f"{connection.info.user} is a member of no space there."
+        raise NotAMember(text, remedy="Ask the owner of a space: memory-fabric team add MEMBER.")
+    text = f"{connection.info.user} is a member of {len(names)} spaces: {', '.join(names)}."
+    raise BadInput("--space", text, remedy="Choose one with --space NAME.")
 
 
 def _expect_same(before: Tie, space: str) -> None:
     """Raise BadInput if the project is already linked to another space."""
     if before.member and before.space != space:
-        raise BadInput(
-            "--space",
-            f"This project is tied to the space {before.space} already, not to {space}.",
-            remedy="Run memory-fabric team leave first; what was said here stays.",
-        )
+        text = f"This project is tied to the space {before.space} already, not to {space}."
+        remedy = "Run memory-fabric team leave first; what was said here stays."
+        raise BadInput("--space", text, remedy=remedy)
 
 
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
@@ -209,10 +196,9 @@ def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tupl
         try:
             spaces.init(connection, own.space)
         except NotAllowed:
-            raise NotAllowed(
-                f"There is no space for the machines of {own.member} yet.",
-                remedy=f"Ask the owner to run memory-fabric team add {own.member} --me.",
-            ) from None
+            text = f"There is no space for the machines of {own.member} yet."
+            remedy = f"Ask the owner to run memory-fabric team add {own.member} --me."
+            raise NotAllowed(text, remedy=remedy) from None
     sealed, _ = log.pull(Position(), LOOKED_AT)
     key, stated = keys.read(home), ""
     is_new = key is None and not sealed

@@ -58,9 +58,8 @@ class Key:
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation encrypted, including its kind, key and value.
-
-        The visible key becomes an HMAC, since a plain digest of an observation could be guessed.
+        """Return the operation encrypted, including its kind, key and value. The visible key
+        becomes an HMAC, since a plain digest of an observation could be guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         outer = operation._replace(
@@ -154,11 +153,9 @@ def read(home: str) -> Key | None:
     except ValueError:
         secret = b""
     if len(secret) != KEY_BYTES:
-        raise BadInput(
-            NAME,
-            f"{path} holds no key of {KEY_BYTES} bytes.",
-            remedy=f"Move it away and give the words of your other machine. {WORDS_REMEDY}",
-        )
+        text = f"{path} holds no key of {KEY_BYTES} bytes."
+        remedy = f"Move it away and give the words of your other machine. {WORDS_REMEDY}"
+        raise BadInput(NAME, text, remedy=remedy)
     return Key(secret)
 
 
@@ -168,9 +165,7 @@ def create(home: str) -> Key:
 
 
 def take(home: str, words: str) -> Key:
-    """Save the key that these words encode. Raises OSError, and BadInput if the words are invalid
-    or this home has another key.
-    """
+    """Save the key that these words encode. Raises OSError, BadInput if home has another key."""
     stated = Key(secret_of(words))
     key = _kept(home, stated._secret)
     if key.mark != stated.mark:
@@ -190,11 +185,8 @@ def secret_of(words: str) -> bytes:
     mnemonic = _mnemonic()
     unknown = [word for word in stated if word not in mnemonic.wordlist]
     if unknown:
-        raise BadInput(
-            "--words",
-            f"The word {unknown[0]!r} (number {stated.index(unknown[0]) + 1}) is in no key.",
-            remedy=f"Check its spelling. {WORDS_REMEDY}",
-        )
+        text = f"The word {unknown[0]!r} (number {stated.index(unknown[0]) + 1}) is in no key."
+        raise BadInput("--words", text, remedy=f"Check its spelling. {WORDS_REMEDY}")
     if len(stated) != WORDS:
         raise BadInput(
             "--words", f"A key has {WORDS} words, these are {len(stated)}.", remedy=WORDS_REMEDY
@@ -202,12 +194,11 @@ def secret_of(words: str) -> bytes:
     try:
         return bytes(mnemonic.to_entropy(stated))
     except ValueError:
-        raise BadInput(
-            "--words",
+        text = (
             "These words are no key: their checksum does not fit, so one of them is wrong or two "
-            "are swapped.",
-            remedy=f"Compare them one by one. {WORDS_REMEDY}",
-        ) from None
+            "are swapped."
+        )
+        raise BadInput("--words", text, remedy=f"Compare them one by one. {WORDS_REMEDY}") from None
 
 
 def _kept(home: str, secret: bytes) -> Key:
@@ -223,15 +214,12 @@ def _kept(home: str, secret: bytes) -> Key:
 def _place(operation: TeamOperation, space: str) -> bytes:
     """Return the fields of an operation that are authenticated together with its value."""
     o = operation
-    return _canonical(
-        [o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock],
-    )
+    return _canonical([o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock])
 
 
 def _canonical(value: object) -> bytes:
     """Return a JSON value in a canonical encoding that survives storage in PostgreSQL's jsonb."""
-    text = json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    return json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":")).encode()
 
 
 def _numbers_fixed(value: object) -> object:

@@ -5,15 +5,11 @@ Purged text is blanked here, and the server is asked to erase it (`outbox.demand
 
 import json
 import sqlite3
-from collections.abc import Sequence
 
 from memory_fabric.sharing.replica import heads, outbox, own, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
-
-# The reason shown for an unreadable operation that was purged.
-PURGED = "It was purged."
 
 
 def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
@@ -23,10 +19,14 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     keys |= {wire.key_of_observation(*pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
-    went = {wire.key_of_entity(name) for name in _names_gone(c, purged)}
-    purged += [head for head in stated if head.key in went and head not in purged]
+    # Entities of purged records are purged, too, if the database no longer has them.
+    names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
+    there = "SELECT 1 FROM entities WHERE name = ?"
+    gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
+    keys_gone = set(map(wire.key_of_entity, gone))
+    purged += [head for head in stated if head.key in keys_gone and head not in purged]
     blank = (
-        head._replace(state=heads.REFUSED, payload=PURGED)
+        head._replace(state=heads.REFUSED, payload="It was purged.")  # the reason that is shown
         if head.state == heads.UNREAD
         else head._replace(value="", payload="")
         for head in purged
@@ -43,25 +43,13 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
 def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
     """Remove changed rows with purged text from the due list; `scrub` has withdrawn them."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
-    purged = [
-        (kind, key)
-        for kind, key in due
-        if any(target.is_in(part) or target.is_name(part) for part in json.loads(key))
-        or _is_unsent(c, own.key_of_gone(c, kind, key))
-    ]
-    c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", purged)
-
-
-def _names_gone(c: sqlite3.Connection, purged: Sequence[Head]) -> set[str]:
-    """Return the entities of these operations' records that no longer exist in the database."""
-    names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
-    there = "SELECT 1 FROM entities WHERE name = ?"
-    return {name for name in names if c.execute(there, (name,)).fetchone() is None}
-
-
-def _is_unsent(c: sqlite3.Connection, key: str) -> bool:
-    register = heads.of_keys(c, [key]).get(key, ())
-    return bool(key) and not any(head.is_own and head.value for head in register)
+    for kind, key in due:
+        key_of_gone = own.key_of_gone(c, kind, key)
+        register = heads.of_keys(c, [key_of_gone]).get(key_of_gone, ())
+        is_unsent = key_of_gone and not any(head.is_own and head.value for head in register)
+        names = json.loads(key)
+        if is_unsent or any(target.is_in(name) or target.is_name(name) for name in names):
+            c.execute("DELETE FROM team_due WHERE kind = ? AND key = ?", (kind, key))
 
 
 def _holds(head: Head, target: PurgeTarget) -> bool:
@@ -69,10 +57,8 @@ def _holds(head: Head, target: PurgeTarget) -> bool:
     if head.payload and target.is_in(head.payload):
         return True
     value = head.stated
-    if value is None:
-        return False
-    if scrub_log.marked(value, target.sought) != value:
-        return True
+    if value is None or scrub_log.marked(value, target.sought) != value:
+        return value is not None
     names = [value.get(name) for name in ("name", "entity", "from", "to")]
     names += [pair[0] for pair in value.get("entities") or ()]
     return any(isinstance(name, str) and target.is_name(name) for name in names)

@@ -61,22 +61,12 @@ def may_exchange(settings: Settings) -> bool:
     return bool(settings.writes and not settings.ci and everywhere["write"])
 
 
-def exchange_due(memory: Memory) -> list[Result]:
-    """Exchange with each space linked to this project or the user that is not in back-off."""
-    home, now_s = memory.settings.home, time.time()
-    return [
-        exchange(memory, tie)
-        for tie in ties.joined_by(memory)
-        if not ties.is_held_off(ties.state_of(home, tie.key), now_s)
-    ]
-
-
 def exchange(
     memory: Memory, tie: Tie, *, wait_s: float = 0.0, progress: Progress | None = None
 ) -> Result:
     """Exchange with one space until nothing is left to send; return errors, do not raise them.
 
-    Waits `wait_s` for another process that has the lock. Raises OSError if home is not writable,
+    Waits `wait_s` for another process with the lock. Raises OSError if home is not writable,
     TimeoutError if the caller's time limit is reached.
     """
     home = memory.settings.home
@@ -106,10 +96,8 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     key = keys.read(memory.settings.home) if tie.me else None
     if key is None and (tie.me or tie.key == ties.USER):
         command = "sync git URL" if tie.via else "team join DSN --me"
-        raise NoKey(
-            "The key of your machines is missing here.",
-            remedy=f"Run memory-fabric {command}, and give its words.",
-        )
+        text = "The key of your machines is missing here."
+        raise NoKey(text, remedy=f"Run memory-fabric {command}, and give its words.")
     if tie.via and key is not None:
         from memory_fabric.sharing.remote.joining import log_of
 
@@ -127,33 +115,30 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
     """Save a success, and leave notices for the user about notable results. Raises OSError."""
-    ties.succeeded(memory.settings.home, tie.key, time.time())
-    name = tie.name
-    notable = (
-        (
-            outcome.again,
+    home, name = memory.settings.home, tie.name
+    ties.succeeded(home, tie.key, time.time())
+    if outcome.again:
+        _leave_notice(
+            home,
             f"{name} is not as it was: {outcome.again}. Everything of this "
             "machine was sent again and everything was read again; nothing is lost here.",
-        ),
-        (
-            outcome.refused,
-            f"{name} refuses {many(outcome.refused, 'change')} for good; "
-            f"{tie.command} status says why.",
-        ),
-        (
-            outcome.conflicts,
+        )
+    if outcome.refused:
+        refused = many(outcome.refused, "change")
+        text = f"{name} refuses {refused} for good; {tie.command} status says why."
+        _leave_notice(home, text)
+    if outcome.conflicts:
+        _leave_notice(
+            home,
             f"{many(outcome.conflicts, 'record')} of {name} changed on two of your machines at "
             "once; the later state is shown, the other is kept.",
-        ),
-        (
-            outcome.asked,
+        )
+    if outcome.asked:
+        _leave_notice(
+            home,
             f"{many(outcome.asked, 'demand')} to erase what you said came from {name}; nothing "
             f"was erased. {tie.command} status shows what to do.",
-        ),
-    )
-    for happened, text in notable:
-        if happened:
-            _leave_notice(memory.settings.home, text)
+        )
 
 
 def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
@@ -169,17 +154,13 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
     since_s = datetime.fromisoformat(state.since).timestamp() if state.since else now_s
     if state.told != cause and (not quiet_s or now_s - since_s >= quiet_s):
         ties.update_state(home, tie.key, told=cause)
-        _leave_notice(
-            home,
-            f"{tie.name} is not exchanged: {error} What was said here waits.",
-        )
+        _leave_notice(home, f"{tie.name} is not exchanged: {error} What was said here waits.")
 
 
 def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
     """End the link to a space; unless `keep`, remove other members' statements from this machine.
 
-    Needs no network. Raises StoreUnavailable, OSError, and TimeoutError if another process holds
-    the lock for too long.
+    Needs no network. Raises StoreUnavailable, OSError, TimeoutError if an exchange takes too long.
     """
     home = memory.settings.home
     with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
@@ -191,27 +172,32 @@ def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange with all due spaces in this process; log failures. Return 1 after a failure."""
+    """Exchange with all spaces that are not in back-off; log failures, return 1 after a failure."""
     settings = read_settings(os.environ, {})
+
+    def stop() -> None:
+        raise TimeoutError(f"the exchange took more than {LIFE_S:.0f} s; the next one goes on")
+
     try:
         os.nice(NICENESS)
         settings = settings_of(os.environ)
         if not may_exchange(settings):
             return 0
-        with time_limit(LIFE_S, _too_late):
+        with time_limit(LIFE_S, stop):
             memory = Memory.open(settings)
             try:
-                results = exchange_due(memory)
+                now_s = time.time()
+                results = [
+                    exchange(memory, tie)
+                    for tie in ties.joined_by(memory)
+                    if not ties.is_held_off(ties.state_of(settings.home, tie.key), now_s)
+                ]
             finally:
                 memory.close()
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"team: {error}")
         return 1
     return 1 if any(result.failure for result in results) else 0
-
-
-def _too_late() -> None:
-    raise TimeoutError(f"the exchange took more than {LIFE_S:.0f} s; the next one goes on")
 
 
 def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:

@@ -176,18 +176,16 @@ def joined_by(memory: Memory) -> tuple[Tie, ...]:
 def save(home: str, tie: Tie) -> None:
     """Add or replace a link to a space. Raises OSError, TimeoutError."""
     value = {name: part for name, part in tie._asdict().items() if part and name != "key"}
-    _change(path_of(home), path_of(home) + ".lock", tie.key, lambda _: value)
+    _change(path_of(home), tie.key, lambda _: value)
 
 
 def remove(home: str, key: str) -> None:
     """Remove a link; delete the file if no link is left. Raises OSError, TimeoutError."""
-    _change(path_of(home), path_of(home) + ".lock", key, lambda _: None)
+    _change(path_of(home), key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the path of the lock file for one use (SYNC or FOLLOW) of a database's link to a
-    shared space.
-    """
+    """Return the path of the lock file for one use (SYNC or FOLLOW) of a link."""
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 
@@ -203,13 +201,14 @@ def update_state(home: str, key: str, **changes: Any) -> None:
         new = State(**_fields(State, before))._replace(**changes)
         return {name: value for name, value in new._asdict().items() if value}
 
-    _change_state(home, key, changed)
+    _change(os.path.join(home, FOLDER, NAME), key, changed, durable=False)
 
 
 def forget_state(home: str, key: str) -> None:
     """Delete the state of a link, if there is one. Raises OSError, TimeoutError."""
-    if key in files.read_json(os.path.join(home, FOLDER, NAME)):
-        _change_state(home, key, lambda _: None)
+    path = os.path.join(home, FOLDER, NAME)
+    if key in files.read_json(path):
+        _change(path, key, lambda _: None, durable=False)
 
 
 def succeeded(home: str, key: str, now_s: float) -> None:
@@ -220,19 +219,16 @@ def succeeded(home: str, key: str, now_s: float) -> None:
 
 
 def failed(home: str, key: str, now_s: float, chance: float, **failure: str) -> State:
-    """Save a failure in the link's state, delay the next attempt, and return the new state.
-
-    `failure` contains `cause`, `last_error` and `remedy`. Raises OSError, TimeoutError.
+    """Save a failure (`cause`, `last_error`, `remedy`) in the link's state, delay the next attempt,
+    and return the new state. Raises OSError, TimeoutError.
     """
     before = state_of(home, key)
     failures = before.failures + 1
-    new = {
-        "failures": failures,
-        "next_at": now_s + delay_after(failures, chance),
-        "ran_at": now_s,
-        "since": before.since or ids.timestamp(now_s),
-    }
-    update_state(home, key, **new, **failure)
+    next_at = now_s + delay_after(failures, chance)
+    since = before.since or ids.timestamp(now_s)
+    update_state(
+        home, key, failures=failures, next_at=next_at, ran_at=now_s, since=since, **failure
+    )
     return state_of(home, key)
 
 
@@ -290,9 +286,8 @@ def start_when_due(memory: Memory, event_name: str) -> None:
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
         state = state_of(home, tie.key)
-        if is_held_off(state, now_s):
-            continue
-        if event_name != "SessionEnd" and is_followed(home, tie.key):
+        is_left_to_server = event_name != "SessionEnd" and is_followed(home, tie.key)
+        if is_held_off(state, now_s) or is_left_to_server:
             continue
         if event_name == "Stop" and 0 <= now_s - state.ran_at < EVERY_S:
             database = memory.database(tie.kind, create=False)
@@ -317,22 +312,11 @@ def start(settings: Settings) -> int:
     )
 
 
-def _change_state(home: str, key: str, change: Callable[[Any], Mapping[str, Any] | None]) -> None:
-    folder = os.path.join(home, FOLDER)
-    lock = os.path.join(folder, "state.lock")
-    _change(os.path.join(folder, NAME), lock, key, change, durable=False)
-
-
 def _change(
-    path: str,
-    lock: str,
-    key: str,
-    change: Callable[[Any], Mapping[str, Any] | None],
-    *,
-    durable: bool = True,
+    path: str, key: str, change: Callable[[Any], Mapping[str, Any] | None], *, durable: bool = True
 ) -> None:
     """Change one value of a JSON file; delete the file if no value is left."""
-    with files.Locked(lock):
+    with files.Locked(path + ".lock"):
         values = files.read_json(path)
         value = change(values.pop(key, None))
         if value is not None:
