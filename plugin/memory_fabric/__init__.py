@@ -8,7 +8,6 @@ _get_code = SourceFileLoader.get_code
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
     """Return a module's code, compiling it again if its compiled file is truncated (full disk).
-
     Python itself would fail in this case, in this process and in later ones.
     """
     try:

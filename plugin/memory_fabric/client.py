@@ -12,11 +12,9 @@ VARIABLE = "MEMORY_FABRIC_CLIENT"
 # Environment variables that only one client sets for its hooks, with the client's key. Qwen Code is
 # derived from Gemini CLI and also sets Gemini's variable, so it comes first.
 SIGNS = (
-    ("QWEN_PROJECT_DIR", "qwen"),
-    ("GEMINI_PROJECT_DIR", "gemini"),
-    ("FACTORY_PROJECT_DIR", "factory"),
-    ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
-)
+    ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
+    ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
+)  # fmt: skip
 # Set by Claude Code for its hooks. If Claude Code is started in another client's shell, it also
 # inherits that client's variables.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
@@ -71,13 +69,10 @@ CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the key of the client that sent an event.
-
-    In order of precedence, the client is determined by the variable that `setup` writes, by the
-    event, and by the client's own variables unless Claude Code inherited them.
+    """Return the key of the client that sent an event: by the variable that `setup` writes, else by
+    the event, else by the client's own variables unless Claude Code inherited them.
     """
-    stated = environ.get(VARIABLE)
-    if stated:
+    if stated := environ.get(VARIABLE):
         return stated
     for first, second, key in FIELDS:
         if first in raw and second in raw:
@@ -88,8 +83,5 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
         for beginning, key in TRANSCRIPTS:
             if name.startswith(beginning):
                 return key
-    if OWN_SIGN not in environ:
-        for variable, key in SIGNS:
-            if variable in environ:
-                return key
-    return CLAUDE_CODE.key
+    signs = SIGNS if OWN_SIGN not in environ else ()
+    return next((key for variable, key in signs if variable in environ), CLAUDE_CODE.key)

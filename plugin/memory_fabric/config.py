@@ -39,14 +39,10 @@ KNOWN = (
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
 # Variables set in the shells of other clients' models, with the keys of the clients that set them.
 SHELL_SIGNS = (
-    ("CODEX_THREAD_ID", "codex"),
-    ("CODEX_SANDBOX", "codex"),
-    ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"),
-    ("CURSOR_AGENT", "cursor"),
-    ("GEMINI_CLI", "gemini qwen"),
-    ("QWEN_CODE", "qwen"),
-    ("OPENCODE", "opencode"),
-)
+    ("CODEX_THREAD_ID", "codex"), ("CODEX_SANDBOX", "codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"), ("CURSOR_AGENT", "cursor"),
+    ("GEMINI_CLI", "gemini qwen"), ("QWEN_CODE", "qwen"), ("OPENCODE", "opencode"),
+)  # fmt: skip
 # Variables for the forwarding address and its key, in order of precedence.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
@@ -123,7 +119,7 @@ def environment() -> Mapping[str, str]:
 
 
 class answering:
-    """A context manager in which this thread answers an event with this environment."""
+    """A context manager that makes this thread answer an event with the given environment."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -173,9 +169,8 @@ def in_client(environ: Mapping[str, str]) -> bool:
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if an event of client `key` comes from another client's shell.
-
-    In that case the other client's model may have written the prompt.
+    """Return True if an event of client `key` comes from the shell of another client, whose model
+    may have written the prompt.
     """
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
@@ -194,16 +189,14 @@ def search_path(environ: Mapping[str, str]) -> list[str]:
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from variables and the parsed config.toml; variables have precedence.
-
-    An invalid value is reported in `complaints` and replaced by the default.
+    """Read the settings from variables and the parsed config.toml; variables have precedence. An
+    invalid value is reported in `complaints` and replaced by the default.
     """
     complaints: list[str] = []
     read = _Reading(environ, file, complaints)
+    unknown = (key for key in file if key not in KNOWN)
     complaints += [
-        f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}"
-        for key in file
-        if key not in KNOWN
+        f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}" for key in unknown
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
@@ -238,9 +231,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         author=environ.get("USER", "") or environ.get("LOGNAME", "") or environ.get("USERNAME", ""),
         origin=os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", ""),
         user_home=_user_home(environ),
-        agent_terms={
-            str(k): str(v) for k, v in read.table("agent_terms").items() if isinstance(v, str)
-        },
+        agent_terms={k: v for k, v in read.table("agent_terms").items() if isinstance(v, str)},
         domain=_domain(environ, domains, complaints),
         domains=domains,
         forward_url=forward_url,
@@ -269,10 +260,8 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
 
 class _Reading:
-    """The environment and the parsed config.toml while they are being read.
-
-    Each method returns the value of a setting; if the value is invalid, it adds a complaint and
-    returns the default.
+    """The environment and the parsed config.toml while they are being read. If the value of a
+    setting is invalid, the method that reads it adds a complaint and returns the default.
     """
 
     def __init__(
@@ -335,10 +324,9 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of captured text; '' if nothing may be captured, for instance in CI.
-
-    The trust is `stated`. It is "assistant" instead if the event came from another client's shell,
-    or if the session is unattended, unless `capture_unattended` is "full".
+    """Return the trust of captured text, which is `stated`; '' if nothing may be captured, as in
+    CI. It is "assistant" instead if the event came from another client's shell, or if the session
+    is unattended, unless `capture_unattended` is "full".
     """
     if not captures(settings):
         return ""
@@ -347,10 +335,8 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
-
-    With `unattended = "full"` this is assumed for all sessions. Print mode always counts as an SDK
-    session, without a person.
+    """Return True if a person writes the prompts, so that a quotation can earn the user's trust:
+    assumed for all sessions with `unattended = "full"`, else for none of an SDK or in print mode.
     """
     if trust_for(settings, "user") != "user":
         return False
@@ -375,10 +361,8 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
         complaints.append(f"MEMORY_FABRIC_DOMAIN must be a name, not {stated!r}")
     domain_names = {*domains.isolated, *domains.agents.values(), *domains.paths.values()}
     if name and domains.isolated and name not in domain_names:
-        complaints.append(
-            f"MEMORY_FABRIC_DOMAIN is {name}, but config.toml has no such domain: "
-            "nothing is isolated"
-        )
+        problem = "config.toml has no such domain: nothing is isolated"
+        complaints.append(f"MEMORY_FABRIC_DOMAIN is {name}, but {problem}")
     return name
 
 
@@ -387,11 +371,9 @@ def _roots(read: _Reading) -> tuple[str, ...]:
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
-    read.complaints.extend(
-        f"config.toml: projects.roots must be a list of whole paths, not {part!r}"
-        for part in listed
-        if part not in fit
-    )
+    for part in (part for part in listed if part not in fit):
+        problem = f"projects.roots must be a list of whole paths, not {part!r}"
+        read.complaints.append(f"config.toml: {problem}")
     return tuple(_absolute(path, read.environ) for path in fit)
 
 

@@ -88,7 +88,7 @@ class _Part:
 
 
 class running:
-    """A context manager in which this deadline is the thread's current one."""
+    """A context manager that makes this deadline the thread's current deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -119,7 +119,6 @@ _NONE = Deadline()
 
 class time_limit:
     """A context manager that calls `on_timeout` if its block takes longer than `after_s` seconds.
-
     An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
     query. `on_timeout` may use `call_again` to be called later once more. Only the main thread of a
     POSIX system can be interrupted; elsewhere there is no limit.
@@ -164,10 +163,9 @@ def call_again(after_s: float) -> None:
 
 
 def process_age_s(process: int | str = "self") -> float:
-    """Return the seconds since a process started, by default this one; 0 if it has ended.
-
-    Without /proc, on macOS and Windows, this process's CPU time is returned instead, because asking
-    the system needs ctypes, whose import takes longer than the time to be measured.
+    """Return the seconds since a process started, by default this one; 0 if it has ended. Without
+    /proc (macOS, Windows), return this process's CPU time: asking the system needs ctypes, whose
+    import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

@@ -11,10 +11,8 @@ DOMAIN_KEYS = ("domain", "expert_domain")
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types and folders, and which domains are isolated.
-
-    `agents` maps agent types, as spelled in config.toml, to domains; `paths` maps folders to
-    domains. `isolated` domains and `isolated_agents` see only their own memories.
+    """The domains of agent types, as spelled in config.toml, and of folders. `isolated` domains and
+    `isolated_agents` see only their own memories.
     """
 
     agents: Mapping[str, str] = {}
@@ -34,10 +32,9 @@ def domain_name(text: str) -> str:
 
 
 def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
-    """Read the tables `[domains.NAME]` and `[agents.TYPE]`.
-
-    Their keys are `agents`, `paths` and `isolate`, or `domain` and `isolate`. A value of `isolate`
-    that is neither true nor false counts as true, because its author wanted isolation.
+    """Read the tables `[domains.NAME]`, with the keys `agents`, `paths` and `isolate`, and
+    `[agents.TYPE]`, with `domain` and `isolate`. An invalid value of `isolate` counts as true,
+    because its author wanted isolation.
     """
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
@@ -63,10 +60,8 @@ def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
 
 def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
     if domains.setdefault(key, domain) != domain:
-        complaints.append(
-            f"config.toml: {place}: {key!r} is in the domain {domains[key]} already; "
-            "this entry is ignored"
-        )
+        problem = f"{key!r} is in the domain {domains[key]} already; this entry is ignored"
+        complaints.append(f"config.toml: {place}: {problem}")
 
 
 def _tables(
@@ -81,11 +76,9 @@ def _tables(
     for key, value in stated.items():
         if isinstance(value, dict) and domain_name(key):
             tables.append((key, value))
-            complaints += [
-                f"config.toml: {name}.{key}.{unknown} is unknown; known are {', '.join(known)}"
-                for unknown in value
-                if unknown not in known
-            ]
+            for part in (part for part in value if part not in known):
+                problem = f"{part} is unknown; known are {', '.join(known)}"
+                complaints.append(f"config.toml: {name}.{key}.{problem}")
         else:
             complaints.append(f"config.toml: {name}.{key} must be a table with a name")
     return tables

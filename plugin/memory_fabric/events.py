@@ -38,7 +38,6 @@ SCHEDULED, RUNNING = "scheduled", "running"
 
 class Event(NamedTuple):
     """An event of a client. Texts that are missing in the event are ''; `raw` is the whole object.
-
     Names of events, tools and fields are Claude Code's, even for other clients.
     """
 
@@ -85,8 +84,7 @@ def load_object(data: bytes) -> dict[str, Any]:
     """Parse a JSON object and replace text that UTF-8 cannot encode. Raises BadInput."""
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Only an escape `\ud...` can result in a lone surrogate, and few events have such an
-        # escape.
+        # Only an escape `\ud...` can result in a lone surrogate, and few events have any.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
@@ -101,16 +99,6 @@ def prompt(event: Event) -> str:
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
-def source(event: Event) -> str:
-    """Return why a session started: startup, resume, clear, compact or fork."""
-    return _text(event.raw, "source")
-
-
-def tool_name(event: Event) -> str:
-    """Return the tool's name; that of an MCP tool is `mcp__<server>__<tool>`."""
-    return _text(event.raw, "tool_name")
-
-
 def tool_input(event: Event) -> Mapping[str, Any]:
     """Return the tool's arguments."""
     value = event.raw.get("tool_input")
@@ -118,23 +106,18 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: chosen labels, then typed texts.
-
-    The labels of options were written by the assistant. If the result has no options, all answers
-    count as labels.
+    """Return the user's answers in a result of AskUserQuestion: chosen labels, which the assistant
+    wrote, then typed texts. If the result has no options, all answers count as labels.
     """
     table = result if isinstance(result, dict) else {}
-    options = [
-        option for asked in _objects(table, "questions") for option in _objects(asked, "options")
-    ]
-    labels = sorted({one_line(_text(option, "label")) for option in options}, key=len, reverse=True)
+    options = [_objects(question, "options") for question in _objects(table, "questions")]
+    texts = {one_line(_text(option, "label")) for some in options for option in some}
+    labels = sorted(texts, key=len, reverse=True)
     chosen: list[str] = []
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = (
-            f", {' '.join(str(answer).split())}, "  # joined like several answers to a question
-        )
+        text_left = f", {one_line(str(answer))}, "  # joined like several answers to a question
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")

@@ -18,11 +18,7 @@ JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 # Maps Cyrillic, Greek and other letters to the Latin letters that they look like.
 _ALIKE = dict(
-    zip(
-        "аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ",
-        "aaaeeiiiljoooppccsyyxxdhhkkmttvuvwgg",
-        strict=True,
-    )
+    zip("аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ", "aaaeeiiiljoooppccsyyxxdhhkkmttvuvwgg", strict=True)
 )
 
 
@@ -35,9 +31,7 @@ class Guarded(NamedTuple):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Remove invisible characters that no script or emoji needs; replace `<` of guarded tags by
-    `‹`.
-    """
+    """Remove invisible characters that no script or emoji needs; replace guarded tags' `<`."""
     visible: list[str] = []
     for at, c in enumerate(text):
         if c in JOINERS:

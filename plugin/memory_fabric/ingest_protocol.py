@@ -31,10 +31,9 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the address to which sessions are forwarded and its key, or ('', '').
-
-    `names` are pairs of variables for an address and its key; the first address that is set is
-    used. If it is invalid, a complaint is appended to `complaints`.
+    """Return the address to which sessions are forwarded and its key, or ('', ''). `names` are
+    pairs of variables for an address and its key; the first address that is set is used. If it is
+    invalid, a complaint is appended to `complaints`.
     """
     for address, secret in names:
         if not environ.get(address):
@@ -44,9 +43,8 @@ def read_address(
         if wrong:
             complaints.append(f"{address} {wrong}; nothing is forwarded")
         elif any(not "!" <= c <= "~" for c in key):
-            complaints.append(
-                f"{secret} contains a character that is invalid in a key; nothing is forwarded"
-            )
+            wrong = "contains a character that is invalid in a key"
+            complaints.append(f"{secret} {wrong}; nothing is forwarded")
         else:
             return url, key
         return "", ""

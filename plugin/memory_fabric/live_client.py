@@ -5,10 +5,10 @@
 
 Only `sys`, `posix` and `_socket` are imported, because the user waits for each import.
 
-    hook: REQUEST, head and event   server: ACCEPTED and the seconds, else BUSY, OTHER or APART
+    hook: REQUEST, head and event   server: ACCEPTED and a time limit in seconds, or its refusal
     hook: GO                        server: the length of the reply, and the reply
     hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
-    hook: REVOKED                   after these seconds: uncommitted changes are then discarded
+    hook: REVOKED                   after the time limit: uncommitted changes are then discarded
 
 If the connection is closed before GO, both sides know that the event was not begun. If the server
 dies between GO and DONE, the hook answers the event itself, unless the database has the event's
@@ -53,9 +53,8 @@ class Event:
 
 
 def answer(root: str) -> "Event | None":
-    """Have a server answer the event on stdin, print the reply, and end the process.
-
-    Returns the event if no server answered it, or None if stdin cannot be read.
+    """Have a server answer the event on stdin, print the reply, and end the process. Returns the
+    event if no server answered it, or None if stdin cannot be read.
     """
     try:
         event = Event(_input(), posix.urandom(NONCE_BYTES).hex())
@@ -88,10 +87,9 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def client_name(process: int) -> bytes:
-    """Return a name for the client process, or for the process that started it if it is a shell.
-
-    The name has the process's number, start time, namespace and machine, so that it is unique.
-    Raises OSError or ValueError if there is no such process or no /proc.
+    """Return a name for the client process, or for the process that started it if it is a shell. It
+    is unique: the process's number, start time, namespace and machine. Raises OSError or ValueError
+    if there is no such process or no /proc.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")

@@ -11,10 +11,9 @@ Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a type of record: its heading on memory pages, and three flags.
-
-    `is_open`: it describes an open point of work. `is_followed`: it describes a practice to follow.
-    `may_bind`: its records may bind the calls that their `When:` specifies.
+    """The traits of a type of record: its heading on memory pages, and whether its records describe
+    open points of work, describe practices to follow, or may bind the calls that their `When:`
+    specifies.
     """
 
     heading: str
@@ -40,13 +39,9 @@ RECORD_TYPE_TABLE = {
 RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
 # Kinds of notes and the types of their records, in the order of the request for notes.
 NOTE_KINDS = {
-    "rule": "constraint",
-    "decision": "decision",
-    "preference": "preference",
-    "fact": "note",
-    "fix": "solution",
-    "open": "question",
-}
+    "rule": "constraint", "decision": "decision", "preference": "preference", "fact": "note",
+    "fix": "solution", "open": "question",
+}  # fmt: skip
 # Aliases of record types, which only notes use.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
 # Words that people see instead of a type's name.
@@ -84,25 +79,22 @@ INSTEAD = "instead: "
 # Prefixes of reasons to which "because" is not added.
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 
+# Keys of a hit's metadata, and of the evidence of a displayed (never of a stored) record: the ids
+# of newer records that contradict it; and files that it mentions and that have changed since, as
+# path -> "changed" or "gone".
+SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: ids of records that it contradicts without superseding them.
 CONTRADICTS = "contradicts"
-
-# Key of a hit's metadata, and of the evidence of a displayed (never of a stored) record: the ids of
-# newer records that contradict it.
-SAID_BEFORE = "said_before"
-
 # Keys of a record's evidence: the command, path or activity to which a rule applies; other words by
 # which it is found; and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 # Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
 # quoted prompt, as long as the transcript does not yet show that a person typed the prompt.
 AGREED, STAGED = "agreed", "staged"
-# Key of a note's evidence: the parts of `When:` that nobody typed, which are not binding by
-# themselves.
+# Key of a note's evidence: the parts of `When:` that nobody typed, which alone do not bind.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a bound rule's evidence: the effect set by the user, and its `When:` while it is
-# suspended.
+# Keys of a bound rule's evidence: the effect set by the user, and its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a record's evidence: that its quotation may be shared; and that an owner of the team's
 # space made its rule ask every member. Another member's record has them only if the server vouches
@@ -117,27 +109,16 @@ PASTED = "pasted"
 MAX_SHOWN_CHARS = 400
 # Key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
-# Key of a record's evidence and of a session's notes: the client (`clients.table`), unless it is
-# Claude Code.
+# Key of a record's evidence and of a session's notes: the client, unless it is Claude Code.
 CLIENT = "client"
 # Keys of an imported record's evidence: the name of its source program or file, the file and line
 # in that source, and the instruction file that it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
-
-# Key of a hit's metadata, and of the evidence of a displayed (never of a stored) record: files that
-# it mentions and that have changed since, as path -> "changed" or "gone".
-CHANGED_FILES = "changed_files"
-
 # Depth of a graph walk if the question does not specify one.
 DEFAULT_DEPTH = 2
-
-STORED_FROM = 0.5
-CANDIDATE_FROM = 0.3
-PROMOTED_FROM = 0.7
-GENERALIZABLE_FROM = 0.8
+STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
 # Replaces text that a purge erased from a turn. The row is kept so that no copy is read again.
 ERASED = "[erased]"
-
 
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
 # A JSON object; and one that is not changed, such as the payload of an operation.
@@ -169,9 +150,8 @@ class Graph(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A memory that was saved deliberately; id and provenance are set when it is written.
-
-    Empty fields mean that there is no value; times are ISO 8601 in UTC.
+    """A memory that was saved deliberately; id and provenance are set when it is written. Empty
+    fields mean that there is no value; times are ISO 8601 in UTC.
     """
 
     type: str
@@ -216,20 +196,17 @@ def shown_type(kind: str) -> str:
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may supersede another by trust, scope, domain and time.
-
-    Texts are not compared. Only the user supersedes a pinned record. The scopes must be equal, a
-    local record does not supersede one of another session, and an older statement never supersedes
-    a newer one, even if it is read later.
+    """Return True if a record may supersede another by trust, scope, domain and time. Texts are not
+    compared. Only the user supersedes a pinned record. The scopes must be equal, a local record
+    does not supersede one of another session, and an older statement never supersedes a newer one,
+    even if it is read later.
     """
     trust = "user" if old.pinned else old.trust
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
         return False
-    if (new.scope, new.domain) != (old.scope, old.domain):
-        return False
-    if new.scope == "local" and new.session != old.session:
-        return False
-    return stated_at(old) <= stated_at(new)
+    is_same_place = (new.scope, new.domain) == (old.scope, old.domain)
+    is_visible = new.scope != "local" or new.session == old.session
+    return is_same_place and is_visible and stated_at(old) <= stated_at(new)
 
 
 def users_words(record: Record) -> str:
@@ -238,9 +215,8 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return the text of a record, with the user's own words before the assistant's sentence.
-
-    With `why`, the reason follows the sentence. The user's words are never cut (see `words_first`).
+    """Return the text of a record, with the user's own words, which are never cut, before the
+    assistant's sentence. With `why`, the reason follows the sentence.
     """
     words = users_words(record)
     if words:
@@ -258,12 +234,9 @@ def shown(record: Record) -> str:
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
     """Return the user's words, then as much of the assistant's sentence as fits into `max_chars`.
-
     The words are followed by the first of these that fits: the sentence with its reason, the
-    sentence, its first parts, or nothing. 0 means no limit. A sentence equal to the words is
-    omitted.
+    sentence unless it equals the words, its first parts, or nothing. 0 means no limit.
     """
-    quoted = f"“{words}”"
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -285,7 +258,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
         line = f"“{words}{NOTED_AS}{text})"
         if not max_chars or len(line) <= max_chars:
             return line
-    return quoted
+    return f"“{words}”"
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
@@ -311,9 +284,8 @@ def contradicted(record: Record) -> tuple[str, ...]:
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
     """Return, for the id of each contradicted statement, the ids of newer statements against it.
-
-    `stated` maps the id of a statement to its time and the ids that it contradicts. If two
-    statements have the same time, the one that lists the other as contradicted is the newer one.
+    `stated` maps the id of a statement to its time and the ids that it contradicts. Of two
+    statements of the same time, the one that lists the other as contradicted is newer.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -394,10 +366,8 @@ class Operation(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """The filters of a query; empty filters are not applied.
-
-    A result must match all filters that are set, and matches a filter if it has any of the filter's
-    values. `as_of` (ISO 8601) selects the content of memory at that time.
+    """The filters of a query. A result must match all filters that are not empty, and matches a
+    filter if it has any of its values. `as_of` (ISO 8601) selects the state of memory at that time.
     """
 
     domains: tuple[str, ...] = ()
@@ -443,11 +413,9 @@ class Query(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A search result in normal form (BR-2).
-
-    `relevance` and `score` are from 0 to 1; times may be ''. `metadata` depends on the source:
-    type, why, scope, domain, trust, record id, entityType, relations, session, stale, days_since,
-    superseded_by, matched (terms).
+    """A search result in normal form (BR-2). `relevance` and `score` are from 0 to 1; times may be
+    ''. `metadata` depends on the source: type, why, scope, domain, trust, record id, entityType,
+    relations, session, stale, days_since, superseded_by, matched (terms).
     """
 
     id: str
@@ -476,11 +444,10 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its id and name, its root, the folder of its local tier, and its keys.
-
-    `local` is `<main worktree>/.claude/memory`, or a folder in the home if that path is unsuitable
-    or a link to elsewhere. `others` are ids of other projects that own some of its keys (a conflict
-    for the user to resolve), or to which this folder claims to belong without proof.
+    """A project: its id and name, its root, the folder of its local tier, and its keys. `local` is
+    `<main worktree>/.claude/memory`, or a folder in the home if that path is unsuitable or a link
+    to elsewhere. `others` are ids of other projects that own some of its keys (a conflict for the
+    user to resolve), or to which this folder claims to belong without proof.
     """
 
     id: str

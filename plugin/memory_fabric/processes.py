@@ -14,8 +14,6 @@ QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 # For Windows: no console; a process group of its own, so that Ctrl-C in the client does not reach
 # the process; and leaving the parent's job, if that is allowed.
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
-
-
 # Ids of detached processes that this process has started and not yet reaped.
 _started: list[int] = []
 
@@ -126,10 +124,9 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Start `main()` of a module as a detached process and return its id.
-
-    Pass keys in `environ` (the process's whole environment) instead of arguments, which all users
-    can read. Standard streams are /dev/null. Raises OSError.
+    """Start `main()` of a module as a detached process without streams; return its id. Keys are
+    passed in `environ`, the whole environment, because all users can read arguments. Raises
+    OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]

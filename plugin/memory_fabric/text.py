@@ -57,8 +57,7 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Punctuation at the end of a sentence that does not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# The least share and least number of content words that a text must have in common to cover
-# another.
+# The least share and number of another text's content words in a text that covers it.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
@@ -71,22 +70,12 @@ FENCE_TAGS = frozenset(
 # Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
 # annotations, tags. Joiners and variation selectors are not included, because some scripts need
 # them.
-HIDDEN = frozenset(
-    map(
-        chr,
-        (
-            *(0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B),
-            *range(0x202A, 0x202F),
-            *range(0x2060, 0x2070),
-            *(0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFA, 0xFFFB),
-            *range(0xE0000, 0xE0080),
-        ),
-    )
-)
-_SUSPECT = HIDDEN | frozenset(
-    map(chr, (0x200C, 0x200D, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
-)
-_SUSPECT |= frozenset("＜﹤˂ᐸ〈〈⟨❮")
+HIDDEN = frozenset(map(chr, (
+    0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9,
+    0xFFFA, 0xFFFB, *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xE0000, 0xE0080),
+)))  # fmt: skip
+_SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+_SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
@@ -113,15 +102,13 @@ def composed(text: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Return the content words in order without duplicates; all words if all are stopwords.
-
-    Content words include numbers, and single letters used as names: `plan B`, `in C`, `vitamin D`.
+    """Return the content words in order without duplicates; all words if all are stopwords. Content
+    words include numbers, and single letters used as names: `plan B`, `in C`, `vitamin D`.
     """
     whole = text
     for mark in ("'s", "’s"):
         if mark in whole:
-            # Remove it only at the end of words, because a quotation may begin with the same
-            # characters.
+            # Remove it only at the end of words, because a quotation may begin like it.
             head, *tails = whole.split(mark)
             for part in tails:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
@@ -140,10 +127,9 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return the single letters that are used as names, not as words like "a", in lower case.
-
-    A letter that is also a stopword counts if it is a capital (except `A` and `I`, which often
-    begin sentences), or if it follows a noun such as `plan` and is a capital or at the end.
+    """Return the single letters that are used as names, not as words like "a", in lower case. A
+    letter that is also a stopword counts if it is a capital (except `A` and `I`, which often begin
+    sentences), or if it follows a noun such as `plan` and is a capital or at the end.
     """
     letters: set[str] = set()
     tokens = text.split()
@@ -262,9 +248,8 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that returns, for a text, the bits of all stems that occur in it.
-
-    Each text is read only once, and only words that may have one of these stems are parsed.
+    """Return a function that returns, for a text, the bits of all stems that occur in it. Each text
+    is read only once, and only words that may have one of these stems are parsed.
     """
     # A stem has the same first three letters as its word.
     beginnings = {stem_text[:3] for stem_text in bits}
@@ -308,26 +293,21 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
 
 def name_key(name: str) -> str:
     """Return a key that is equal for names that differ only in case, `-`, `_` or spaces."""
-    folded = name.casefold().translate(_SEPARATORS)
-    return folded or name
+    return name.casefold().translate(_SEPARATORS) or name
 
 
 def same_form(text: str) -> str:
-    """Return a normal form, which is equal for texts that say the same.
-
-    It ignores white space, the case of words without inner capitals (`Use`, `USE`), and punctuation
-    at the end, but nothing else: digits, inner punctuation, and `nodeA` against `nodea` count.
+    """Return a normal form, which is equal for texts that differ only in white space, the case of
+    words without inner capitals (`Use`, `USE`), and punctuation at the end. Digits, inner
+    punctuation, and `nodeA` against `nodea` count.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
-    return " ".join(
-        # Names with inner capitals are unchanged.
-        word.lower()
-        if word.islower() or word.isupper() or not any(map(str.isupper, word[1:]))
-        else word
-        for word in parts
-    ).rstrip()
+    for at, word in enumerate(parts):
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # else a name such as `nodeA`
+            parts[at] = word.lower()
+    return " ".join(parts).rstrip()
 
 
 def covers(text: str, other: str) -> bool:
@@ -378,8 +358,7 @@ def without_injected(text: str) -> str:
     """Remove this plugin's blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    # Imported late: few texts contain such a tag.
-    import re
+    import re  # imported late: few texts contain such a tag
 
     from memory_fabric.patterns import pattern
 

@@ -14,7 +14,7 @@ from memory_fabric.client import CLAUDE_CODE, Client, key_of
 from memory_fabric.config import TIES, Settings, answering, in_shell_of_another
 from memory_fabric.deadline import Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, EventRevoked, StoreUnavailable
-from memory_fabric.events import Event, parse_event, tool_name
+from memory_fabric.events import Event, parse_event
 from memory_fabric.hooks import handlers, table
 from memory_fabric.hooks.reply import (
     MAX_INPUT_BYTES,
@@ -262,7 +262,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
 
 def _names(event: Event, settings: Settings) -> list[str]:
     """Return the event's handlers that are switched on and apply to its tool, if it has a tool."""
-    tool = tool_name(event)
+    tool = event.text("tool_name")
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
     on = {

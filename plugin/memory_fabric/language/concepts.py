@@ -28,8 +28,7 @@ SHORT_FORMS = {
 LONG_FORMS = {long: short for short, long in SHORT_FORMS.items()}
 # At most this many spellings of a name are searched for.
 MAX_SPELLINGS = 6
-MAX_NAME_WORDS = 4
-MAX_NAMED_WORDS = 400
+MAX_NAME_WORDS, MAX_NAMED_WORDS = 4, 400
 
 
 class Concept(NamedTuple):
@@ -106,11 +105,9 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return the synonyms of a concept that do not count as the same word; () for most concepts.
-
-    A query about the "database" matches a memory about PostgreSQL, and one about "sign-in" a memory
-    about authentication. Synonyms count less than the words of the query (relevance.NEAR_SHARE), so
-    that an exact word always ranks higher. Only explicit queries use synonyms, not prompts.
+    """Return the synonyms of a concept that do not count as the same word; () for most concepts. A
+    query about the "database" matches a memory about PostgreSQL. Synonyms count less than the words
+    of the query (relevance.NEAR_SHARE). Only explicit queries use synonyms, not prompts.
     """
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)

@@ -19,10 +19,8 @@ LONG_PLACES = frozenset(sections(_FILE)["places of several words"])
 
 
 def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
-    """Return `person`, `organisation` or `place` for a capitalised name, or '' if unknown.
-
-    In lower case, `before` are the words before the name, nearest first, and `after` is the next
-    word.
+    """Return `person`, `organisation` or `place` for a capitalised name, or '' if unknown. `before`
+    are the words before the name, nearest first, and `after` is the next word, in lower case.
     """
     lower = [word.lower() for word in name]
     cue = before[0] if before else ""

@@ -59,10 +59,8 @@ def asked_by(text: str) -> frozenset[str]:
 
 def resumed(text: str, *, is_first: bool) -> str | None:
     """Return the subject with which a prompt continues an earlier session: '' if it states no
-    subject, None if it continues nothing.
-
-    Such a prompt asks where the work ended, or is a session's short first prompt and begins with a
-    word of continuing: "continue with the importer" gives "importer".
+    subject, None if it continues nothing. Such a prompt asks where the work ended, or is a
+    session's short first prompt, like "continue with the importer", which gives "importer".
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -144,9 +142,8 @@ def asked_kind(text: str) -> str:
     first, second = [*words(without_files(text))[:2], "", ""][:2]
     if first in _PERSON_WORDS:
         return PERSON
-    if (first == "how" and second in _AMOUNTS) or (
-        first in ("which", "what") and second in ("version", "versions")
-    ):
+    is_of_version = first in ("which", "what") and second in ("version", "versions")
+    if is_of_version or (first == "how" and second in _AMOUNTS):
         return NUMBER
     return TIME if first == "when" and second in _AUXILIARIES else ""
 
@@ -158,23 +155,18 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
     spoken = words(text)
     if kind == PERSON:
         roles = word_lists.words("answers", "roles")
-        return not roles.isdisjoint(spoken) or _names_somebody(text, names)
+        things = {part for name in names for part in (name_key(name), *words(name))}
+        things.update(word for word in spoken if word in TECHNOLOGIES)
+        parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
+        # A capitalised word inside a sentence is the name of a person or of a known thing.
+        return not roles.isdisjoint(spoken) or any(
+            part[:1].isupper() and part[1:2].islower() and part[1:].islower()
+            for part, last in zip(parts, ["", *text.split()], strict=False)
+            if last and last[-1] not in ".!?:" and not {name_key(part), part.lower()} & things
+        )
     if any(map(str.isdigit, text)) or not word_lists.words("answers", "numbers").isdisjoint(spoken):
         return True
     from memory_fabric.language.times import CUES  # imported late: few prompts ask for a time
 
     dates = CUES | word_lists.words("answers", "times")
     return kind == TIME and not dates.isdisjoint(spoken)
-
-
-def _names_somebody(text: str, names: Iterable[str]) -> bool:
-    """Return True if a capitalised word inside a sentence is not the name of a thing."""
-    things = {part for name in names for part in (name_key(name), *words(name))}
-    things.update(word for word in words(text) if word in TECHNOLOGIES)
-    parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
-    before = ["", *text.split()]
-    return any(
-        part[:1].isupper() and part[1:2].islower() and part[1:].islower()
-        for part, last in zip(parts, before, strict=False)
-        if last and last[-1] not in ".!?:" and not {name_key(part), part.lower()} & things
-    )

@@ -23,10 +23,8 @@ FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the questions to memory for a task: its subject and, if it is long, the whole task.
-
-    The first line of `task` is its description, as `text_of` joins them. The result is empty for a
-    task that consists only of instructions.
+    """Return the questions to memory for a task, as `text_of` joins it: its subject and, if it is
+    long, the whole task. The result is empty for a task that consists only of instructions.
     """
     description, _, prompt = without_injected(task).partition("\n")
     subject: list[str] = []

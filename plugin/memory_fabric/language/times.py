@@ -7,7 +7,6 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import words
 
 Range = tuple[str, str]
-
 MONTHS = (
     "january february march april may june july august september october november december".split()
 )
@@ -17,7 +16,6 @@ CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
 YEAR_DIGITS = 4
-
 _ONLY_LETTERS = bytes(c if 97 <= c <= 122 else 32 for c in range(256))
 _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 _MONTH = "|".join([*MONTHS, "sept", *(month[:3] for month in MONTHS)])
@@ -118,11 +116,10 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return at most four time spans in a text, each as (first day, first day after).
-
-    Recognised are `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`,
-    weekdays, today, yesterday, last/this week, month, year, and `3 days ago`. A month without a
-    year means the latest such month that is not in the future.
+    """Return at most four time spans in a text, each as (first day, first day after). Recognised
+    are `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`, weekdays, today,
+    yesterday, last/this week, month, year, and `3 days ago`. A month without a year means the
+    latest such month that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
@@ -167,8 +164,7 @@ def _last(this: bool, unit: str, today: datetime) -> Range:
         monday = today - timedelta(days=today.weekday())
         return _span(monday if this else monday - timedelta(days=7), 7)
     if unit == "weekend":
-        saturday = today - timedelta(days=(today.weekday() - 5) % 7)
-        return _span(saturday, 2)
+        return _span(today - timedelta(days=(today.weekday() - 5) % 7), 2)
     if unit == "year":
         first = datetime(today.year - (0 if this else 1), 1, 1, tzinfo=UTC)
         return _iso(first), _iso(first.replace(year=first.year + 1))

@@ -61,10 +61,9 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the domain terms of an agent type that is known or has known words in its name.
-
-    A technology in the name is a term itself (`postgres-expert`). If its name is also an ordinary
-    word, it is a term only before a role (`go-developer`, not `go-around`).
+    """Return the domain terms of an agent type that is known or has known words in its name. A
+    technology in the name is a term itself (`postgres-expert`); if it is also an ordinary word, it
+    is a term only before a role (`go-developer`, not `go-around`).
     """
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory_fabric import events
 from memory_fabric.capture.notes import protocol
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
@@ -29,7 +28,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     The ledger starts empty, since the context may have lost everything injected before. If only a
     subagent's own context was compacted, only the subagent's ledger starts empty.
     """
-    if events.source(event) != "compact":
+    if event.text("source") != "compact":
         return None
     from memory_fabric.hooks.session.checkpoint import block  # late: needed after compactions only
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Set
 
-from memory_fabric import deadline, events
+from memory_fabric import deadline
 from memory_fabric.config import TIES
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.events import Event
@@ -48,7 +48,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     Also installs packages in the background, applies queued changes, catches up on sessions that
     ended without Stop, tells the user once where memory is stored, and shows a summary each week.
     """
-    if events.source(event) == "compact":
+    if event.text("source") == "compact":
         return None
     memory = context.memory
     packages.start(memory.settings.data_dir, memory.settings.plugin_root)
@@ -88,7 +88,7 @@ def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[s
     """
     memory = context.memory
     ledger = Ledger(event, context)
-    if events.source(event) == "fork":
+    if event.text("source") == "fork":
         parent = _parent(event.transcript_path)
         if parent and parent != event.session:
             ledger.inherit(parent)
@@ -120,9 +120,9 @@ def _notes(
     settings = context.memory.settings
     from memory_fabric.capture.notes import debt, protocol  # late: resumed sessions may not need it
 
-    if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
+    if not protocol.is_told(settings) or protocol.ID in seen or event.text("source") == "resume":
         return "", "", (), ""
-    is_new = events.source(event) in debt.SOURCES
+    is_new = event.text("source") in debt.SOURCES
     waiting = debt.of_session(context.memory, event.session) if is_new else debt.Debt()
     question = notice_texts.waiting(waiting, settings) if settings.attended else ""
     return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), question
@@ -202,7 +202,7 @@ def _notices(memory: Memory) -> list[str]:
 def _week(event: Event, memory: Memory) -> str:
     """Return the summary of the week, without counts of 0; at most once in seven days, else ''."""
     try:
-        week = counts.week_due(memory, events.source(event), event.agent_type)
+        week = counts.week_due(memory, event.text("source"), event.agent_type)
     except DeadlinePassed:
         raise
     except FabricError as error:  # the next start shows the summary
@@ -221,7 +221,7 @@ def _arrived(event: Event, memory: Memory) -> str:
     if not (shares or os.path.exists(os.path.join(home, TIES))):
         return ""
     try:
-        came = counts.arrived(memory, events.source(event), event.agent_type)
+        came = counts.arrived(memory, event.text("source"), event.agent_type)
         if not came:
             return ""
         # Imported late: needed on few days.

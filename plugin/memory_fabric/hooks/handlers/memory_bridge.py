@@ -31,7 +31,7 @@ def handle(event: Event, context: RequestContext) -> None:
     same; repeating a call changes nothing. Ignores this plugin's own server, under any name by
     which the client starts it.
     """
-    name = events.tool_name(event)
+    name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
     if kind not in LISTS or not name.startswith("mcp__"):
         return

@@ -39,7 +39,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         _note_unbound(memory)
         return None
     folder = event.cwd or memory.settings.project_dir
-    action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
+    action = matching.action_of(event.text("tool_name"), dict(events.tool_input(event)), folder)
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):

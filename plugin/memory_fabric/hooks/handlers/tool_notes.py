@@ -20,7 +20,7 @@ def task_note(event: Event, context: RequestContext) -> None:
     """
     tool_input = events.tool_input(event)
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
-    if events.tool_name(event) not in TASK_TOOLS:
+    if event.text("tool_name") not in TASK_TOOLS:
         return
     if not isinstance(prompt, str) or not prompt.strip():
         return
@@ -47,7 +47,7 @@ def caller_note(event: Event, context: RequestContext) -> None:
     unknown callers.
     """
     call = event.text("tool_use_id")
-    if not call or not events.tool_name(event).startswith("mcp__"):
+    if not call or not event.text("tool_name").startswith("mcp__"):
         return
     settings = context.memory.settings
     config = settings.domains
@@ -65,7 +65,7 @@ def answer_note(event: Event, context: RequestContext) -> None:
     Runs after a tool, on PostToolUse. Does not reply. Typed answers count as the user's text, as
     prompts do; the questions and the labels of options are the assistant's.
     """
-    if events.tool_name(event) != QUESTION_TOOL or event.agent_id:
+    if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
     chosen, typed = events.answers_in(event.raw.get("tool_response"))
     settings = context.memory.settings

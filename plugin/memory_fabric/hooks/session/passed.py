@@ -57,7 +57,7 @@ def unmet(
     before, in the same line or in the session. The returned rules list the missing commands.
     """
     folder = event.cwd or settings.project_dir
-    now = Made(ToolUse("", events.tool_name(event), events.tool_input(event)), folder)
+    now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
 
     @cache
