@@ -30,10 +30,8 @@ _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
 class Binding(NamedTuple):
-    """A command, path or activity to which a rule is bound.
-
-    `text` is the command, the glob or the activity for people. `words` are the words of a command.
-    `folder` limits a command to calls in that folder, `platform` an activity to one program.
+    """A command, path or activity to which a rule is bound, with its `text` for people, and the
+    `words` and `folder` of a command, or the `platform` of an activity.
     """
 
     kind: str
@@ -44,9 +42,10 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """The names of an activity in `When:`, and the tool calls that belong to the activity."""
+    """The names of an activity in `When:`, its `words` in a ban, and the tool calls of it."""
 
     names: frozenset[str]
+    words: frozenset[str]
     commands: tuple[tuple[str, ...], ...]
     scripts: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -55,11 +54,12 @@ class Activity(NamedTuple):
 def _activity(key: str) -> Activity:
     """Return the activity with this key from `programs.txt`."""
     fields: dict[str, list[str]] = {}
-    for line in programs.lines_of(f"activity {key}"):
+    for line in programs.sections()[f"activity {key}"]:
         field, _, values = line.partition(": ")
         fields.setdefault(field, []).extend(values.split(", "))
     return Activity(
         frozenset(fields["names"]),
+        frozenset(fields["words"]),
         commands_named(",".join(fields["commands"])),
         tuple(fields.get("scripts", ())),
         tuple(fields.get("paths", ())),
@@ -107,9 +107,7 @@ def required_by(when: str) -> tuple[Binding, ...]:
 
 
 def with_first(when: str, *required: str) -> str:
-    """Return the text of `When:` with these commands and activities as the only ones that have to
-    pass first; without arguments, nothing has to pass first.
-    """
+    """Return the text of `When:` with only these commands and activities after `, first `."""
     stated = ", ".join(filter(None, required))
     return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
 

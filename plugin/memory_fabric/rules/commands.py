@@ -19,20 +19,18 @@ _GIT_PROBES = words_of("probes of git")
 # Commands that only prepare the shell for the actual command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
 # Commands that only shorten or save the output.
-_FILTERS = frozenset(
-    "tail head cat tee less more grep egrep rg sed awk sort uniq wc cut tr".split()
-)
+_FILTERS = words_of("filters")
 _SPEAKING = frozenset("echo printf true : date".split())
 # `uv run pytest` and `nice pytest` are equal to `pytest`; `sudo make` may pass when `make` fails.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
 # Runners that check everything if they have no arguments: their pass includes each part.
-RUNNERS = commands_named(" ".join(programs.lines_of("runners")))
+RUNNERS = commands_named(" ".join(programs.sections()["runners"]))
 # Different names of the same task: a pass of the whole under one name is a pass under the others.
-_SAME_WORK = [frozenset(commands_named(line)) for line in programs.lines_of("runners of the same")]
+_SAME_WORK = [*map(frozenset, map(commands_named, programs.sections()["runners of the same"]))]
 _KINDS = {
     word: kind
-    for kind, _, names in (line.partition(":") for line in programs.lines_of("kinds of work"))
+    for kind, _, names in (line.partition(":") for line in programs.sections()["kinds of work"])
     for word in names.split()
 }
 # Programs that run the file or module in their arguments.
@@ -47,8 +45,7 @@ _PARTIAL = frozenset(("--lf", "--last-failed"))
 class Command(NamedTuple):
     """A command: `text` for people, and `words` and `place` (its folder) for comparison.
 
-    `speaks` means that the reported exit status is that of the command. `probes` means that the
-    command only inspects something, so that its failure is not a problem.
+    `speaks` means that the reported exit status is the command's, `probes` that it only inspects.
     """
 
     text: str
@@ -65,12 +62,8 @@ def command_in(line: str, place: str = "") -> Command | None:
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
-        if (
-            words[0] == "cd"
-            and len(words) == 2
-            and not set(words[1]) & set("$~*`")
-            and words[1] != "-"
-        ):
+        is_cd = words[0] == "cd" and len(words) == 2 and words[1] != "-"
+        if is_cd and not set(words[1]) & set("$~*`"):
             place = os.path.normpath(os.path.join(place, words[1].strip("'\"")))
         elif words[0] not in _SETTING_UP:
             break
@@ -107,11 +100,7 @@ def is_silent(command: Command) -> bool:
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if a pass of one command is evidence that the other no longer fails.
-
-    Both must do the same kind of work in the same folder, or run the same program; an interpreter
-    must have run the same thing.
-    """
+    """Return True if a pass of one command is evidence that the other no longer fails."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)

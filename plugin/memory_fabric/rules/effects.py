@@ -11,25 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from memory_fabric import models
 from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
-from memory_fabric.models import (
-    CONFIRMED,
-    EFFECT,
-    FOR_TEAM,
-    LIFTED,
-    OTHERS,
-    RULE_TYPES,
-    TYPED,
-    UNSAID,
-    WHEN,
-    Record,
-    users_words,
-)
-from memory_fabric.rules import programs
-from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of, name_of, required_by
+from memory_fabric.models import CONFIRMED, EFFECT, OTHERS, RULE_TYPES, UNSAID, WHEN, Record
+from memory_fabric.rules import bindings, programs
+from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of, required_by
 from memory_fabric.text import words as words_of
 
 TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
@@ -45,30 +34,13 @@ DOES = {
 
 # Words and phrases by which a clause forbids what follows.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
-_PHRASES = (
-    ("do", "not"), ("must", "not"), ("may", "not"), ("should", "not"), ("can", "not"),
-    ("is", "not"), ("are", "not"), ("no", "longer"), ("stop",), ("avoid",),
-)  # fmt: skip
+_PHRASES = programs.commands_named(
+    "do not, must not, may not, should not, can not, is not, are not, no longer, stop, avoid"
+)
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
 # Words that make a ban conditional, so that the rule applies only to some of the calls.
 _CONDITIONS = negations.WITHOUT | programs.words_of("conditions")
 _CHANGES = programs.words_of("changes")
-# Words for an activity that a ban may use.
-_ALSO = {
-    "commit": "commit commits committing committed",
-    "push": "push pushes pushing pushed",
-    "deploy": "deploy deploys deploying deployed deployment deployments",
-    "release": "release releases publish publishing published",
-    "test": "test tests testing",
-    "migration": "migrate migrates migration migrations",
-    "dependency": "dependency dependencies package packages library libraries",
-    "dev server": "server dev",
-    "build": "build builds building",
-    "delete": "delete deletes deleting deleted remove removes removing removed",
-    "lint": "lint lints linter linters linting linted",
-    "type check": "type types typecheck typechecks typechecker typechecking",
-    "format": "format formats formatter formatting formatted",
-}
 _MAX_BANNED_WORDS = 7
 _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
@@ -88,7 +60,7 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 def stated_effect(record: Record, binding: Binding) -> str:
     """Return the effect of a rule in a session in which a person takes part."""
     if record.source == OTHERS:  # an owner of the team's space may ask; only the user may refuse
-        return ASK if record.evidence.get(FOR_TEAM) else CONTEXT
+        return ASK if record.evidence.get(models.FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
         return str(chosen)
@@ -96,23 +68,22 @@ def stated_effect(record: Record, binding: Binding) -> str:
         return CONTEXT
     if binding.text in record.evidence.get(UNSAID, ()) and not record.evidence.get(CONFIRMED):
         return CONTEXT
-    typed = users_words(record) or (record.what if record.source in TYPED else "")
+    typed = models.users_words(record) or (record.what if record.source in models.TYPED else "")
     return ASK if typed and forbids(typed, binding) else TELL
 
 
 def does(record: Record, action: str) -> str:
     """Return the description of an effect of a rule, as the end of a sentence."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
-    passed = " and ".join(map(name_of, required))
+    passed = " and ".join(map(bindings.name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
 
 
 def binds(record: Record) -> bool:
     """Return True if a rule may hold a call back in a session in which a person takes part."""
-    bindings = bindings_of(str(record.evidence.get(WHEN) or ""))
-    return record.type in RULE_TYPES and any(
-        stated_effect(record, binding) != CONTEXT for binding in bindings
-    )
+    bound = bindings_of(str(record.evidence.get(WHEN) or ""))
+    is_rule = record.type in RULE_TYPES
+    return is_rule and any(stated_effect(record, binding) != CONTEXT for binding in bound)
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
@@ -150,18 +121,16 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with another effect, or unbound; the same record if nothing changes. Raises
-    BadInput if the record is not bound to anything.
-    """
+    """Return the record with another effect, or unbound. Raises BadInput if it binds nothing."""
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")
         evidence.pop(EFFECT, "")
         if when:
-            evidence[LIFTED] = when
-        is_bound = bool(evidence.get(LIFTED))
+            evidence[models.LIFTED] = when
+        is_bound = bool(evidence.get(models.LIFTED))
     else:
-        evidence[WHEN] = evidence.get(WHEN) or evidence.pop(LIFTED, "")
+        evidence[WHEN] = evidence.get(WHEN) or evidence.pop(models.LIFTED, "")
         evidence[EFFECT] = action
         is_bound = bool(bindings_of(str(evidence[WHEN] or "")))
     if not is_bound:
@@ -194,13 +163,9 @@ def forbids(text: str, binding: Binding) -> bool:
         after = clause_words[start:]
         if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
             continue
-        if not names.isdisjoint(after):
-            return True
-        if (
-            binding.kind == PATH
-            and not names.isdisjoint(clause_words)
-            and not _CHANGES.isdisjoint(after)
-        ):
+        # "src/api must not be changed": a path may stand before the words that forbid its change.
+        is_change = binding.kind == PATH and not _CHANGES.isdisjoint(after)
+        if not names.isdisjoint(clause_words if is_change else after):
             return True
     return False
 
@@ -218,7 +183,7 @@ def _ban_at(found: list[str]) -> int:
 
 def _names_of(binding: Binding) -> frozenset[str]:
     if binding.kind == ACTIVITY:
-        return frozenset(_ALSO.get(binding.text, binding.text).split())
+        return bindings.ACTIVITIES[binding.text].words
     words = binding.words or (binding.text,)
     names = {part for word in words if not word.startswith("-") for part in words_of(word.lower())}
     return frozenset(part for part in names - _COMMON if len(part) > 1)

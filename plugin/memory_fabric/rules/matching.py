@@ -1,4 +1,4 @@
-"""The bound rules of a memory, the rules that apply to a tool call, and their texts."""
+"""Find the rules bound to commands or files, those that apply to a tool call, and their texts."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,18 +7,8 @@ from typing import NamedTuple
 
 from memory_fabric import models
 from memory_fabric.ids import short_id
-from memory_fabric.rules import paths, programs, shell
-from memory_fabric.rules.bindings import (
-    ACTIVITIES,
-    ACTIVITY,
-    COMMAND,
-    FINAL,
-    PATH,
-    Binding,
-    bindings_of,
-    name_of,
-    required_by,
-)
+from memory_fabric.rules import bindings, paths, programs, shell
+from memory_fabric.rules.bindings import ACTIVITIES, ACTIVITY, COMMAND, PATH, Binding
 from memory_fabric.rules.shell import Call
 from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
@@ -121,7 +111,7 @@ def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str
 
 def is_final(call: Call, roots: Sequence[str]) -> bool:
     """Return True for a command that pushes, deploys, publishes or deletes."""
-    return any(_is_part_of(name, "", call, roots) for name in FINAL)
+    return any(_is_part_of(name, "", call, roots) for name in bindings.FINAL)
 
 
 def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> bool:
@@ -140,11 +130,7 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
             is_meant = is_command(words, call, roots)
         if is_meant:
             return True
-    return not platform and _is_script(activity.scripts, call)
-
-
-def _is_script(scripts: Sequence[str], call: Call) -> bool:
-    """Return True for a script or target whose name begins with one of these words."""
+    # The call may run a script or target whose name begins with a word of the activity.
     script = programs.as_script(call.words)
     name = script[2] if script else ""
     if call.words[0] in ("make", "just", "task", "deno", "turbo", "nx"):
@@ -153,15 +139,14 @@ def _is_script(scripts: Sequence[str], call: Call) -> bool:
     elif call.words[0] in shell.SHELLS or "/" in call.words[0]:
         arguments = [w for w in call.words if not w.startswith("-") and w not in shell.SHELLS]
         name = os.path.basename(arguments[0]).removesuffix(".sh") if arguments else ""
-    return any(name == w or name.startswith((f"{w}:", f"{w}-", f"{w}_")) for w in scripts)
+    return not platform and any(
+        name == word or name.startswith((f"{word}:", f"{word}-", f"{word}_"))
+        for word in activity.scripts
+    )
 
 
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
-    """Return True if a call is the command `words`, with any further arguments.
-
-    The options of `words` must be among the options of the call, in any order and form. Other
-    options of the call are allowed anywhere.
-    """
+    """Return True if a call is the command `words`, with any further arguments and options."""
     script = programs.as_script(words)
     if script is not None and script[2] != "*":
         called = programs.as_script(call.words)
@@ -211,9 +196,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments without options. For an unknown program, also yield them without the
-    words after options, which may be values of the options.
-    """
+    """Yield the arguments without options; for an unknown program also without possible values."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -304,9 +287,7 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, which are empty if `When:` contains none. `first` are the
-    commands and activities that have to pass before such a call.
-    """
+    """A record with its bindings, and the commands and activities that have to pass `first`."""
 
     record: models.Record
     bindings: tuple[Binding, ...]
@@ -316,9 +297,9 @@ class BoundRule(NamedTuple):
 class Applied(NamedTuple):
     """A rule that applies to a call: the binding, and the command or path that matches it.
 
-    `is_final` is True if the call pushes, deploys, publishes or deletes. `missing` states which
-    parts of `first` have not passed; `passed` is the id of the call in which `first` last passed.
-    `is_unseen` is True if this cannot be determined.
+    `is_final` means that the call pushes, deploys, publishes or deletes. `missing` states which
+    parts of `first` have not passed; `passed` is the id of the call in which `first` last passed,
+    and `is_unseen` means that this is unknown.
     """
 
     record: models.Record
@@ -341,19 +322,17 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings and the commands that have to pass first. Required commands
-    that the user neither typed nor confirmed are left out.
+    """Return a record with its bindings, and the required commands that the user typed or
+    confirmed.
     """
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
-    first = tuple(binding for binding in required_by(when) if binding.text not in unsaid)
-    return BoundRule(record, bindings_of(when), first)
+    first = tuple(binding for binding in bindings.required_by(when) if binding.text not in unsaid)
+    return BoundRule(record, bindings.bindings_of(when), first)
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
-    """Return the folders to which relative paths of rules refer, with and without symbolic links:
-    the project's root, the launch folder and the top of its worktree.
-    """
+    """Return the folders to which relative paths of rules refer, also without symbolic links."""
     launched = memory.settings.project_dir
     stated = [memory.project.root if memory.project else "", launched]
     stated += [identity.worktree_of(launched)] if launched else []
@@ -375,8 +354,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the bound script by another package manager; '' if there is none. A
-    rule whose text also mentions package managers is about these, not about the script.
+    """Return the call that runs the rule's script with another package manager, or ''. A rule whose
+    text also mentions package managers restricts these, not the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -466,5 +445,5 @@ def rule_line(rule: Applied) -> str:
     by = f"of {record.author}, for the team" if is_theirs else by
     at = (record.valid_from or record.created_at)[:10]
     text = text if words else cut(text, MAX_TEXT_CHARS)
-    bound_to = f"{rule.binding.text}{''.join(f', first {name_of(b)}' for b in rule.first)}"
+    bound_to = f"{rule.binding.text}{''.join(f', first {bindings.name_of(b)}' for b in rule.first)}"
     return f"- [{short_id(record.id)}] {text} ({kind} {by}, {at}; bound to: {bound_to})"

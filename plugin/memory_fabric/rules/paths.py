@@ -15,13 +15,7 @@ from memory_fabric.rules.shell import Call
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
-# Formatters, with the words by which they change the named files, or all files in a named folder.
-IN_PLACE = {
-    "prettier": "--write -w", "eslint": "--fix", "standard": "--fix", "biome": "--write",
-    "ruff": "--fix format", "black": "black", "isort": "isort", "rustfmt": "rustfmt",
-    "gofmt": "-w", "goimports": "-w", "shfmt": "-w", "clang-format": "-i", "yapf": "-i",
-    "autopep8": "-i --in-place", "yq": "-i --inplace", "rubocop": "-a -A",
-}  # fmt: skip
+IN_PLACE = {words[0]: marks for words, marks in programs.options_in("formatters").items()}
 _READING = frozenset("--dry-run --check --check-only --diff --help --version".split())
 # Commands of package managers that change package.json if they have an argument.
 _OF_MANIFEST = frozenset("add i install remove rm uninstall un version pkg".split())
@@ -54,7 +48,7 @@ def of_call(call: Call) -> Iterator[str]:
         yield from plain[1:] or plain
     elif program in ("awk", "gawk") and plain[:1] == ("inplace",):
         yield from plain[2:]
-    elif not set(IN_PLACE.get(program, "").split()).isdisjoint(call.words):
+    elif not IN_PLACE.get(program, frozenset()).isdisjoint(call.words):
         yield from (f"{path}/" for path in plain)
     elif program == "tar" and any(w[:2] != "--" and "x" in w for w in call.words[1:2]):
         yield from _values(call.words, "C", "--directory")
@@ -115,9 +109,8 @@ def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Ite
     """Yield the names of the files that `curl -O` and `wget` download."""
     letters = {word[1:] for word in words if word.startswith("-") and not word.startswith("--")}
     keeps = any("O" in letter and _WITH_VALUE.isdisjoint(letter) for letter in letters)
-    if (program == "curl" and (keeps or "--remote-name" in words)) or (
-        program == "wget" and not keeps
-    ):
+    is_kept = {"curl": keeps or "--remote-name" in words, "wget": not keeps}
+    if is_kept.get(program):
         folder = [*_values(words, "P", "--directory-prefix"), *_values(words, "\0", "--output-dir")]
         for url in plain:
             if "/" in url:
@@ -147,9 +140,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a relative path or one of the folders that contain it. A
-    pattern without a slash matches a name at any depth.
-    """
+    """Return True if a pattern matches a path or a folder above; without `/` at any depth."""
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:
@@ -182,7 +173,7 @@ def is_like(pattern: str, name: str) -> bool:
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
     """Return True if a path in a command, whose globs the shell expands, is the wanted one. If the
-    command acts on a `whole` folder, the folder's contents and the folders above match as well.
+    command acts on a `whole` folder, its contents and the folders above match as well.
     """
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
@@ -206,9 +197,7 @@ def is_glob(text: str) -> bool:
 
 
 def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return True if all parts match all wanted parts; `**` matches any number of parts. A part of
-    an absolute path may itself be a glob, which the shell expands.
-    """
+    """Return True if all parts match all wanted parts, of which `**` matches any number."""
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:

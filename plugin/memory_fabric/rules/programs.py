@@ -20,11 +20,6 @@ MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
 # Options for the folder in which the command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
-_SAME_PROGRAM = {
-    "python3": "python", "py": "python", "pip3": "pip", "docker-compose": "docker compose",
-    "flyctl": "fly", "nodejs": "node", "gmake": "make", "gradlew": "gradle", "mvnw": "mvn",
-    "sls": "serverless", "netlify-cli": "netlify", "firebase-tools": "firebase", "aws-cdk": "cdk",
-}  # fmt: skip
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
 # `npm test` runs the script `test`; other managers run every script by its name alone.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
@@ -35,7 +30,7 @@ _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 
 
 @cache
-def _sections() -> dict[str, list[str]]:
+def sections() -> dict[str, list[str]]:
     """Return the lines of `programs.txt` by section, without comments."""
     sections: dict[str, list[str]] = {}
     path = os.path.join(os.path.dirname(__file__), "programs.txt")
@@ -48,15 +43,10 @@ def _sections() -> dict[str, list[str]]:
     return sections
 
 
-def lines_of(section: str) -> list[str]:
-    """Return the lines of a section."""
-    return _sections()[section]
-
-
 @cache
 def words_of(section: str) -> frozenset[str]:
-    """Return the words of a section."""
-    return frozenset(" ".join(lines_of(section)).split())
+    """Return the words of a section of `programs.txt`."""
+    return frozenset(" ".join(sections()[section]).split())
 
 
 def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
@@ -65,21 +55,17 @@ def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 @cache
-def options_in(*sections: str) -> dict[tuple[str, ...], frozenset[str]]:
+def options_in(*names: str) -> dict[tuple[str, ...], frozenset[str]]:
     """Parse sections with lines `command, command: options`; return the options by command."""
     table: dict[tuple[str, ...], frozenset[str]] = {}
-    for line in (line for section in sections for line in lines_of(section)):
-        names, _, options = line.partition(":")
-        table |= dict.fromkeys(commands_named(names), frozenset(options.split()))
+    for line in (line for name in names for line in sections()[name]):
+        commands, _, options = line.partition(":")
+        table |= dict.fromkeys(commands_named(commands), frozenset(options.split()))
     return table
 
 
-LINES, EACH, TYPED, SCRIPTS = (
-    options_in(section)
-    for section in (
-        "wrappers of a line", "wrappers of lines", "wrappers that type", "wrappers of scripts"
-    )
-)  # fmt: skip
+LINES, EACH = options_in("wrappers of a line"), options_in("wrappers of lines")
+TYPED, SCRIPTS = options_in("wrappers that type"), options_in("wrappers of scripts")
 LINE_OPTIONS, EXECUTING = options_in("options with a line"), options_in("options with a command")
 OF_PROCESSES, OF_PACKAGES = options_in("wrappers of processes"), options_in("wrappers of packages")
 WRAPPERS = (
@@ -87,18 +73,25 @@ WRAPPERS = (
 )
 VALUE_OPTIONS = {words[0]: options for words, options in options_in("options with a value").items()}
 _OWN_COMMANDS = words_of("own commands")
+_SAME_PROGRAM = {
+    alias: words for words, aliases in options_in("aliases").items() for alias in aliases
+}
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the command with and without its wrappers, and the commands in its arguments. A
-    redirection to a file is a call of its own, without words.
-    """
+    """Yield the command, its form without wrappers, the commands in it, and its redirections."""
     if call.written:
         yield Call((), call.folder, call.written)
     words = shell_words(call.words) if call.words else ()
     if words:
         plain_call = call._replace(words=words, written=())
-        yield plain_call._replace(folder=_worked_in(words, call.folder))
+        # The folder in which the program works according to options such as `git -C app`.
+        options = FOLDER_OPTIONS & VALUE_OPTIONS.get(words[0], frozenset())
+        folders = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
+        pairs = (word.partition("=") for word in words)
+        folders += [value for name, sign, value in pairs if sign and name in FOLDER_OPTIONS]
+        folder = shell.path_in(call.folder, folders[0]) if folders else call.folder
+        yield plain_call._replace(folder=folder)
         for inner in run_by(plain_call) if depth < _MAX_NESTED else ():
             yield from commands_of(inner, depth + 1)
 
@@ -117,23 +110,16 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
         program = "python"
-    if program == "git":
-        words = _without_aliases(words)
-    return (*_SAME_PROGRAM.get(program, program).split(), *words[1:])
-
-
-def _without_aliases(words: Sequence[str]) -> Sequence[str]:
-    """Return a git command after expanding the aliases defined by its own options."""
-    for at, word in enumerate(words[:-2]):
-        name, sign, value = words[at + 1].partition("=")
-        if word == "-c" and sign and name.startswith("alias."):
-            arguments = words[at + 2 :]
-            if arguments[:1] == (name.removeprefix("alias."),):
-                is_line = value.startswith("!")
-                return (
-                    ("git", "-x", value[1:]) if is_line else ("git", *value.split(), *arguments[1:])
-                )
-    return words
+    # Expand the aliases that the options of a git command define.
+    for at, word in enumerate(words[:-2] if program == "git" else ()):
+        alias, sign, value = words[at + 1].partition("=")
+        arguments = words[at + 2 :]
+        if word == "-c" and sign and alias == f"alias.{arguments[0]}":
+            is_line = value.startswith("!")
+            expanded = ("-x", value[1:]) if is_line else (*value.split(), *arguments[1:])
+            words = (program, *expanded)
+            break
+    return (*_SAME_PROGRAM.get(program, (program,)), *words[1:])
 
 
 def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
@@ -189,18 +175,6 @@ def options_of(words: Sequence[str]) -> frozenset[str]:
     return frozenset(options)
 
 
-def _worked_in(words: Sequence[str], folder: str) -> str:
-    """Return the folder in which a program works according to options such as `git -C app`."""
-    for at, word in enumerate(words[:-1]):
-        if word in FOLDER_OPTIONS and word in VALUE_OPTIONS.get(words[0], ()):
-            return shell.path_in(folder, words[at + 1])
-    for word in words:
-        name, sign, value = word.partition("=")
-        if sign and name in FOLDER_OPTIONS:
-            return shell.path_in(folder, value)
-    return folder
-
-
 def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words of the wrapper with which a command begins, a key of WRAPPERS; or ()."""
     first = tuple(words[:3])
@@ -210,9 +184,7 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the name of a program that is in a `bin` folder: `pytest` for `.venv/bin/pytest`.
-    Return any other program unchanged.
-    """
+    """Return the name of a program in a `bin` folder; any other program unchanged."""
     is_installed = "/bin/" in program or "/.bin/" in program
     return os.path.basename(program) if is_installed else program
 

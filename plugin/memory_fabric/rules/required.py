@@ -4,17 +4,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from memory_fabric.errors import BadInput
-from memory_fabric.rules import matching, paths, programs, shell
-from memory_fabric.rules.bindings import (
-    ACTIVITIES,
-    ACTIVITY,
-    FIRST,
-    Binding,
-    bindings_of,
-    name_of,
-    required_by,
-    with_first,
-)
+from memory_fabric.rules import bindings, matching, paths, programs, shell
+from memory_fabric.rules.bindings import ACTIVITY, FIRST, Binding, bindings_of, required_by
 from memory_fabric.rules.effects import is_named
 from memory_fabric.rules.matching import Action
 from memory_fabric.rules.shell import Call
@@ -41,9 +32,7 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if the line reaches the command `end` only if the command `at` has passed. If
-    `end` is after the last command, return True if the line reports success only then.
-    """
+    """Return True if the line reaches the command `end`, or succeeds, only if `at` has passed."""
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
     signs = [call.after for call in calls[at:end] if call.after != shell.SUBSTITUTED]
@@ -78,9 +67,7 @@ def is_check(binding: Binding) -> bool:
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that a check may read, relative to the project's root; or ''. Prose,
-    output files of programs, files elsewhere and changes by formatters do not void a pass.
-    """
+    """Return a changed file that a check may read, relative to the project's root; '' for prose."""
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
     folders = [root.rstrip("/") + "/" for root in roots]
@@ -96,16 +83,15 @@ def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
     that: `pytest` by `test`, for "the tests".
     """
     stated = required_by(when)
-    required = [b if is_named(b, typed) else _activity_of(b, typed) for b in stated]
+    activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]
+    required = []
+    for binding in stated:
+        call, is_typed = Call(binding.words, ""), not binding.words or is_named(binding, typed)
+        instead = (a for a in activities if is_named(a, typed) and runs(a, call, ()))
+        required.append(binding if is_typed else next(instead, binding))
     if tuple(required) != stated:
-        when = with_first(when, *map(name_of, required))
+        when = bindings.with_first(when, *map(bindings.name_of, required))
     return when, [b.text for b in (*bindings_of(when), *required) if not is_named(b, typed)]
-
-
-def _activity_of(binding: Binding, typed: Sequence[str]) -> Binding:
-    activities = [Binding(ACTIVITY, name) for name in ACTIVITIES] if binding.words else []
-    call = Call(binding.words, "")
-    return next((a for a in activities if is_named(a, typed) and runs(a, call, ())), binding)
 
 
 def stated_first(when: str | None, first: str) -> str:
@@ -118,4 +104,4 @@ def stated_first(when: str | None, first: str) -> str:
     if first and when is not None and not bindings_of(when):
         remedy = "For instance --when commit, --when 'git push'."
         raise BadInput("--first", "--first needs a call that --when binds.", remedy=remedy)
-    return FIRST.rstrip() + f" {first}" if when is None else with_first(when, first)
+    return FIRST.rstrip() + f" {first}" if when is None else bindings.with_first(when, first)

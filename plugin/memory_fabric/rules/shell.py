@@ -14,7 +14,7 @@ from typing import NamedTuple
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
 MAX_DEPTH = 6
-# At most this many characters of variables and printed texts are inserted; later ones are unknown.
+# At most this many characters of variables and printed texts are inserted; the rest is unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
@@ -65,9 +65,7 @@ class _Pending:
 
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
-    """Return the simple commands of a line that starts in a folder, in order; at most MAX_CALLS.
-    `depth` is the number of commands around the line that run it as an argument, like `sh -c`.
-    """
+    """Return the simple commands of a line, which is an argument of `depth` commands around it."""
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
@@ -208,7 +206,9 @@ class _Reader:
             self.pushed += [self.folder] if program == "pushd" else []
             before_it = self.known.get("OLDPWD", "")
             self.known["OLDPWD"] = self.folder
-            self.folder = before_it if "-" in words[1:] else _changed(self.folder, tuple(words))
+            targets = [word for word in words[1:] if not word.startswith("-")]
+            self.folder = path_in(self.folder, targets[0] if targets else "~")
+            self.folder = before_it if "-" in words[1:] else self.folder
 
     def _redirects(self, c: str, pending: _Pending) -> bool:
         """Read the redirection that begins here, if any; its file is not a word of the command."""
@@ -258,9 +258,7 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without its quotes; substitutions in it are read as commands. The result
-        contains _SPLIT where an unquoted variable separates words of the shell.
-        """
+        """Read one word without quotes, with _SPLIT where the shell splits an unquoted variable."""
         parts: list[str] = []
         braced = False
         while self.place < len(self.text):
@@ -438,12 +436,6 @@ def is_assignment(word: str) -> bool:
     name, sign, _ = word.partition("=")
     name = name.removesuffix("+")
     return bool(sign) and name.isidentifier()
-
-
-def _changed(folder: str, words: Sequence[str]) -> str:
-    """Return the folder after `cd`; '' if it depends on something unknown."""
-    targets = [word for word in words[1:] if not word.startswith("-")]
-    return path_in(folder, targets[0] if targets else "~")
 
 
 def path_in(folder: str, path: str) -> str:
