@@ -386,8 +386,7 @@ class Query(NamedTuple):
     """A parsed question. `terms` are its content words, in lower case and in order.
 
     `past` is true if the question is about an earlier state, so that superseded records may answer
-    it. `spans` are periods that it mentions, other than filters, as (first day, first day after). A
-    text with an `excluded` word is not a result; a text with an `unasked` word is ranked lower.
+    it. A text with an `excluded` word is not a result; one with an `unasked` word is ranked lower.
     `asked` is the text without filters and exclusions. `unread` are sentences for the user about
     parts that look like filters but are not.
     """
@@ -403,9 +402,7 @@ class Query(NamedTuple):
     filters: Filters = Filters()
     traverse: bool = False
     depth: int = DEFAULT_DEPTH
-    global_only: bool = False
     past: bool = False
-    spans: tuple[tuple[str, str], ...] = ()
     excluded: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
     asked: str = ""

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from memory_fabric.language.times import moment
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.explain import answer_as_json
-from memory_fabric.recall.meant import event_in
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
@@ -150,44 +149,6 @@ def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_i
 ) -> None:
     assert parse(text).past is searched
     assert parse(text, plain=True).past is typed
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "earlier"),
-    [
-        ("which database before the migration?", (), True),
-        ("what changed after the move to Postgres?", ("postgres",), False),
-        ("decisions since the incident", (), False),
-        ("what did we use before Postgres", ("postgres",), True),
-        ("what ran until we switched to pnpm?", ("pnpm",), True),
-    ],
-)
-def test_an_event_is_read_from_the_words(text: str, names: tuple[str, ...], earlier: bool) -> None:
-    event = event_in(text)
-    assert event is not None
-    assert (event.names, event.earlier) == (names, earlier)
-
-
-@pytest.mark.parametrize(
-    "text", ["before Monday", "since last week", "after 2025", "before", "what holds the archive?"]
-)
-def test_no_event_stands_in_dates_and_plain_questions(text: str) -> None:
-    assert event_in(text) is None
-
-
-def test_an_event_that_memory_knows_dates_the_question(memory: Memory) -> None:
-    old, new = archive(memory)
-    fabric = Fabric(memory, NOW)
-
-    before = fabric.recall("order archive before the migration")
-    after = fabric.recall("order archive after the move to Postgres")
-    unknown = fabric.recall("order archive before the rewrite")
-
-    assert before.query.spans == (("0001-01-01", "2026-02-03"),)
-    assert before.hits[0].id == f"record:{old.id}"
-    assert after.query.spans == (("2026-02-03", "9999-12-31"),)
-    assert after.hits[0].id == f"record:{new.id}"
-    assert unknown.query.spans == ()
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,6 @@ def test_an_invalid_filter_is_searched_as_words(text: str) -> None:
 def test_the_marker_global_restricts_the_search_to_the_global_scope() -> None:
     query = parse("@global error handling")
 
-    assert query.global_only
     assert query.filters.scopes == ("global",)
 
 
@@ -158,7 +157,6 @@ def test_a_plain_prompt_is_parsed_without_filters_and_phrases() -> None:
 
     assert query.filters == Filters()
     assert query.phrases == ()
-    assert not query.global_only
 
 
 def test_names_become_entity_hints_in_their_canonical_form() -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import domain_name
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.home import switches
@@ -19,13 +20,9 @@ from memory_fabric.text import composed
 
 # The domain of ingested texts that state no domain.
 SESSION = "session"
-# General-purpose agents have no domain of their own.
-GENERIC_AGENTS = frozenset(
-    """general-purpose claude fork explore plan statusline-setup output-style-setup
-    claude-code-guide""".split()
-)
-
-
+# The client's own agents for reading and setup, and all its agents, which have no own domain.
+SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
+GENERIC_AGENTS = SEARCHERS | {"general-purpose", "claude", "fork"}
 GENERAL = "general"
 
 
@@ -38,9 +35,7 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Return a stated domain in normal form. Secrets are redacted first, since the redaction rules
-    cannot recognise a secret in normal form.
-    """
+    """Return a stated domain in normal form, in which redaction could not recognise a secret."""
     return domain_name(without_secrets(stated))
 
 
@@ -78,9 +73,9 @@ def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
 def visible_to_process(memory: Memory) -> Memory:
     """Return the memory that a process without an agent may read.
 
-    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible. A process in an
-    isolated folder without that variable is the user's and sees everything. Raises StoreUnavailable
-    if the isolation is unknown.
+    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible; without the variable
+    a process is the user's and sees everything. Raises StoreUnavailable if the isolation is
+    unknown.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -111,9 +106,7 @@ def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """Return the domain of the nearest parent folder that has one; '' if none has. Relative folders
-    are resolved in the worktree that contains the folder; `~` is the user's home.
-    """
+    """Return the domain of the nearest parent folder that has one; '' if none has."""
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
@@ -140,22 +133,9 @@ def _within(memory: Memory, domain: str) -> Memory:
 
 
 WORD = "domain"
-# Words of idioms, such as "in the public domain", which refer to no domain of memory.
-IDIOMS = frozenset(
-    """general session public time frequency problem business application core key main same other
-    another different own whole wrong right given target sub expert any every each this that the
-    a an one its our my your their""".split()
-)
 PLACING = frozenset("in within inside for from".split())
 OUTSIDE = frozenset("not outside except beyond but never no without than".split())
 ARTICLES = frozenset("the our my this".split())
-# Words that may follow a name without changing its meaning.
-FOLLOWING = frozenset(
-    """and or but so then if when where while what which who why how that than as is are was were do
-    does did has have had can could should would will may must shall in on at of for from to with
-    about by we i you they it he she there here only please say says said tell show list find recall
-    give use uses using apply applies""".split()
-)
 MAX_WORDS, MAX_CHARS = 3, 4000
 _TOKENS = r"[\w'’-]+|[^\w\s]|\n"
 _QUOTED = r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`'
@@ -175,7 +155,7 @@ def named(text: str, memory: Memory) -> Named | None:
     places: dict[str, tuple[int, int]] = {}
     for name, start, end in _candidates(text):
         domain = domain_name(name)
-        is_known = domain and domain not in IDIOMS
+        is_known = domain and domain not in listed("questions", "idioms of domains")
         if is_known and any(reader.has_domain(domain) for reader in memory.readers()):
             places.setdefault(domain, (start, end))
     if len(places) != 1:
@@ -216,11 +196,10 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `NAME domain` or, with `behind`, `domain NAME` refers to a domain. The mention
-    begins with the word at index `first` and ends before the word at index `after`.
-    """
+    """Return True if `NAME domain` (or `domain NAME`, if `behind`) refers to a domain."""
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
-    if whole in IDIOMS or WORD in name or not all(word[0].isalnum() for word in name):
+    idioms = listed("questions", "idioms of domains")
+    if whole in idioms or WORD in name or not all(word[0].isalnum() for word in name):
         return False
     before = first - 1 - (words[first - 1] in ARTICLES if first else 0)
     near = words[max(0, before - 1) : before + 1] if before >= 0 else ()
@@ -228,7 +207,7 @@ def _is_mention(
         return False
     is_placed = before >= 0 and words[before] in PLACING
     next_word = words[after] if after < len(words) else "."
-    ends = owned or not next_word[0].isalnum() or next_word in FOLLOWING
+    ends = owned or not next_word[0].isalnum() or next_word in listed("questions", "after a domain")
     if behind:
         return is_identifier or (is_placed and ends)
     return ends and (is_placed or owned or is_identifier)

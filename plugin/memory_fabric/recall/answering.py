@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.language.concepts import WEAK, Concept, concepts, near_words
 from memory_fabric.language.questions import asks_for_the_assistant
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import SAID_BEFORE, Hit, Query
 from memory_fabric.recall.normalize import coverage, is_decisive, is_superseded
 from memory_fabric.recall.rank import TRUST_FACTORS
@@ -25,9 +26,7 @@ STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Remove turns that state a record among the hits; the record's `said_in_turns` lists them. The
-    order is kept, but a record moves up to the position of its first turn.
-    """
+    """Fold turns that state a record into its `said_in_turns`, at the first turn's position."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -51,7 +50,6 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-Counts = dict[str, int]
 Vector = dict[str, float]
 
 # A single sentence with fewer content words is a question for one statement.
@@ -86,9 +84,7 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Score the sessions that the message may continue; return nothing for a short question.
-    `known` candidates are not added again. Raises DeadlinePassed.
-    """
+    """Score the sessions that a message may continue, and find turns. Raises DeadlinePassed."""
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
@@ -116,7 +112,10 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
     """Return the score of each session, 1 for the best; `texts` are in the order of time."""
-    counts = {session: _counts(text) for session, text in texts.items()}
+    counts = {
+        session: Counter(stem(word) for word in words(text) if word not in STOPWORDS)
+        for session, text in texts.items()
+    }
     lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
     mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
     long = {
@@ -144,15 +143,7 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
     )
 
 
-def _counts(text: str) -> Counts:
-    counts: Counter[str] = Counter()
-    for word, count in Counter(words(text)).items():
-        if word not in STOPWORDS:
-            counts[stem(word)] += count
-    return counts
-
-
-def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
+def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) -> dict[str, float]:
     """Return each session's cosine similarity to the best few sessions, by their rarer words."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
@@ -175,7 +166,7 @@ def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dic
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
-    """Return the `most` words with the largest weights as a vector of length 1."""
+    """Return the words of greatest weight as a unit vector (word to weight)."""
     heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
     return {word: weight / length for word, weight in heavy}
@@ -195,13 +186,7 @@ CUT_OFF_LEAST_WORDS = 2
 
 
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the ranked hits; if the first hit answers the question, without hits that share little
-    with the question.
-
-    Only a record can answer the question: an observation is one of many about its entity, and a
-    turn one of many in a conversation. Hits found by meaning, the older side of a contradiction,
-    and all hits of a question about relations are kept.
-    """
+    """Return the hits; if a record in first place answers the question, only related hits."""
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
         return list(hits)
@@ -211,14 +196,7 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     return [hit for hit in hits if coverage(hit) >= MUCH or stays & hit.metadata.keys()]
 
 
-# Assents and requests to continue, which state nothing.
 _EMPTY = WEAK | STOPWORDS
-_ASSENTS = frozenset(
-    """absolutely acknowledged agreed ahead alright cheers confirmed continue continued continuing
-    cool finished go got great hello hey hi iterate iterating no noted nope ok okay onwards perfect
-    please proceed proceeding right roger sorry sounds sure thank thanks understood welcome yep yes
-    yup""".split()
-)
 # A longer text is assumed to state something.
 MAX_EMPTY_CHARS = 80
 # The most words of an errand without an object: "undo", "push it".
@@ -229,50 +207,41 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and the user's questions that add nothing to this question or are
-    from this `session`. Drop nothing from a search for an exact phrase.
-    """
+    """Drop turns without content, and questions of the user that add nothing to this question."""
     if query.phrases:
         return list(candidates)
-    question_stems = {
-        word
-        for concept in concepts(query)
-        for word in (*concept.stems, *map(stem, near_words(concept)))
-    }
-    return [
-        candidate for candidate in candidates if not _is_empty(candidate, question_stems, session)
-    ]
-
-
-def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
-    if candidate.source != "episodes":
-        return False
-    text = candidate.text.strip()
-    turn_stems = {stem(word) for word in words(text) if word not in _EMPTY}
-    if text.endswith(_ASKING) and candidate.metadata.get("role") == "user":
-        is_here = bool(session) and candidate.metadata.get("session") == session
-        if is_here or turn_stems <= asked:
-            return True
-    if len(text) > MAX_EMPTY_CHARS:
-        return False
-    # A turn after a question may be its answer, even in one word.
-    is_errand = (
-        text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and turn_stems.isdisjoint(asked)
-    )
-    is_answer = candidate.before.rstrip().endswith(_ASKING)
-    return not says_something(text) or (is_errand and not is_answer)
+    asked: set[str] = set()
+    for concept in concepts(query):
+        asked.update(concept.stems, map(stem, near_words(concept)))
+    kept = []
+    for candidate in candidates:
+        text, about = candidate.text.strip(), candidate.metadata
+        is_turn = candidate.source == "episodes"
+        turn_stems = {stem(word) for word in words(text) if word not in _EMPTY} if is_turn else ()
+        is_users_question = is_turn and text.endswith(_ASKING) and about.get("role") == "user"
+        is_here = bool(session) and about.get("session") == session
+        if is_users_question and (is_here or asked.issuperset(turn_stems)):
+            continue
+        if is_turn and len(text) <= MAX_EMPTY_CHARS:
+            # A turn after a question may be its answer, even in one word.
+            is_answer = candidate.before.rstrip().endswith(_ASKING)
+            is_short = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS
+            is_errand = is_short and not is_answer and asked.isdisjoint(turn_stems)
+            if is_errand or not says_something(text):
+                continue
+        kept.append(candidate)
+    return kept
 
 
 def says_something(text: str) -> bool:
     """Return True if the text has a word besides assents and words of every conversation."""
-    return any(word not in _ASSENTS and word not in _EMPTY for word in words(text))
+    assents = listed("questions", "assents")
+    return any(word not in assents and word not in _EMPTY for word in words(text))
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to the hits' metadata: when each of `graph_relations` was stated.
-
-    The times have the order of the relations; a time that cannot be read is empty. A relation that
-    is in two databases gets the later time.
+    """Add `relation_timestamps` to the hits: when each of their `graph_relations` was stated, or
+    ''.
     """
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
@@ -289,7 +258,7 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     )
 
 
-# The share of the question's weight that a memory needs to count as settled.
+# The share of the question's weight that a settled memory must cover.
 SETTLED_FIRST_MUCH = 0.4
 # The most settled memories that are added after the most relevant hits.
 MOST_SETTLED = 10
@@ -299,25 +268,28 @@ MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and after them settled hits (`_is_settled`), so that many turns
-    on a subject do not hide its result.
-    """
+    """Return the first `most` hits and some later settled ones, which many turns would hide."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Return the ranked hits with settled ones (`_is_settled`) first: before statements of the user
-    that share no more with the question, and before questions and proposals that share at most
-    twice as much. A moved hit gets the score of its position.
-
-    `found` are all hits, from which an assistant's long answers are recognised.
+    """Return the ranked hits with settled ones before the user's statements that share no more with
+    the question, and before questions and proposals that share at most twice as much. A moved hit
+    gets the score of its position.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)
+    turns = [hit for hit in found if hit.source == "episodes"]
+    typed = [len(hit.text) for hit in turns if _is_users(hit)]
+    answers = [len(hit.text) for hit in turns if not _is_users(hit)]
+    if typed and answers:
+        mean, mean_typed = sum(answers) / len(answers), sum(typed) / len(typed)
+        is_assistant = mean >= max(LONG_CHARS, LONGER * mean_typed)
+        hits = _users_first(hits) if is_assistant else hits
     settled = [hit for hit in hits if _is_settled(hit)]
     placed: dict[str, Hit] = {}
-    for hit in _users_first(hits) if _has_long_answers(found) else hits:
+    for hit in hits:
         needed = coverage(hit) * (1.0 if _is_users(hit) and not _asks(hit) else HALF)
         for record in settled if hit.source == "episodes" or _asks(hit) else ():
             if coverage(record) >= needed:
@@ -327,9 +299,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with each statement of the user before those turns of the assistant that
-    share at most twice as much with the question.
-    """
+    """Put statements of the user before turns of the assistant that match at most twice as well."""
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
     for turn in (hits[place] for place in places):
@@ -344,17 +314,6 @@ def _users_first(hits: Sequence[Hit]) -> list[Hit]:
     for place, turn in zip(places, ordered, strict=True):
         moved[place] = turn._replace(score=hits[place].score)
     return moved
-
-
-def _has_long_answers(hits: Sequence[Hit]) -> bool:
-    """Return True if answers are much longer than prompts, as an assistant's answers are."""
-    turns = [hit for hit in hits if hit.source == "episodes"]
-    typed = [len(hit.text) for hit in turns if _is_users(hit)]
-    answers = [len(hit.text) for hit in turns if not _is_users(hit)]
-    if not typed or not answers:
-        return False
-    mean = sum(answers) / len(answers)
-    return mean >= max(LONG_CHARS, LONGER * sum(typed) / len(typed))
 
 
 def _is_users(turn: Hit) -> bool:

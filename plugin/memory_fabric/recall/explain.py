@@ -22,7 +22,7 @@ NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less f
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
 NOTHING_ABOVE = "nothing remembered shares enough with it"
 NOTHING_FOUND = "nothing remembered holds any of its words"
-# Metadata that only the stages of recall use.
+# Metadata that only the recall stages use.
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body", "stated_at"))
 
 
@@ -82,9 +82,7 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session in the settings, if any, with the memories in its context.
-    `question` is as in `explain`. Raises DeadlinePassed and StoreUnavailable.
-    """
+    """Explain an answer for the session in the settings. Raises also StoreUnavailable."""
     memory = fabric.memory
     session = memory.settings.session
     told_ids: Container[str] = frozenset()
@@ -109,9 +107,7 @@ def as_json(explained: Explanation) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON (BR-6), with failures, paths and each result's metadata. All texts
-    are redacted by the current rules.
-    """
+    """Return the answer as JSON (BR-6) with failures, paths and metadata, and without secrets."""
     redacted: dict[str, str] = {}
     fields: dict[str, Any] = {
         "query": answer.query.text,

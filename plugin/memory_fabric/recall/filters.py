@@ -20,11 +20,11 @@ from memory_fabric.store.memory import Memory
 FILTER_FIELDS = {
     "domain": "domains",
     "expert_domain": "domains",
+    "project": "projects",
     "type": "types",
     "agent": "agents",
     "scope": "scopes",
     "session": "sessions",
-    "project": "projects",
     "category": "categories",
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
@@ -45,26 +45,17 @@ TIMES = ("since", "before")
 KEYS = (*FILTER_FIELDS, *TIMES)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
-# The name of each field in an answer.
-NAMES = {
-    "domains": "expert_domain",
-    "projects": "project",
-    "types": "type",
-    "agents": "agent",
-    "scopes": "scope",
-    "sessions": "session",
-    "categories": "category",
-}
+# The name of each field in an answer; that of domains is `expert_domain`.
+NAMES = {field: name for name, field in FILTER_FIELDS.items()}
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
-def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
-    """Return the text without its filters, and the values of the filters. An invalid filter remains
-    in the text as words, and a note reports it.
-    """
+def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
+    """Return the text without its filters, the filters, the depth, and notes on invalid ones."""
     tokens_left: list[str] = []
     unread: list[str] = []
-    by_name: dict[str, list[str]] = {}
+    by_field: dict[str, list[str]] = {}
+    scopes: list[str] = []
     # A quoted value may contain spaces, but only right after a filter's colon or comma.
     names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
     pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
@@ -73,9 +64,9 @@ def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ..
         name = name.lower()
         values = _filter_values(name, value, now) if colon else []
         if values:
-            by_name.setdefault(name, []).extend(values)
+            by_field.setdefault(FILTER_FIELDS.get(name, name), []).extend(values)
         elif token.lower() == "@global":
-            by_name["global"] = ["global"]
+            scopes = ["global"]
         else:
             tokens_left.append(token)
             bare = name.removeprefix("-")
@@ -87,22 +78,14 @@ def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ..
                 if token.startswith("-"):
                     why = "nothing can be left out by a filter"
                 unread.append(f"“{clipped}” is no filter and was read as words: {why}")
-    if not by_name:
-        return text, Filters(), 0, False, tuple(unread)
-    depth = int(by_name.get("depth", ["0"])[-1])
-    fields: dict[str, list[str]] = {}
-    for name, field in FILTER_FIELDS.items():
-        fields.setdefault(field, []).extend(by_name.get(name, ()))
-    if "global" in by_name:
-        fields["scopes"] = ["global"]
-    unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
-    filters = Filters(
-        **unique,
-        since=max(by_name.get("since", [""])),
-        before=min(by_name.get("before", [""])),
-        as_of=min(by_name.get("as_of", [""])),
-    )
-    return " ".join(tokens_left), filters, depth, "global" in by_name, tuple(unread)
+    if not by_field and not scopes:
+        return text, Filters(), 0, tuple(unread)
+    depth = int(by_field.pop("depth", ["0"])[-1])
+    since, before, as_of = (by_field.pop(name, [""]) for name in ("since", "before", "as_of"))
+    unique = {field: tuple(dict.fromkeys(values)) for field, values in by_field.items()}
+    filters = Filters(**unique, since=max(since), before=min(before), as_of=min(as_of))
+    filters = filters._replace(scopes=tuple(scopes) or filters.scopes)
+    return " ".join(tokens_left), filters, depth, tuple(unread)
 
 
 def _filter_values(name: str, value: str, now: str) -> list[str]:
@@ -195,9 +178,9 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters in the form for the store. Names of projects are case-folded; if this
-    project is among them, '' is added, to match rows without a project. Domains are dropped, since
-    the memory is already limited to them.
+    """Return the filters in the form for the store: project names case-folded, with '' for rows
+    without a project if this project is among them; without domains, to which the memory is already
+    limited.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]

@@ -87,32 +87,31 @@ class Floor:
             for text in (sentences if is_part or len(sentences) > 1 else ())
         }
         self._parts: dict[str, tuple[Part, Mapping[str, Hit]]] = {}
-        self._stems = {hit.id: _stems(hit) for hit in hits} if self._sentences else {}
+        # The stems of each memory's words, and of the prompt's words that matched the memory.
+        self._stems: dict[str, Set[str]] = {}
+        for hit in hits if self._sentences else ():
+            texts = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
+            matched = map(stem, hit.metadata.get("matched", ()))
+            self._stems[hit.id] = concepts.stems_of(" ".join(texts)).union(matched)
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return the reason why a memory is below the floor; '' if it is above. A memory is above
-        if it meets the requirements of a short prompt as a whole, or of the sentence nearest to it.
+        """Return why a memory is below the floor, or '' if it is not. It is below only if it fails
+        both against the whole of a short prompt and against the sentence nearest to it.
         """
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
-        nearest = self._nearest(hit) if lacking else ""
-        if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
-            return lacking
-        part, part_hits = self._part(nearest)
-        return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
-
-    def _nearest(self, hit: Hit) -> str:
-        """Return the sentence that shares the most and the rarest words with a memory; '' if no
-        sentence shares enough.
-        """
-        own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
+        # The sentence that shares the most and the rarest words with the memory.
         nearest, most = "", 0.0
-        for text, sentence in self._sentences.items():
+        own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
+        for text, sentence in self._sentences.items() if lacking else ():
             shared = own & sentence
             if len(shared) > 1 or (shared and min(len(own), len(sentence)) <= FEW_WORDS):
                 weight = sum(1 / self._counts[word] for word in shared)
                 nearest, most = (text, weight) if weight > most else (nearest, most)
-        return nearest
+        if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
+            return lacking
+        part, part_hits = self._part(nearest)
+        return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
         """Return the requirements of a part, and the memories with their coverage of this part."""
@@ -123,7 +122,18 @@ class Floor:
             names = [name for term, name in self._query.meant if term in terms]
             hints = (*sentence.entity_hints, *names)
             about = self._query._replace(asked=text, terms=terms, entity_hints=hints)
-            hits = _seen_by(about, self._hits, self._stems)
+            wanted = concepts.concepts(about)
+            matching = []
+            for hit in self._hits:
+                stems = self._stems[hit.id]
+                if places := [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems)]:
+                    matching.append((hit, places))
+            weights = weights_of(wanted, [sum(1 << i for i in places) for _, places in matching])
+            hits = {}
+            for hit, places in matching:
+                covered = sum(weights[i] for i in places)
+                matched = [wanted[i].text for i in places]
+                hits[hit.id] = hit.marked({"coverage": covered, "matched": matched})
             part = Part(about, list(hits.values()), talk=self.talk)
             self._parts[text] = part, hits
         return self._parts[text]
@@ -203,9 +213,7 @@ class Part:
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the topics of the prompt in a memory, except the name of the memory's project,
-        which says nothing about the memory.
-        """
+        """Return the prompt's topics in a memory, except the name of the memory's project."""
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
         return frozenset(
@@ -226,32 +234,6 @@ class Part:
         out = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
         separate = [part for word in words(text) for part in cjk_pairs(word) or (word,)]
         return frozenset(stem(word) for word in separate if word not in out)
-
-
-def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
-    """Return the memories that share a word with a part, with their coverage of the part."""
-    wanted = concepts.concepts(part)
-    matching = {
-        hit.id: [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems[hit.id])]
-        for hit in hits
-    }
-    weights = weights_of(wanted, [sum(1 << i for i in some) for some in matching.values() if some])
-    return {
-        hit.id: hit.marked(
-            {
-                "coverage": sum(weights[i] for i in matching[hit.id]),
-                "matched": [wanted[i].text for i in matching[hit.id]],
-            }
-        )
-        for hit in hits
-        if matching[hit.id]
-    }
-
-
-def _stems(hit: Hit) -> Set[str]:
-    """Return the stems of a memory's words, and of the words of the prompt that matched it."""
-    texts = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
-    return concepts.stems_of(" ".join(texts)).union(map(stem, hit.metadata.get("matched", ())))
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:

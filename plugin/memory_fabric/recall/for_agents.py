@@ -4,25 +4,24 @@ At the start of a subagent it is unknown which of several open tasks is its own 
 the tasks take turns to use one budget, each with its best hit first.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
+from memory_fabric import models
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts, task_terms
 from memory_fabric.language.vocabulary import agent_terms
-from memory_fabric.models import (
-    CONTRADICTS,
-    QUOTATION,
-    Filters,
-    Hit,
-    Query,
-    Record,
-    contradicted,
-    stated_at,
-)
+from memory_fabric.language.word_lists import words as listed
+from memory_fabric.models import Filters, Hit, Record
 from memory_fabric.recall import inject, render
-from memory_fabric.recall.agent_domains import GENERAL, domain_of_agent, plain_name, stated_for
+from memory_fabric.recall.agent_domains import (
+    GENERAL,
+    SEARCHERS,
+    domain_of_agent,
+    plain_name,
+    stated_for,
+)
 from memory_fabric.recall.floor import SPECIFIC
 from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import parse
@@ -60,13 +59,12 @@ def for_agent(
     memory: Memory,
     ask: Ask,
     now: str,
-    seen: Container[str] = frozenset(),
-    shown: Container[str] = frozenset(),
+    **known: Unpack[inject.Known],
 ) -> tuple[list[Hit], int]:
     """Return the hits for a starting agent, shortened to its budget, and the budget in characters.
 
     One of `tasks` may be the agent's own; `ask` returns the hits for a text that are above the
-    floor, best first. If memory is limited to domains, so are the records for the agent's kind.
+    floor, best first.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -77,6 +75,7 @@ def for_agent(
     chosen = shared(queues, chars_left, SEARCHER_HITS if kind.searches else MAX_HITS)
     free_places = min(KIND_HITS, MAX_HITS - len(chosen))
     if free_places > 0 and (kind.terms or kind.domain):
+        seen, shown = known.get("seen", ()), known.get("shown", ())
         queued_ids = {hit.id for queue in queues for hit in queue}
         of_that_kind: list[Hit] = []
         try:
@@ -85,13 +84,8 @@ def for_agent(
             if not chosen:
                 raise
             memory.fail(f"kind {kind.name}: {error}")
-        fresh = [
-            hit
-            for hit in of_that_kind
-            if hit.id not in queued_ids
-            and hit.id not in seen
-            and hit.metadata["record"] not in shown
-        ]
+        new = [h for h in of_that_kind if h.id not in queued_ids and h.id not in seen]
+        fresh = [hit for hit in new if hit.metadata["record"] not in shown]
         chosen = with_more(chosen, fresh[:free_places], chars_left)
     own = [hit for hit in chosen if not is_of_others(hit)]
     theirs = [hit for hit in chosen if is_of_others(hit)]
@@ -115,7 +109,10 @@ def asked_for(
                     break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
-                        hits.setdefault(hit.id, _as_stated(hit))
+                        # Search adds related names; only those that the record states remain.
+                        entities = hit.source == "records" and hit.metadata.get("entities")
+                        names = tuple(entities or hit.entities)
+                        hits.setdefault(hit.id, hit._replace(entities=names))
         except DeadlinePassed:
             if not (queues or hits):
                 raise
@@ -127,8 +124,7 @@ def asked_for(
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
     """Yield the questions for a task, each with True if only strong hits count, and the number of
-    hits that make it unnecessary: first the task's subject, then its short description. The whole
-    of a long task takes the most time, so it comes last, and only if the task is `alone`.
+    hits that make it unnecessary. The whole of a long task takes the most time, so it is last.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -140,33 +136,25 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return a test for hits that are certainly relevant to a question asked now."""
+    """Return a test if a fact shares two topics with a question, and most words of either."""
     query_of = cache(partial(parse, now=now, plain=True))
-    return lambda hit, question: is_strong(hit, query_of(question))
 
+    def is_strong(hit: Hit, question: str) -> bool:
+        wanted = concepts.concepts(query_of(question)) if hit.source != "episodes" else ()
+        specific = {c.text for c in wanted if c.strength >= SPECIFIC}
+        if len(specific.intersection(hit.metadata.get("matched", ()))) < STRONG_SHARED:
+            return False
+        stems = {s for c in wanted for s in c.stems}
+        own = {stem(w) for w in words(hit.text) if w not in STOPWORDS and w not in concepts.WEAK}
+        share = len(own & stems) / len(own) if own else 0.0
+        return float(hit.metadata.get("coverage", 0.0)) >= STRONG_COVERAGE or share >= STRONG_HELD
 
-def is_strong(hit: Hit, query: Query) -> bool:
-    """Return True if a fact shares two specific words with the question, and most of the words of
-    either.
-    """
-    if hit.source == "episodes":
-        return False
-    wanted = concepts.concepts(query)
-    specific = {c.text for c in wanted if c.strength >= SPECIFIC}
-    if len(specific.intersection(hit.metadata.get("matched", ()))) < STRONG_SHARED:
-        return False
-    stems = {s for c in wanted for s in c.stems}
-    own = {stem(w) for w in words(hit.text) if w not in STOPWORDS and w not in concepts.WEAK}
-    share = len(own & stems) / len(own) if own else 0.0
-    return float(hit.metadata.get("coverage", 0.0)) >= STRONG_COVERAGE or share >= STRONG_HELD
+    return is_strong
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
-    """Return hits of all queues in turns, each queue best first, within `chars_left` characters.
-
-    Every queue gets its best hit as long as there is space for a line; if these hits do not fit,
-    the longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in
-    two queues is returned once and counts for both.
+    """Return hits of all queues in turns, best first, within `chars_left` characters: the best of
+    each queue, shortened if necessary, then others that fit whole, up to `max_hits`.
     """
     taken_ids: set[str] = set()
     turns = []
@@ -185,9 +173,7 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
 
 
 def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
-    """Shorten the longest hits until all lines together fit into `chars_left` characters. Short
-    hits leave their unused share to the longer hits.
-    """
+    """Shorten the longest hits until all lines together fit into `chars_left` characters."""
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
     for place_in_order, (length, place) in enumerate(lines):
@@ -198,9 +184,7 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
 
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
-    """Return the hit with a line of at most `max_chars`: without its reason, then with less text.
-    Return None if hardly any text would be left.
-    """
+    """Return the hit, shortened to a line of `max_chars`; None if hardly any text would be left."""
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
@@ -215,7 +199,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
 
 
 def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list[Hit]:
-    """Return the hits of `kept`, and of `more`, in order, those that still fit whole."""
+    """Return the hits of `kept`, and of `more` those that still fit whole, in order."""
     out = list(kept)
     chars_left -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
@@ -227,9 +211,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the records that contain one of the kind's terms, or are from agents of this kind.
-    Pinned records come first, then lasting ones, then the others; newest first in each group.
-    """
+    """Return records with a kind's terms or domain: pinned, then lasting, then newest first."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     match = match_expression(kind.terms)
@@ -251,42 +233,17 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
     return list({record.id: hit_of(record) for record in ordered}.values())
 
 
-def _as_stated(hit: Hit) -> Hit:
-    """Return the hit with only the names that its record states; search adds related names."""
-    entities = hit.metadata.get("entities")
-    return hit._replace(entities=tuple(entities)) if entities and hit.source == "records" else hit
-
-
 def hit_of(record: Record) -> Hit:
     """Return a record in the form of a hit."""
-    about = {
-        "type": record.type,
-        "why": record.why,
-        "scope": record.scope,
-        "domain": record.domain,
-        "trust": record.trust,
-        "author": record.author,
+    copied = ("type", "why", "scope", "domain", "trust", "author")
+    about = {name: getattr(record, name) for name in copied} | {
         "record": record.id,
-        QUOTATION: record.evidence.get(QUOTATION, ""),
-        CONTRADICTS: contradicted(record),
-        "stated_at": stated_at(record),
+        models.QUOTATION: record.evidence.get(models.QUOTATION, ""),
+        models.CONTRADICTS: models.contradicted(record),
+        "stated_at": models.stated_at(record),
     }
-    return Hit(
-        id=f"record:{record.id}",
-        text=record.what,
-        source="records",
-        timestamp=record.created_at,
-        entities=tuple(entity.name for entity in record.entities),
-        metadata=about,
-    )
-
-
-# The client's own agents for reading and setup, and words in the names of others that search.
-SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
-SEARCHING_WORDS = frozenset(
-    """search searcher searching find finder finding locate locator grep explore explorer lookup
-    scout""".split()
-)
+    names, id_ = tuple(entity.name for entity in record.entities), f"record:{record.id}"
+    return Hit(id_, record.what, "records", record.created_at, entities=names, metadata=about)
 
 
 class Kind(NamedTuple):
@@ -304,13 +261,13 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
     """Return the kind of an agent type, from the terms that the user `stated`, else from its name.
 
     `domain`, from config.toml, comes before that of the name. `plugin:Code_Reviewer` is looked up
-    by this name, as `code-reviewer`, and by the words in it. Stated terms are used unchanged, also
-    for an agent that searches; if they are empty, recall uses only the agent's task.
+    by this name, as `code-reviewer`, and by the words in it. If the stated terms are empty, recall
+    uses only the agent's task.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)
-    is_searcher = name in SEARCHERS or not SEARCHING_WORDS.isdisjoint(name.split("-"))
-    if kind is None and is_searcher:
+    searching = listed("questions", "searching agents")
+    if kind is None and (name in SEARCHERS or not searching.isdisjoint(name.split("-"))):
         return Kind(name, searches=True)
     domain = domain or domain_of_agent(agent_type)
     own = domain if domain != GENERAL else ""

@@ -11,6 +11,8 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from memory_fabric.language import concepts, negations, questions
 from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.language.word_lists import sections
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.floor import FIXES, SPECIFIC, Floor
 from memory_fabric.recall.normalize import is_of_others
@@ -48,8 +50,8 @@ _words_of_past_talk = lru_cache(4)(questions.asked_by)
 def query_of(text: str, now: str) -> Query:
     """Return the query of a prompt, without the words by which it asks for earlier sessions.
 
-    All other words are searched for; names, times and requests come only from text that a person
-    wrote, not from a log next to it. The graph is walked only for a question about relations.
+    Names, times and requests come only from text that a person wrote, not from a log next to it.
+    The graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -89,8 +91,8 @@ def sources_for(query: Query) -> frozenset[str]:
 class Known(TypedDict, total=False):
     """Memories in the context of a session.
 
-    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. The context also has the
-    statements of the session `here` after `since`, its last compaction (ISO 8601 or '').
+    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. The context also has what
+    was said in the session `here` after `since`, its last compaction (ISO 8601 or '').
     """
 
     seen: Container[str]
@@ -100,11 +102,7 @@ class Known(TypedDict, total=False):
 
 
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
-    """Return the hits that this prompt is certainly about, in the same order; often none.
-
-    Outdated memories count only if the prompt asks for the past. A past turn does not count if it
-    states a record among the hits.
-    """
+    """Return the hits that this prompt is certainly about, in the same order; often none."""
     if is_silent(query):
         return []
     against = verdicts(hits, query, **known)
@@ -157,8 +155,8 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    Records that contradict the prompt come first, then the best hit for each of its subjects; other
-    hits far below the best own hit are left out. The share (`within_share`) of shared hits follows.
+    Records that contradict the prompt come first, then the best hit for each subject; other hits
+    far below the best own hit are left out. Shared hits follow within their share.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
@@ -218,35 +216,16 @@ MAX_SENTENCES = 40
 # Without "sin", "sans" and "sem", which negate only a part of a request.
 NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
 NEGATORS |= frozenset("without без avoid stop mai".split())
-# Words before the rejected alternative of a record.
-_INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"), ("en", "lugar", "de"),
-            ("en", "vez", "de"), ("em", "vez", "de"), ("au", "lieu", "de"), ("invece", "di"),
-            ("statt",), ("anstatt",), ("anstelle", "von"), ("вместо",))  # fmt: skip
+# Words that introduce a record's rejected alternative.
+_INSTEAD = [tuple(line.split()) for line in sections("questions")["instead of"]]
 # Words of a clause that only express whether something is done.
-_MODALS = STOPWORDS | frozenset(
-    """use uses used using must shall should may can allowed forbidden longer please let always
-    usar usa usen utiliser utilise utilisez verwenden verwende verwendet benutzen nutzen usare
-    используй использовать gebruik gebruiken""".split()
-)
-# Verbs and prepositions right before the name of a thing that is used.
-_USING = frozenset(
-    """use uses using install add adopt switch migrate move run try with via through
-    usa usar use usemos usá usando instala instalar con mit nutze nutzen benutze verwende
-    verwenden installiere nimm utilise utiliser installe avec usare installa com instale
-    используй использовать установи поставь gebruik met użyj""".split()
-)
+_MODALS = STOPWORDS | listed("questions", "modal verbs")
+# The most words between a verb of use, and the name of the thing that is used.
 _BEFORE = 3
 # Verbs of change may be further before the name: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
-_SUBCOMMANDS = frozenset(
-    "add audit build ci create exec init install publish remove run start test uninstall update "
-    "upgrade".split()
-)
 # Words before the scope of a choice, which does not reject uses outside of its scope.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
-_GENERIC = frozenset(
-    "project projects repo repository code codebase app everything everywhere place all new".split()
-)
 
 
 class Sentence(NamedTuple):
@@ -316,7 +295,8 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
     """Return the stems of a choice's subject: "mobile API" for "GraphQL for the mobile API"."""
-    out = {word for name in rejected for word in name}.union(_MODALS, _GENERIC, _SCOPES)
+    places = listed("questions", "places")
+    out = {word for name in rejected for word in name}.union(_MODALS, _SCOPES, places)
     return frozenset(stem(word) for word in said if word not in out)
 
 
@@ -328,6 +308,7 @@ def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
             before = said[max(0, at - _BEFORE) : at]
             after = said[at + size : at + size + 1]
             changed = "to" in before and _CHANGING & set(said[max(0, at - _FAR_BEFORE) : at])
-            if changed or _USING & set(before) or _SUBCOMMANDS & set(after):
+            uses, commands = listed("questions", "uses"), listed("questions", "subcommands")
+            if changed or uses & set(before) or commands & set(after):
                 return True
     return False

@@ -73,8 +73,7 @@ def matching(
     """Return at most two wanted fixes whose symptom is in a text, surest first; usually none.
 
     Words of the failed `command` have no weight, since they are in all its failures. `wanted` is
-    called with each fix that matches, which has the fields of `records.newest_fixes`. Raises
-    StoreUnavailable, DeadlinePassed.
+    called with each fix that matches. Raises StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
     fixes = [record for record in newest if record.trust in TRUSTED]
@@ -99,13 +98,9 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[R
     lines = tuple(filter(None, (tuple(_words(line)) for line in stated)))
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):
-        for word in line:
-            at = places.setdefault(word, [])
-            if not at or at[-1] != place:
-                at.append(place)
-    rare = frozenset(
-        word for word, at in places.items() if len(at) <= MAX_PLACES and word not in typed
-    )
+        for word in dict.fromkeys(line):
+            places.setdefault(word, []).append(place)
+    rare = frozenset(word for word, at in places.items() if len(at) <= MAX_PLACES) - typed
     telling = frozenset(word for word in places if not _says_nothing(word))
     output = _Text(lines, places, telling, rare)
     weighted = []
@@ -131,8 +126,8 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
     # Without all names of the error line, it is the same kind of failure of something else.
-    is_kind = text.places.keys() >= _names(error)
-    weight = _by_words(record, " ".join(texts), text) if is_kind else 0.0
+    has_names = text.places.keys() >= _names(error)
+    weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
@@ -192,25 +187,20 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
     if sum(weights.values()) < NEAR_WEIGHT / 2:
         return 0.0
     pairs = {pair for pair in pairwise(_words(said)) if pair[0] in weights and pair[1] in weights}
-    places = {place for word in weights for place in text.places[word]}
-    return max((_near(place, weights, pairs, text) for place in places), default=0.0)
-
-
-def _near(
-    place: int, weights: Mapping[str, float], pairs: Set[tuple[str, str]], text: _Text
-) -> float:
-    """Return the weight of these words in the lines from `place` on; 0 if it is too little."""
-    lines = text.lines[place : place + WINDOW_LINES]
-    near_words = {word for line in lines for word in line if word in weights}
-    weight = sum(weights[word] for word in near_words)
-    if weight < NEAR_WEIGHT / 2:
-        return 0.0
-    for pair in pairs and {pair for line in lines for pair in pairwise(line)} & pairs:
-        weight += PAIR_WITH_NUMBER if any(map(str.isdigit, pair)) else PAIR
-    is_specific = any(weights[word] >= STRONG_WEIGHT or word.isdigit() for word in near_words)
-    distinctive = sum(weights[word] >= DISTINCTIVE for word in near_words)
-    is_sure = (is_specific and len(near_words) > 1) or distinctive >= LEAST_DISTINCTIVE
-    return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
+    most = 0.0
+    for place in {place for word in weights for place in text.places[word]}:
+        lines = text.lines[place : place + WINDOW_LINES]
+        near_words = {word for line in lines for word in line if word in weights}
+        weight = sum(weights[word] for word in near_words)
+        if weight < NEAR_WEIGHT / 2:
+            continue
+        for pair in pairs and {pair for line in lines for pair in pairwise(line)} & pairs:
+            weight += PAIR_WITH_NUMBER if any(map(str.isdigit, pair)) else PAIR
+        is_specific = any(weights[word] >= STRONG_WEIGHT or word.isdigit() for word in near_words)
+        distinctive = sum(weights[word] >= DISTINCTIVE for word in near_words)
+        is_sure = (is_specific and len(near_words) > 1) or distinctive >= LEAST_DISTINCTIVE
+        most = max(most, weight if weight >= NEAR_WEIGHT and is_sure else 0.0)
+    return most
 
 
 def _names(error: str) -> set[str]:
@@ -219,9 +209,7 @@ def _names(error: str) -> set[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, with all separators alike. A qualified symbol such
-    as `notifications/listByUser` is followed by the symbol alone.
-    """
+    """Return a text's words in lower case, after `notifications/listByUser` also `listByUser`."""
     return [low for _, low in _spelled(text)]
 
 
@@ -247,9 +235,7 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Return the weights of a text's words, by word; with `among`, of these words only. Names are
-    recognised by their case, so the heaviest spelling of a word counts.
-    """
+    """Return each word's weight in its heaviest spelling; with `among`, only of these words."""
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:

@@ -10,8 +10,9 @@ from typing import Any
 
 from memory_fabric.language import concepts, negations
 from memory_fabric.language.concepts import Concept
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.relevance import NO_SESSIONS, Measured, entities_of, measure
+from memory_fabric.recall.relevance import Measured, entities_of, measure
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import name_key, same_form, stem, words
 
@@ -28,16 +29,15 @@ def normalize(
     *,
     wide: bool = False,
     explain: bool = False,
-    sessions: Mapping[str, float] = NO_SESSIONS,
+    sessions: Mapping[str, float] = {},
     most: int = 0,
 ) -> list[Hit]:
     """Return hits in normal form, most relevant first.
 
     Candidates without an exact phrase or with an excluded word are left out. `now` (ISO 8601)
-    resolves times such as "last week". With `wide` synonyms of the question's words count; with
-    `explain` the metadata has the `parts` of each relevance. `sessions` are scores (0-1) of
-    sessions that the question continues. With `most`, hits are made only for so many memories of
-    each source (`best_of_each_source`), since this takes longer than measuring.
+    resolves times such as "last week". With `wide` synonyms count; with `explain` the metadata has
+    the `parts` of each relevance. `sessions` are scores (0-1) of sessions that the question
+    continues. With `most`, only the best memories of each source become hits, to save time.
     """
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
@@ -62,9 +62,7 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source, and half as many shared memories. `origin`
-    returns the source of a memory, and True if the memory is shared.
-    """
+    """Return the first `most` memories of each source (`origin`), and half as many shared ones."""
     counts: dict[str, int] = {}
     best = []
     for memory in memories:
@@ -77,9 +75,7 @@ def best_of_each_source(
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
-    """Return the source of a memory ("records" if one of its copies is a record), and True if it is
-    shared.
-    """
+    """Return the source of a memory, and True if it is shared."""
     told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
     return told.source, told.metadata.get("trust") == FOREIGN
 
@@ -92,22 +88,17 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop candidates that lack a phrase, and entities whose observations or records are present.
-    Entities are kept if the question is just their name.
+    """Drop candidates without a phrase or with an excluded word, and entities whose observations or
+    records are candidates, unless the question is just their name.
     """
     exact = _exact_names(query)
-    spoken = {
-        (c.store, name)
-        for c in candidates
-        if c.source in ("graph", "records") and not c.metadata.get("whole_entity")
-        for name in (entities_of(c) if c.source == "records" else (c.entity,))
-        if c.source == "graph" or name_key(name) not in exact
-    }
-    worthwhile = [
-        c
-        for c in candidates
-        if not c.metadata.get("whole_entity") or (c.store, c.entity) not in spoken
-    ]
+    whole = [c for c in candidates if c.metadata.get("whole_entity")]
+    others = [c for c in candidates if not c.metadata.get("whole_entity")]
+    spoken = {(c.store, c.entity) for c in others if c.source == "graph"}
+    for c in others if whole else ():
+        names = entities_of(c) if c.source == "records" else ()
+        spoken.update((c.store, name) for name in names if name_key(name) not in exact)
+    worthwhile = others + [c for c in whole if (c.store, c.entity) not in spoken]
     for phrase in query.phrases:
         spaced = f" {' '.join(words(phrase))} "
         worthwhile = [c for c in worthwhile if spaced in f" {' '.join(words(_whole_text(c)))} "]
@@ -141,15 +132,8 @@ def _hit(one: Measured, wanted: Sequence[Concept], explain: bool) -> Hit:
         metadata = {**metadata, "replaces": one.replaces}
     if explain:
         metadata = {**metadata, "parts": {"exact name": 1.0} if one.is_exact else one.parts()}
-    return Hit(
-        id=candidate.id,
-        text=candidate.text,
-        source=candidate.source,
-        timestamp=candidate.timestamp,
-        relevance=_relevance(one),
-        entities=one.entities,
-        metadata=metadata,
-    )
+    id_, text, source, at = candidate.id, candidate.text, candidate.source, candidate.timestamp
+    return Hit(id_, text, source, at, _relevance(one), one.entities, metadata)
 
 
 def _relevance(one: Measured) -> float:
@@ -158,11 +142,7 @@ def _relevance(one: Measured) -> float:
 
 DEFAULT_THRESHOLD = 0.85
 # Words that do not change the meaning of a statement.
-FILLERS = frozenset(
-    """a actually all also am an are be been being certainly definitely did do does here i is it its
-    just my now our please really simply so surely that the then this was we were will would you
-    your""".split()
-)
+FILLERS = listed("questions", "fillers")
 # All words for a duty count as the same word.
 _DUTY = "must"
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
@@ -172,26 +152,20 @@ NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep one hit for each id, in the same order, since a copy of a record confirms nothing.
-
-    The record itself is kept rather than its copies on entities, with all their entities and the
-    best relevance.
-    """
+    """Keep one hit for each id: the record rather than its copies, with all entities and words."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
         first = by_id.setdefault(hit.id, hit)
         if first is hit:
             continue
         spoken = hit if hit.source == "records" and first.source != "records" else first
-        by_id[hit.id] = spoken._replace(
+        merged = spoken._replace(
             relevance=max(first.relevance, hit.relevance),
             entities=tuple(dict.fromkeys(spoken.entities + first.entities + hit.entities)),
-            metadata={
-                **spoken.metadata,
-                "coverage": max(coverage(first), coverage(hit)),
-                "matched": list(dict.fromkeys((*matched(first), *matched(hit)))),
-            },
         )
+        matched = [term for one in (first, hit) for term in one.metadata.get("matched") or ()]
+        marks = {"matched": list(dict.fromkeys(matched))}
+        by_id[hit.id] = merged.marked({"coverage": max(coverage(first), coverage(hit)), **marks})
     return list(by_id.values())
 
 
@@ -213,10 +187,8 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     """Merge near copies; return the remaining hits, most relevant first.
 
     Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
-    merged hit has the text of the more relevant hit, the entities of both, the metadata of the
-    other under `source_`, and `cross_validated`, unless one is from a shared journal, or is the
-    turn in which the other was stated. Below the default threshold the texts may differ more
-    (`_may_merge`).
+    merged hit has the more relevant text, the entities of both, the metadata of the other under
+    `source_`, and `cross_validated` if the other is an independent source.
     """
     distinct: list[Hit] = []
     word_sets: list[frozenset[str]] = []
@@ -283,11 +255,6 @@ def public_id(hit: Hit) -> str:
 def coverage(hit: Hit) -> float:
     """Return the share of the question's weight that is in a hit."""
     return float(hit.metadata.get("coverage", 0.0))
-
-
-def matched(hit: Hit) -> Sequence[str]:
-    """Return the words of the question that are in a hit."""
-    return tuple(hit.metadata.get("matched") or ())
 
 
 def is_of_others(hit: Hit) -> bool:

@@ -54,11 +54,9 @@ def told(
     is_known: Callable[[str], bool],
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, in one line: its request, its end,
-    its files. Return None if no task certainly matches, or if the session already has the record of
-    its end.
+    its files; None if no task certainly matches or the session has the record of its end.
 
-    `turns_of` finds past turns for a query; `told_hits` are shown with the task, so the task does
-    not repeat them.
+    `turns_of` finds past turns for a query; `told_hits` are shown with the task.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -143,9 +141,7 @@ def line(asked: str, ended: str, files: Sequence[str]) -> str:
 
 
 def closing(answer: str, rare: Sequence[str]) -> str:
-    """Return the last paragraph of an answer that contains one of the `rare` words, else the last
-    paragraph; without code, headings and questions.
-    """
+    """Return the last paragraph of prose in an answer, if possible one with a `rare` word."""
     parts = (part.strip(" -*•\n") for part in "\n\n".join(answer.split("```")[::2]).split("\n\n"))
     prose = [part for part in parts if part[:1].isalnum() and part[-1] not in ":?{}"]
     about = [part for part in prose if any(word in part.lower() for word in rare)]

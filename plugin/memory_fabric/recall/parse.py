@@ -6,29 +6,16 @@ Any text can be parsed: a part without special meaning is read as words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from memory_fabric.language.vocabulary import (
-    KNOWN_AGENTS,
-    ORDINARY,
-    PATTERN_HEADS,
-    PATTERNS,
-    TECHNOLOGIES,
-    is_agent,
-)
+from memory_fabric import text as texts
+from memory_fabric.language import vocabulary
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.language.word_lists import either, sections
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import DEFAULT_DEPTH, Filters, Query
-from memory_fabric.text import (
-    STOPWORDS,
-    camel_parts,
-    cjk_pairs,
-    encodable,
-    name_key,
-    terms,
-    without_files,
-    without_injected,
-    words,
-)
+from memory_fabric.text import STOPWORDS, cjk_pairs, name_key, words
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
@@ -37,41 +24,17 @@ MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 # A longer name is taken for pasted data.
 MAX_NAME_CHARS = 80
 
-# The intent is that of the first row that shares a word with the question.
-INTENTS = (
-    ("relationship", frozenset("related relate relates relation relations relationship "
-     "relationships connected connection connections connects linked depends depend dependency "
-     "dependencies dependent".split())),
-    ("decision", frozenset("decide decided decision decisions choose chose chosen choice why "
-     "recommend recommended recommends recommendation rationale reason pick picked agreed settled "
-     "instead".split())),
-    ("problem", frozenset("problem problems issue issues bug bugs error errors fail fails failed "
-     "failing failure broke broken crash crashes blocked blocker blockers wrong".split())),
-    ("preference", frozenset("prefer prefers preferred preference preferences favourite favorite "
-     "like likes style convention conventions".split())),
-    ("pattern", frozenset("pattern patterns approach approaches practice practices antipattern "
-     "way standard architecture".split())),
-)  # fmt: skip
+# The intent is the first of these lists that shares a word with the question.
+INTENTS = tuple(
+    (intent, listed("questions", intent))
+    for intent in ("relationship", "decision", "problem", "preference", "pattern")
+)
 RELATION_WORDS = INTENTS[0][1]
-# Together with a name, these words ask for an edge of the graph (BR-8).
-EDGE_WORDS = frozenset(
-    """break breaks breaking impacts impacted use uses used using recommend recommends recommended
-    require requires required enable enables enabled block blocks blocked prefer prefers
-    preferred chose choose chosen affect affects affected own owns belongs""".split()
-)
-# In a question these words ask for an earlier state.
-PAST_WORDS = frozenset(
-    """was were had did previously formerly originally earlier historically before old former
-    previous past ago replaced superseded""".split()
-)
 # In a prompt neither a test that "was slow" nor "what must pass before a release" asks for the
-# past. A prompt asks for the past with one of the first words, or with one of the second words if
-# it has an auxiliary of the past or no word of the present.
+# past. A prompt asks for the past with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS if it
+# also has an auxiliary of the past or no word of the present.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
-PRESENT_WORDS = frozenset(
-    "should must can could do does will would is are need have has may might please i you".split()
-)
 # "The tool that is used to deploy" is about the present.
 OF_TODAY = frozenset("is are be being been get gets getting was were".split())
 SUBJECTS = frozenset("i we they you it he she who that".split())
@@ -79,35 +42,27 @@ _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
 )
 _BULLETS = frozenset("-*•–—+#")
-# The words after "how" in a question for a way to do something, and in a question for a number.
-_WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
-_ANSWERS = (
-    ("how many", tuple(f" how {word} " for word in "many much often long".split())),
-    (
-        "when",
-        (
-            " when ",
-            *(f" {w} {u} " for w in ("what", "which") for u in "date day month year time".split()),
-        ),
-    ),
-    ("who", (" who ", " whom ", " whose ")),
-)
+# Runs of words in questions for a number, a time, a person, and for a way to do something.
+_RUNS = {
+    kind: [f" {run} " for run in sections("questions")[kind]]
+    for kind in ("how many", "when", "who", "how to")
+}
 
 
 def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     """Parse the text into a query. Never fails; reads up to 64 KB.
 
     Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
-    filter or phrase, since the text was not written as a search.
+    filter or phrase, since the text is not a search.
     """
     text = readable(text)
-    question, filters, depth, global_only = text, Filters(), 0, False
+    question, filters, depth = text, Filters(), 0
     phrases = excluded = unasked = unread = tuple[str, ...]()
     if not plain:
         if ":" in text or "@global" in text:
             from memory_fabric.recall.filters import in_text  # late: few texts have filters
 
-            question, filters, depth, global_only, unread = in_text(text, now)
+            question, filters, depth, unread = in_text(text, now)
         question, phrases = _phrases(question)
         question, excluded, unasked = left_out(question)
     tokens = question.translate(_BREAKS).split()
@@ -115,32 +70,27 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
     # Names such as `@database-engineer` count, too.
     names = [token.strip("@.:*").lower() for token in tokens]
-    agents = tuple(
-        dict.fromkeys(
-            name
-            for name in names
-            if 2 < len(name) <= MAX_NAME_CHARS and (name in KNOWN_AGENTS or is_agent(name))
-        )
-    )
+    names = [name for name in dict.fromkeys(names) if 2 < len(name) <= MAX_NAME_CHARS]
+    known = vocabulary.KNOWN_AGENTS
+    agents = tuple(name for name in names if name in known or vocabulary.is_agent(name))
     lowered = {token.strip(".:").lower() for token in tokens}
     hints = _hints(tokens, agents)
     intent = next((intent for intent, cues in INTENTS if lowered & cues), "")
-    if _has_any(_WAYS, question[:2000]):
+    if _has_any(_RUNS["how to"], question[:2000]):
         intent = "howto" if not lowered & RELATION_WORDS else "relationship"
-    is_question = not plain or "?" in text
+    is_question, start = not plain or "?" in text, question[:400]
     return Query(
         text=text,
         terms=_content(question, agents),
         phrases=phrases,
         entity_hints=hints,
         intent=intent,
-        answer_type=next((kind for kind, runs in _ANSWERS if _has_any(runs, question[:400])), ""),
+        answer_type=next((k for k in _RUNS if k != "how to" and _has_any(_RUNS[k], start)), ""),
         filters=filters,
         # "Use Redis here" is an order, not a question.
         traverse=bool(depth or lowered & RELATION_WORDS)
-        or bool(is_question and hints and lowered & EDGE_WORDS),
+        or bool(is_question and hints and lowered & listed("questions", "edges")),
         depth=depth or DEFAULT_DEPTH,
-        global_only=global_only,
         past=is_question and _asks_for_the_past(tokens, lowered, plain=plain),
         excluded=excluded,
         unasked=unasked,
@@ -151,7 +101,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
 
 def readable(text: str) -> str:
     """Return up to 64 KB of the text, without NUL, lone surrogates and injected blocks."""
-    return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
+    return texts.without_injected(texts.encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
 def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
@@ -164,16 +114,16 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the content words in order, without agents' names and without parts of known names,
-    since JavaScript is not Java.
-    """
+    """Return the content words without agents' names and parts of names: JavaScript is not Java."""
     for agent in agents:
         text = re.sub(re.escape(agent), " ", text, flags=re.IGNORECASE)
     parts: set[str] = set()
-    if camel_parts(text):
+    if texts.camel_parts(text):
         known = filter(_known, dict.fromkeys(text.translate(_BREAKS).split()))
-        parts = {part for word in known for part in camel_parts(word)}.difference(words(text))
-    content = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in parts]
+        parts = {part for word in known for part in texts.camel_parts(word)}.difference(words(text))
+    content = [
+        term for term in texts.terms(text) if len(term) <= MAX_NAME_CHARS and term not in parts
+    ]
     if agents and all(term in STOPWORDS for term in content):
         return ()
     return tuple(content[:MAX_TERMS])
@@ -188,41 +138,32 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
         # A sentence, a list item or a quotation begins here.
         first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
-        name, length = _name_at(plain, keys, at, first=first)
+        # A known name may have several words.
+        for length in (3, 2):
+            key = "".join(keys[at : at + length])
+            name = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
+            if name and at + length <= len(plain):
+                break
+        else:
+            length = 1
+            name = plain[at] if len(plain[at]) <= MAX_NAME_CHARS else ""
+            name = _known(name) or (name if _looks_like_a_name(name, first=first) else "")
         if name and name.lower() not in agents:
             hints.append(name)
         at += length
     return tuple(dict.fromkeys(hints))[:MAX_HINTS]
 
 
-def _name_at(
-    tokens: Sequence[str], keys: Sequence[str], at: int, *, first: bool
-) -> tuple[str, int]:
-    """Return the name that begins at this token, or '', and the number of tokens to skip. `keys`
-    are the `name_key`s of the tokens; `first` means that a sentence begins here.
-    """
-    for count in (3, 2):
-        if at + count <= len(tokens):
-            key = "".join(keys[at : at + count])
-            canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key)
-            if canonical:
-                return canonical, count
-    name = tokens[at]
-    if not name or len(name) > MAX_NAME_CHARS:
-        return "", 1
-    return _known(name) or (name if _looks_like_a_name(name, first=first) else ""), 1
-
-
 def _known(name: str) -> str:
     """Return the canonical name of a technology or pattern; '' if unknown or an ordinary word."""
     key = name_key(name)
     canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
-    return "" if key in ORDINARY and name != canonical else canonical
+    return "" if key in vocabulary.ORDINARY and name != canonical else canonical
 
 
 def _looks_like_a_name(name: str, *, first: bool) -> bool:
     lowered = name.lower()
-    if lowered in PATTERN_HEADS:
+    if lowered in vocabulary.PATTERN_HEADS:
         return True
     if not any(c.isalpha() for c in name) or lowered in STOPWORDS:
         return False
@@ -243,70 +184,49 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
         ):
             return True
     if not plain:
-        return bool(lowered & PAST_WORDS)
-    in_past = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
+        return bool(lowered & listed("questions", "past"))
+    in_past = lowered & PAST_AUXILIARIES or not lowered & listed("questions", "present")
     return bool(lowered & LONG_PAST_WORDS or (in_past and lowered & EARLIER_WORDS))
 
 
 def _has_any(runs: Iterable[str], text: str) -> bool:
     """Return True if a text contains one of these runs of words, each run between spaces."""
-    spaced = f" {' '.join(words(without_files(text)))} "
+    spaced = f" {' '.join(words(texts.without_files(text)))} "
     return any(run in spaced for run in runs)
 
 
-# Phrases before something unwanted, longest first.
-_CUES = (
-    ("other", "than"),
-    ("apart", "from"),
-    ("except", "for"),
-    ("but", "not"),
-    ("except",),
-    ("excluding",),
-    ("besides",),
+# A phrase before something unwanted, and the next word that is no article.
+_UNWANTED = (
+    rf"(?i)(?<!\S)(?:{either('questions', 'other than')}),?\s+"
+    r"(?:(?:the|a|an|our|my|any|in)\s+)*+(\S+)"
 )
-_FIRST_WORDS = frozenset(cue[0] for cue in _CUES)
-_ARTICLES = frozenset("the a an our my any in".split())
-MIN_WORD_CHARS = 3
-MAX_LEFT_OUT = 8
+# A word after a minus sign. An option such as `-r` or `--verbose` excludes nothing.
+_EXCLUDED = r"(?<!\S)-[^\W\d_]\S*"
+MIN_WORD_CHARS, MAX_LEFT_OUT = 3, 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return three values: the text without negations, excluded words, and words to rank lower."""
-    tokens = text.split()
-    tokens_left: list[str] = []
-    out: list[str] = []
+    excluded: list[str] = []
     unasked: list[str] = []
-    at = 0
-    while at < len(tokens):
-        token = tokens[at]
-        # An option such as `-r` or `--verbose` excludes nothing.
-        is_minus = token[0] == "-" and token[1:2].isalpha() and len(out) < MAX_LEFT_OUT
-        banned = [w for w in words(token) if len(w) >= MIN_WORD_CHARS] if is_minus else []
-        may_begin = token.lower().strip(",") in _FIRST_WORDS
-        length = 1 if banned else _unasked(tokens, at) if may_begin else 0
-        out += banned
-        if not length:
-            tokens_left.append(token)
-        elif not banned and len(unasked) < MAX_LEFT_OUT:
-            unasked += [w for w in words(tokens[at + length - 1]) if w not in STOPWORDS]
-        at += length or 1
-    text_left = " ".join(tokens_left) if len(tokens_left) < len(tokens) else text
-    excluded, worse = dict.fromkeys(out), dict.fromkeys(unasked)
-    return text_left, tuple(excluded)[:MAX_LEFT_OUT], tuple(worse)[:MAX_LEFT_OUT]
 
+    def without_unwanted(match: re.Match[str]) -> str:
+        names = [word for word in words(match[1]) if word not in STOPWORDS]
+        unasked.extend(names if len(unasked) < MAX_LEFT_OUT else ())
+        return "" if names else match[0]
 
-def _unasked(tokens: list[str], at: int) -> int:
-    """Return the number of tokens from `at` on that negate something; 0 if none do."""
-    for cue in _CUES:
-        end = at + len(cue)
-        if tuple(token.lower().strip(",") for token in tokens[at:end]) == cue:
-            while end < len(tokens) and tokens[end].lower() in _ARTICLES:
-                end += 1
-            names_something = end < len(tokens) and any(
-                w not in STOPWORDS for w in words(tokens[end])
-            )
-            return end + 1 - at if names_something else 0
-    return 0
+    def without_excluded(match: re.Match[str]) -> str:
+        long_words = [word for word in words(match[0]) if len(word) >= MIN_WORD_CHARS]
+        banned = long_words if len(excluded) < MAX_LEFT_OUT else []
+        excluded.extend(banned)
+        return "" if banned else match[0]
+
+    text_left = re.sub(_UNWANTED, without_unwanted, text)
+    text_left = re.sub(_EXCLUDED, without_excluded, text_left)
+    if excluded or unasked:
+        text = " ".join(text_left.split())
+    out, worse = (tuple(dict.fromkeys(some))[:MAX_LEFT_OUT] for some in (excluded, unasked))
+    return text, out, worse
 
 
 # A pasted text is recognised by its form: this number of lines, most of which are not sentences.
@@ -348,9 +268,7 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a text, each with the character that ends it. A dot inside a word does
-    not end a sentence.
-    """
+    """Yield the sentences of a text, each with the character that ends it; no dot inside a word."""
     start = 0
     for at, sign in enumerate(text):
         if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):

@@ -5,56 +5,19 @@ settled first → cut.
 """
 
 from collections.abc import Container, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Unpack
 
-from memory_fabric.models import (
-    SAID_BEFORE,
-    TRUST_ORDER,
-    Answer,
-    Filters,
-    Hit,
-    Query,
-    Record,
-    Relation,
-    contradicted,
-)
-from memory_fabric.recall import inject, render
+from memory_fabric import models
+from memory_fabric.models import Answer, Filters, Hit, Query, Record
+from memory_fabric.recall import inject, normalize, rank, render, retrieve
 from memory_fabric.recall.floor import RARE, rare_terms
-from memory_fabric.recall.meant import anchored, with_names_meant
-from memory_fabric.recall.normalize import (
-    best_of_each_source,
-    collapse,
-    dedupe,
-    is_of_others,
-    normalize,
-    one_of_each_entity,
-)
+from memory_fabric.recall.meant import with_names_meant
 from memory_fabric.recall.parse import parse, readable
-from memory_fabric.recall.rank import (
-    Similarity,
-    boost,
-    measured,
-    near,
-    rank,
-    rerank,
-    with_score_parts,
-)
 from memory_fabric.recall.render import mark_hits, mark_stale, newer_first
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.recall.retrieve import (
-    EVERY_SOURCE,
-    PROMPT_TERMS,
-    RECALL_LIMIT,
-    newest,
-    relations_around,
-    retrieve,
-    terms_of_few_records,
-    valid_at,
-    with_rarest_terms,
-)
+from memory_fabric.recall.retrieve import EVERY_SOURCE, RECALL_LIMIT, with_rarest_terms
 from memory_fabric.store.memory import Memory
-
-Path = tuple[Relation, ...]
 
 DEFAULT_LIMIT = 10
 # Few candidates per source, to save time, since only a handful of hits are injected.
@@ -63,10 +26,6 @@ INJECT_LIMIT = 40
 REFERENCED_EXTRA = 10
 # A question without this word names no domain.
 WORD = "domain"
-GUESSED = "read as a question about the domain"
-TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
-NOTHING_UNDER = "nothing was found under the filter"
-EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
 # The key of a hit's metadata for the ids of the older hits that this hit replaces.
 STANDS_FOR = "stands_for"
 
@@ -79,15 +38,13 @@ class Injection(NamedTuple):
 
 
 class Fabric(RequestContext):
-    """Recall from one memory at one time; `now` is ISO 8601 in UTC. With `similarity`, hits are
-    also ranked by the similarity of their meaning (the warm path).
-    """
+    """Recall from one memory at `now` (ISO 8601 in UTC); with `similarity`, also by meaning."""
 
     def __init__(
         self,
         memory: Memory,
         now: str,
-        similarity: Similarity | None = None,
+        similarity: rank.Similarity | None = None,
         *,
         agent_type: str = "",
     ) -> None:
@@ -109,10 +66,10 @@ class Fabric(RequestContext):
         question.
 
         `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides the time in
-        the text. With a `depth` (1 to 3) the graph is walked that far from the names in the
-        question, even if it does not ask for relations. With `explain` each hit's metadata has the
-        `parts` of its relevance and of its score. A domain that the question names explicitly
-        limits recall to this domain. Raises DeadlinePassed.
+        the text. With a `depth` (1 to 3) the graph is walked that far, even if the question does
+        not ask for relations. With `explain` each hit's metadata has the `parts` of its relevance
+        and of its score. A domain that the question names limits recall to it. Raises
+        DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
@@ -120,7 +77,8 @@ class Fabric(RequestContext):
         if depth:
             query = query._replace(traverse=True, depth=depth)
         if against:
-            return Answer(query, notes=(*notes, f"{EXCLUDE_EACH_OTHER}: {'; '.join(against)}"))
+            conflict = "nothing can be found: these filters exclude each other"
+            return Answer(query, notes=(*notes, f"{conflict}: {'; '.join(against)}"))
         inner = self
         if query.filters.domains:
             # Imported late: most memories are not limited to a domain.
@@ -138,7 +96,7 @@ class Fabric(RequestContext):
         notes = (*notes, *answer.notes)
         under = filtering.described(query.filters)
         if under and not answer.hits:
-            notes = (f"{NOTHING_UNDER} ({under})", *notes)
+            notes = (f"nothing was found under the filter ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
         from memory_fabric.recall.answering import with_times  # late: prompts need no such times
 
@@ -167,7 +125,9 @@ class Fabric(RequestContext):
             domain = named(text, self.memory) if WORD in query.asked.lower() else None
             if domain is not None:
                 query = parse(domain.rest, now=self.now)
-                notes = (*notes, f"{GUESSED} {domain.domain} alone; {TO_SEARCH_ALL}")
+                guessed = f"read as a question about the domain {domain.domain} alone"
+                to_search_all = "without the word “domain” in it all domains are searched"
+                notes = (*notes, f"{guessed}; {to_search_all}")
             domains = (domain.domain,) if domain else self.memory.domains or ()
             whole = whole._replace(domains=domains)
         return query._replace(text=readable(text), filters=whole), against, notes
@@ -180,9 +140,7 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Return the hits to inject for a prompt, best first (inject.choose), without the `known`
-        memories. Raises DeadlinePassed.
-        """
+        """Return the hits to inject for a prompt, best first, without the `known` memories."""
         query = self.query_of_prompt(text)
         if inject.is_silent(query):
             return []
@@ -197,9 +155,7 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Choose the hits to inject from the candidates and, if the prompt shows a failure, from
-        the known fixes of this failure.
-        """
+        """Choose hits to inject from the candidates and the known fixes of the prompt's failure."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
@@ -220,8 +176,8 @@ class Fabric(RequestContext):
             ]
         hits = inject.above_floor(candidates, query, **known)
         # Copies are merged last: comparing all candidates would take longer than finding them.
-        hits = dedupe(hits, self.memory.settings.dedup_threshold)
-        ranked = rank(hits, self.now, past=query.past, intent=query.intent)
+        hits = normalize.dedupe(hits, self.memory.settings.dedup_threshold)
+        ranked = rank.rank(hits, self.now, past=query.past, intent=query.intent)
         chosen = inject.choose(ranked, query, max_hits=max_hits)
         if query.past:
             return newer_first(chosen)
@@ -231,7 +187,7 @@ class Fabric(RequestContext):
         added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
         shown_hits: list[Hit] = []
         for hit in ordered:
-            newer = [added[id_] for id_ in hit.metadata.get(SAID_BEFORE, ()) if id_ in added]
+            newer = [added[id_] for id_ in hit.metadata.get(models.SAID_BEFORE, ()) if id_ in added]
             if any(_trust(one) >= _trust(hit) for one in newer):
                 at = next(place for place, one in enumerate(shown_hits) if one.id == newer[0].id)
                 ids = (*shown_hits[at].metadata.get(STANDS_FOR, ()), hit.id)
@@ -241,9 +197,7 @@ class Fabric(RequestContext):
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, each after the newer records that contradict it; add those records that
-        are missing.
-        """
+        """Return the hits, each after the newer records that contradict it; add missing ones."""
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
         by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
@@ -256,36 +210,28 @@ class Fabric(RequestContext):
 
         newer = []
         for record in contradicting:
-            old = next(by_record[id_] for id_ in contradicted(record) if id_ in by_record)
-            about = {
-                key: old.metadata[key] for key in ("coverage", "matched") & old.metadata.keys()
-            }
-            hit = hit_of(record)
-            hit = hit._replace(metadata={**about, **hit.metadata})
-            newer.append(hit._replace(relevance=old.relevance, score=old.score))
+            old = next(by_record[id_] for id_ in models.contradicted(record) if id_ in by_record)
+            about = {k: old.metadata[k] for k in ("coverage", "matched") & old.metadata.keys()}
+            hit = hit_of(record)._replace(relevance=old.relevance, score=old.score)
+            newer.append(hit._replace(metadata={**about, **hit.metadata}))
         ordered = newer_first([*hits, *newer])
         # An added record that is older than another record is not needed.
-        hit_ids, before = {hit.id for hit in hits}, SAID_BEFORE
+        hit_ids, before = {hit.id for hit in hits}, models.SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def _old_task(
         self, text: str, session: str, told: Sequence[Hit], known: inject.Known
     ) -> list[Hit]:
-        """Return the similar task of an earlier session (old_tasks.told). The list is empty if no
-        task is certainly similar, if the session knows the task, or if past turns are shown anyway.
-        """
+        """Return the similar task of an earlier session, if that is certain and new; else []."""
         query = inject.query_of(text, self.now)
         if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
             return []
         from memory_fabric.recall import old_tasks  # imported late: only a first prompt needs it
 
         def turns_of(query: Query) -> list[Hit]:
-            turns = old_tasks.TURNS
-            return self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)[0]
+            return self._found(query, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
 
-        def is_known(id_: str) -> bool:
-            return _is_known(id_, known)
-
+        is_known = partial(_is_known, known=known)
         task = old_tasks.told(query, self.memory, session, turns_of, told, is_known)
         return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
 
@@ -311,19 +257,20 @@ class Fabric(RequestContext):
         if inject.is_silent(query):
             return query
         readers = self.memory.readers()
-        sources = inject.sources_for(query)
-        return with_names_meant(with_rarest_terms(query, readers, sources, PROMPT_TERMS), readers)
+        most = retrieve.PROMPT_TERMS
+        query = with_rarest_terms(query, readers, inject.sources_for(query), most)
+        return with_names_meant(query, readers)
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
-        candidates, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
+        candidates, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
         if not candidates:
             return []
         rare = rare_terms(candidates)
         # If the number of candidates is at its limit, more memories may contain these words.
         if rare and len(candidates) >= self.memory.settings.max_results:
-            rare &= terms_of_few_records(query, self.memory.readers())
+            rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         marked = [
             hit.marked({RARE: rare & {*hit.metadata["matched"]}})
             for hit in mark_stale(candidates, self.now)
@@ -335,9 +282,8 @@ class Fabric(RequestContext):
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
-        If the prompt names a domain explicitly, the injection has only memories of that domain,
-        with a label. A prompt that `begins` the work of its session also gets a similar task of an
-        earlier session.
+        If the prompt names a domain, the injection has only memories of it, with a label. A prompt
+        that `begins` the work of its session also gets a similar task of an earlier session.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
@@ -352,19 +298,16 @@ class Fabric(RequestContext):
         tasks: Sequence[str] = (),
         *,
         session: str = "",
-        seen: Container[str] = frozenset(),
-        shown: Container[str] = frozenset(),
+        **known: Unpack[inject.Known],
     ) -> Injection:
         """Return the injection for a subagent: hits for its tasks, then for its kind (BR-14)."""
         from memory_fabric.recall import for_agents  # imported late: only subagents need it
-
-        known = inject.Known(seen=seen, shown=shown)
 
         def ask(text: str) -> list[Hit]:
             return self.hits_to_inject(text, session=session, max_hits=for_agents.MAX_HITS, **known)
 
         hits, max_chars = for_agents.for_agent(
-            agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
+            agent_type, tasks, memory=self.memory, ask=ask, now=self.now, **known
         )
         hits = mark_hits(self._with_newer(hits), self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
@@ -375,7 +318,6 @@ class Fabric(RequestContext):
         return f"{label}\n{heading}" if label else heading
 
     def _answer(self, query: Query, limit: int, session: str, *, explain: bool = False) -> Answer:
-        query = anchored(query, self.memory, session=session)
         found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         notes: tuple[str, ...] = ()
         if query.phrases and not found:
@@ -385,19 +327,20 @@ class Fabric(RequestContext):
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         from memory_fabric.recall import answering  # imported late: prompts do not need it
 
-        found = one_of_each_entity(found)
+        found = normalize.one_of_each_entity(found)
         worth = answering.worth_ranking(found, limit + REFERENCED_EXTRA)
-        around = relations_around(worth, self.memory, at=valid_at(query), filters=query.filters)
-        boosted = boost(worth, around, self.memory.settings.boost_factor)
-        ranked = rank(boosted, self._then(query), past=query.past, intent=query.intent)
+        at, then = retrieve.valid_at(query), query.filters.as_of or self.now
+        around = retrieve.relations_around(worth, self.memory, at=at, filters=query.filters)
+        boosted = rank.boost(worth, around, self.memory.settings.boost_factor)
+        ranked = rank.rank(boosted, then, past=query.past, intent=query.intent)
         ordered = answering.settled_first(answering.folded(ranked), query, found)
         is_of_now = not (query.past or any(query.filters))
         ordered = self._with_newer(ordered) if is_of_now else newer_first(ordered)
         hits = answering.cut_off(ordered, query)[: max(0, limit)]
         if explain:
-            hits = with_score_parts(hits, self._then(query), past=query.past, intent=query.intent)
+            hits = rank.with_score_parts(hits, then, past=query.past, intent=query.intent)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
-        return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures, notes)
+        return Answer(query, tuple(mark_stale(hits, then)), paths, failures, notes)
 
     def _found(
         self,
@@ -407,65 +350,50 @@ class Fabric(RequestContext):
         *,
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
-        merged: bool = True,
-    ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
-        """Return distinct hits, most relevant first, with the paths and failures of the search."""
-        settings = self.memory.settings
-        session = session or settings.session
-        wide = limit >= RECALL_LIMIT
-        candidates, paths, failures = retrieve(
-            query,
-            self.memory,
-            now=self.now,
-            session=session,
-            limit=limit,
-            wide=wide,
-            sources=sources,
+    ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
+        """Return hits, most relevant first (merged for a question), with paths and failures."""
+        memory, settings = self.memory, self.memory.settings
+        session, wide = session or settings.session, limit >= RECALL_LIMIT
+        candidates, paths, failures = retrieve.retrieve(
+            query, memory, now=self.now, session=session, limit=limit, wide=wide, sources=sources
         )
         sessions: Mapping[str, float] = {}
         if wide:
             from memory_fabric.recall import answering  # imported late: prompts do not need it
 
-            carried = answering.continued(query, self.memory, candidates)
+            carried = answering.continued(query, memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)
             candidates += carried.candidates
         if self.similarity is not None:
-            candidates += near(query, self.memory, candidates, session, self.similarity)
+            candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        hits = collapse(
-            normalize(
-                candidates,
-                query,
-                self.now,
-                wide=wide,
-                explain=explain,
-                sessions=sessions,
-                # With a similarity, the meaning may move any of the hits to the front.
-                most=settings.max_results if self.similarity is None else 0,
-            )
+        # With a similarity, the meaning may move any of the hits to the front.
+        most = settings.max_results if self.similarity is None else 0
+        hits = normalize.normalize(
+            candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most
         )
+        hits = normalize.collapse(hits)
         if self.similarity is not None:
-            hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
-            hits = best_of_each_source(
-                hits, settings.max_results, lambda hit: (hit.source, is_of_others(hit))
+            similarities = rank.measured(hits, query, memory.databases(), self.similarity)
+            hits = normalize.best_of_each_source(
+                rank.rerank(hits, similarities),
+                settings.max_results,
+                lambda hit: (hit.source, normalize.is_of_others(hit)),
             )
-        if merged:
-            hits = dedupe(hits, settings.dedup_threshold)
-        return hits, paths, failures
-
-    def _then(self, query: Query) -> str:
-        """Return the time that the question is about: its `as_of`, else now."""
-        return query.filters.as_of or self.now
+        return normalize.dedupe(hits, settings.dedup_threshold) if wide else hits, paths, failures
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
         # Read more, since hits with excluded words and further observations are removed later.
-        most = max(0, limit) * SPARE
-        candidates, failures = newest(query, self.memory, session=session, limit=most)
-        hits = one_of_each_entity(collapse(normalize(candidates, query, self.now)))[: max(0, limit)]
+        candidates, failures = retrieve.newest(
+            query, self.memory, session=session, limit=max(0, limit) * 10
+        )
+        hits = normalize.collapse(normalize.normalize(candidates, query, self.now))
+        hits = normalize.one_of_each_entity(hits)[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
-        return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
+        marked = mark_stale(hits, query.filters.as_of or self.now)
+        return Answer(query, tuple(marked), (), failures)
 
 
 def _is_known(record: str, known: inject.Known) -> bool:
@@ -473,11 +401,8 @@ def _is_known(record: str, known: inject.Known) -> bool:
 
 
 def _trust(hit: Hit) -> int:
-    return TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
+    return models.TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
 
-
-# The factor by which more candidates are read than returned, since some may be left out.
-SPARE = 10
 
 # The metadata of hits that contains text written by people or tools.
 SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")

@@ -48,8 +48,8 @@ ASKED_TYPES = {
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
     """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
 
-    If the question asks for the `past`, replaced memories count as much as current ones. Memories
-    of the type that its `intent` asks for count slightly more.
+    For a question about the `past`, replaced memories count as much as current ones. Memories of
+    the type that the `intent` asks for count slightly more.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
@@ -124,10 +124,9 @@ def boost(
     """Raise the relevance, up to 1.0, of every hit that names an entity known from elsewhere.
 
     A record names the entities in its text and its list, if the graph has relations of them besides
-    the record's own; an observation names the entities in its text except its own. A raised hit
-    gets the mark `cross_referenced` and the relations of the named entities; every hit gets the
-    relations of its own entities. An entity without relations raises no hit (measured: names that
-    occur everywhere cost 2 points of recall). Order and length are unchanged; the next stage ranks.
+    the record's own; an observation those in its text except its own. Such hits are marked as
+    `cross_referenced`; all get relations of their entities. An entity without relations raises no
+    hit (measured: names that occur everywhere cost 2 points of recall).
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
@@ -182,7 +181,7 @@ class Similarity(Protocol):
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return the similarity of hits by id, −1 to 1, without hits of unknown similarity."""
+        """Map each hit's id to its similarity, −1 to 1; hits of unknown similarity are left out."""
 
 
 # Measured on development conversations; even half or double this weight is an improvement.
@@ -194,12 +193,23 @@ MEASURED = 200
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add the similarity to the hits' relevance; exact names remain above all other hits. Each
-    measured hit's metadata has its `similarity`. If no hit was measured, the hits are unchanged.
-    """
+    """Add the similarity to the hits' relevance, below exact names, and to their metadata."""
     if not similarity_by_id:
         return list(hits)
-    return most_relevant_first([_moved(hit, similarity_by_id.get(hit.id)) for hit in hits])
+    moved = []
+    for hit in hits:
+        similarity = similarity_by_id.get(hit.id, math.nan)
+        if math.isnan(similarity):
+            moved.append(hit)
+            continue
+        nearness = max(-1.0, min(1.0, similarity))
+        relevance = hit.relevance
+        if relevance < 1.0:
+            weight = TURN_WEIGHT if hit.source == "episodes" else WEIGHT
+            relevance = 1 - (1 - relevance) * math.exp(-weight * nearness)
+            relevance = max(0.0, min(MOST, relevance))
+        moved.append(hit._replace(relevance=relevance).marked({"similarity": round(nearness, 4)}))
+    return most_relevant_first(moved)
 
 
 def measured(
@@ -207,18 +217,6 @@ def measured(
 ) -> dict[str, float]:
     """Return the similarity of the first hits to the question, by id."""
     return similarity.similarities(databases, query.asked, hits[:MEASURED]) if hits else {}
-
-
-def _moved(hit: Hit, similarity: float | None) -> Hit:
-    if similarity is None or math.isnan(similarity):
-        return hit
-    near = max(-1.0, min(1.0, similarity))
-    metadata = {**hit.metadata, "similarity": round(near, 4)}
-    if hit.relevance >= 1.0:
-        return hit._replace(metadata=metadata)
-    weight = TURN_WEIGHT if hit.source == "episodes" else WEIGHT
-    relevance = 1 - (1 - hit.relevance) * math.exp(-weight * near)
-    return hit._replace(relevance=max(0.0, min(MOST, relevance)), metadata=metadata)
 
 
 # The most candidates of each table.

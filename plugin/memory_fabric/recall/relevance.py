@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from memory_fabric.language import concepts, times
 from memory_fabric.language.concepts import Concept, near_words
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Query
 from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
@@ -41,17 +42,10 @@ STEEPNESS = 1.3
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # The weight of a turn's own relevance if the question continues a session.
 TURN_SHARE = 0.05
-NO_SESSIONS: Mapping[str, float] = {}
 # Smooths the rarity of words if a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
 
-_DATE_WORDS = frozenset(
-    "yesterday today tomorrow tonight week weekend month year ago last next morning".split()
-).union(times.MONTHS, times.WEEKDAYS)
-_NUMBER_WORDS = frozenset(
-    """one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million
-    once twice couple several""".split()
-)
+_DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 
 class Measured:
@@ -108,13 +102,13 @@ def measure(
     now: str,
     *,
     wide: bool = False,
-    sessions: Mapping[str, float] = NO_SESSIONS,
+    sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
     """Measure all parts of every candidate's relevance; the order is kept.
 
     `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
-    words count. `sessions` are scores of sessions that the question continues; with these scores a
-    turn's session has more weight than the turn.
+    words count. `sessions` are scores of sessions that the question continues, which then count
+    more than the turns in them.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -180,9 +174,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function that maps a text to its concepts as bits: bit i for concept i, bit n + i
-    for a synonym of concept i.
-    """
+    """Return a function that maps a text to its concepts as bits; bit n + i is a synonym of i."""
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -194,9 +186,7 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return the weight of each concept, sum 1: its strength times its rarity among the candidates
-    with these `masks` of concepts.
-    """
+    """Return each concept's share of the weight: strength times rarity among these `masks`."""
     count = len(masks) + PRIOR_CANDIDATES
     holding = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
     raw = [
@@ -257,10 +247,7 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of a point of bm25 in each source of each store. The best row of a source
-    gets BM25_WEIGHT if the source covers the question as well as any other source, and less if it
-    covers less.
-    """
+    """Return the weight of a point of bm25 by source and store: less if a source covers less."""
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:
@@ -291,8 +278,7 @@ def _add_groups(measured: Sequence[Measured]) -> None:
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
-    asked_spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
-    spans = (*asked_spans, *query.spans)
+    spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
     unasked = frozenset(map(stem, query.unasked))
     # In a long text a word such as "who" or "when" does not make the text a question.
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
@@ -333,7 +319,7 @@ def _answers(kind: str, candidate: Candidate) -> bool:
             word in _DATE_WORDS or (len(word) == 4 and word.isdigit() and word[:2] in ("19", "20"))
             for word in text_words
         )
-    return any(word in _NUMBER_WORDS or word.isdigit() for word in text_words)
+    return any(word in listed("questions", "numbers") or word.isdigit() for word in text_words)
 
 
 # The longest chain of replacements that is followed.
@@ -348,9 +334,7 @@ def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
 
 
 def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
-    """Add the concepts of each predecessor to its successor; return the pairs, older one first. A
-    pair of a chain follows the pairs on which it depends.
-    """
+    """Add the concepts of each predecessor to its successor; return the pairs, older one first."""
     by_record: dict[str, list[Measured]] = {}
     for item in measured:
         by_record.setdefault(record_of(item.candidate), []).append(item)

@@ -10,21 +10,12 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from memory_fabric import models
+from memory_fabric import text as texts
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
 from memory_fabric.language.times import days_between
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import (
-    CLOSE_FENCE,
-    OPEN_FENCE,
-    covers,
-    cut,
-    name_key,
-    neutralised,
-    one_line,
-    stem,
-    words,
-)
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, neutralised, one_line
 
 # Facts, not orders: the heading says what the lines are, and leaves the decision to the model.
 PROMPT_HEADING = (
@@ -94,12 +85,7 @@ def words_of(hit: models.Hit) -> str:
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
-    """Return the mark of a low-trust memory; for a shared memory with its author, for an imported
-    memory with its source.
-
-    `about` is the metadata of a hit. In a file the author is only claimed; the server of a shared
-    log knows its members.
-    """
+    """Return the mark of a low-trust memory, with author or source from its metadata `about`."""
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
     imported = (about or {}).get(models.IMPORTED)
     if trust == "tool" and imported:
@@ -139,13 +125,10 @@ def changed_files(about: Mapping[str, Any]) -> str:
         ("changed", "has changed since", "have changed since"),
         ("gone", "is gone", "are gone"),
     ):
-        paths = [
-            cut(one_line(str(path)), MAX_PATH_CHARS)
-            for path, how in changed.items()
-            if how == state
-        ]
+        paths = [str(path) for path, how in changed.items() if how == state]
+        names = " and ".join(cut(one_line(path), MAX_PATH_CHARS) for path in paths)
         if paths:
-            parts.append(f"{' and '.join(paths)} {one if len(paths) == 1 else more}")
+            parts.append(f"{names} {one if len(paths) == 1 else more}")
     return f"({'; '.join(parts)})" if parts else ""
 
 
@@ -172,23 +155,23 @@ def memory_line(
     *,
     about: Mapping[str, Any] = {},
 ) -> str:
-    """Return `- [mark · mark] text — because why (names)`.
+    """Return `- [mark · mark] text — because why (names)`, within `limits` for text and reason.
 
-    `limits` are the most characters of the text and of its reason. A reason that repeats the text,
-    names that add no word, and paths are left out. `about` may list changed files.
+    A reason that repeats the text, names that add no word, and paths are left out. `about` may list
+    changed files.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
-    if reason and not covers(text, reason):
+    if reason and not texts.covers(text, reason):
         body += f" — {models.as_reason(cut(reason.removeprefix('because '), limits[1]))}"
     # Names that are in the text are not repeated.
-    key_words, files = words(body), about.get(models.CHANGED_FILES) or ()
-    keys = {*map(stem, key_words), *key_words, *map("".join, pairwise(key_words))}
+    key_words, files = texts.words(body), about.get(models.CHANGED_FILES) or ()
+    keys = {*map(texts.stem, key_words), *key_words, *map("".join, pairwise(key_words))}
     names = [
         name
         for name in names
-        if not ("/" in name or "\\" in name or name in files or name_key(name) in keys)
-        and not keys.issuperset(map(stem, words(name)))
+        if not ("/" in name or "\\" in name or name in files or texts.name_key(name) in keys)
+        and not keys.issuperset(map(texts.stem, texts.words(name)))
     ]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
@@ -215,9 +198,8 @@ NOT_YET = {"superseded_by": "", "valid_to": ""}
 def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
     """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
 
-    A memory of unknown time has None as its days and is not stale, nor is a pinned record, or a
-    record that the user has confirmed since. `over` means replaced, or past its validity. A
-    replacement after `now` is not linked.
+    A memory of unknown time has None as its days and is not stale, nor is a record that is pinned
+    or confirmed since. `over` means replaced, or past its validity.
     """
     marked = []
     for hit in hits:
@@ -285,30 +267,23 @@ def mark_records(records: Sequence[models.Record], memory: Memory) -> list[model
 def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     """Return the hits, each after the newer hits that contradict it, with a mark."""
     by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
-    newer = models.newer_than(
-        {
-            id_: (
-                str(hit.metadata.get("stated_at") or hit.timestamp),
-                hit.metadata.get(models.CONTRADICTS) or (),
-            )
-            for id_, hit in by_record.items()
-        }
-    )
+    stated = {}
+    for id_, hit in by_record.items():
+        at = str(hit.metadata.get("stated_at") or hit.timestamp)
+        stated[id_] = at, hit.metadata.get(models.CONTRADICTS) or ()
+    newer = models.newer_than(stated)
     if not newer:
         return list(hits)
+    for id_ in newer:
+        by_record[id_] = by_record[id_].marked({models.SAID_BEFORE: newer[id_]})
     placed: dict[str, models.Hit] = {}
     for hit in hits:
-        before = newer.get(str(hit.metadata.get("record")), ()) if hit.source == "records" else ()
-        # The newest comes first, since one of these may be older than another.
-        for id_ in sorted(before, key=lambda id_: len(newer.get(id_, ()))):
-            placed.setdefault(by_record[id_].id, by_record[id_])
-        placed.setdefault(hit.id, hit)
-    return [
-        hit.marked({models.SAID_BEFORE: newer[id_]})
-        if hit.source == "records" and (id_ := str(hit.metadata.get("record"))) in newer
-        else hit
-        for hit in placed.values()
-    ]
+        id_ = str(hit.metadata.get("record")) if hit.source == "records" else ""
+        # The newest comes first, since one of the newer hits may be older than another.
+        for other in sorted(newer.get(id_, ()), key=lambda other: len(newer.get(other, ()))):
+            placed.setdefault(by_record[other].id, by_record[other])
+        placed.setdefault(hit.id, by_record[id_] if id_ in newer else hit)
+    return list(placed.values())
 
 
 def said_before(about: Mapping[str, object]) -> str:

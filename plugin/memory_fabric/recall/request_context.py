@@ -53,11 +53,7 @@ class RequestContext:
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to an agent of this type ('' if it has none).
-
-    The result depends on the folder in which the session was launched. An agent outside of the
-    isolated domains sees nothing of them.
-    """
+    """Return the memory that hooks may show to an agent of this type, '' for the main session."""
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -25,7 +26,6 @@ from memory_fabric.text import STOPWORDS, name_key, stem, words
 Path = tuple[Relation, ...]
 Row = TypeVar("Row")
 
-EVERYTHING = search.EVERYTHING
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
 # The most words of a message that are searched for, those in the fewest rows; fewer for a prompt,
@@ -40,7 +40,7 @@ BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
 # The number of paths whose edges become hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
-# The most paths that are injected whole for a prompt.
+# The maximum number of full paths that are injected for one prompt.
 MAX_PATHS_TOLD = 2
 # The most entities from which relations are followed for one question.
 MAX_STARTS = 4
@@ -48,14 +48,9 @@ MAX_STARTS = 4
 MAX_ABBREVIATION = 4
 # The most names that are looked up for the cross references of the best hits.
 MAX_NAME_KEYS = 900
-GRAPH_REQUIRED = (
-    "graph: unavailable, and it is required: nothing could be searched. "
-    "Run memory-fabric doctor to see why."
-)
-GRAPH_MISSING = (
-    "graph: unavailable, and it is required: what it holds is missing among these. "
-    "Run memory-fabric doctor to see why."
-)
+_NO_GRAPH = "graph: unavailable, and it is required: {}. Run memory-fabric doctor to see why."
+GRAPH_REQUIRED = _NO_GRAPH.format("nothing could be searched")
+GRAPH_MISSING = _NO_GRAPH.format("what it holds is missing among these")
 
 
 def retrieve(
@@ -70,9 +65,9 @@ def retrieve(
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
     """Return candidates of the sources in all stores, the walked paths, and the failures by source.
 
-    Returns at most `limit` candidates per source and store. With `wide` they include the neighbours
-    of matching past turns, texts with only synonyms of the words, and the client's own memory
-    files. Local records are returned only for their `session`. Raises DeadlinePassed.
+    Returns at most `limit` candidates per source and store. With `wide` they include neighbours of
+    matching turns, texts with only synonyms of the words, and the client's own memory files. Local
+    records are returned only for their `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -88,7 +83,12 @@ def retrieve(
         candidates += _near(query, readers, candidates, session, failures)
     paths: tuple[Path, ...] = ()
     if query.traverse:
-        paths = _walked(query, readers, candidates, failures)
+        arguments = (query, candidates)
+        steps = [_asked(failures, "graph", r, _walked, r, *arguments) for r in readers]
+        paths = most_relevant(
+            dict.fromkeys(path for some in steps for path in some),
+            [*query.entity_hints, *query.terms],
+        )
         whole: Sequence[Path] = ()
         if not wide:  # an answer shows its paths itself
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
@@ -109,9 +109,7 @@ def retrieve(
 def with_rarest_terms(
     query: Query, readers: Sequence[Reader], sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
-    """Return the query with at most `most` terms: the rarest in the sources, then, if there is
-    space, terms that are in no source. A failing store is ignored.
-    """
+    """Return the query with its `most` rarest terms in the sources; a failing store is ignored."""
     if len(query.terms) <= most:
         return query
     # Common words are not worth counting.
@@ -142,12 +140,10 @@ def newest(
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the newest memories, for a query without words, and the failures by source."""
     failures: list[str] = []
+    candidates: list[Candidate] = []
     readers, arguments = memory.readers(), (limit, query.filters, session)
-    candidates = [
-        candidate
-        for reader in readers
-        for candidate in _asked(failures, "graph", reader, reader.recent, *arguments)
-    ]
+    for reader in readers:
+        candidates += _asked(failures, "graph", reader, reader.recent, *arguments)
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(readers, failures):
         failures.append(GRAPH_REQUIRED)
@@ -180,15 +176,11 @@ def _successors(
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*candidates, *successors], now)
-        arguments = (wanted, query.filters, session)
-        step = [
-            successor
-            for reader in (readers if wanted else ())
-            for successor in _asked(failures, "records", reader, reader.records_by_id, *arguments)
-        ]
-        if not step:
+        arguments, count = (wanted, query.filters, session), len(successors)
+        for reader in readers if wanted else ():
+            successors += _asked(failures, "records", reader, reader.records_by_id, *arguments)
+        if len(successors) == count:
             break
-        successors += step
     return successors
 
 
@@ -219,10 +211,7 @@ def _near(
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return the notes of the client's own memory that have most of the words, best first. They
-    have no index and no bm25; `normalize` checks phrases.
-    """
-
+    """Return notes of the client's own memory, which has no index, by their share of the words."""
     # Imported late: a prompt never reads these files.
     from memory_fabric.store.tiers import client_memory_files
 
@@ -244,13 +233,9 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 
 
 def relations_around(
-    hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = EVERYTHING
+    hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = search.EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
-    """Return the entities that these hits belong to or name, each with its relations.
-
-    Only relations that are valid at the time `at` and match the filters are returned. A failing
-    store is skipped: its hits have no relations.
-    """
+    """Return the valid relations of the entities that these hits belong to or name, by entity."""
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
@@ -308,55 +293,35 @@ def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
     return any(f"graph ({reader.kind})" not in failed for reader in readers)
 
 
-def _walked(
-    query: Query, readers: Sequence[Reader], candidates: Sequence[Candidate], failures: list[str]
-) -> tuple[Path, ...]:
-    paths: list[Path] = []
-    for reader in readers:
-
-        def edges_of(names: Sequence[str], reader: Reader = reader) -> list[Relation]:
-            return reader.relations_of(names, valid_at(query), query.filters)
-
-        def walks(reader: Reader = reader, edges_of: Edges = edges_of) -> tuple[Path, ...]:
-            return walk(_starts(query, reader, candidates), edges_of, depth=query.depth)
-
-        paths += _asked(failures, "graph", reader, walks)
-    return most_relevant(dict.fromkeys(paths), [*query.entity_hints, *query.terms])
-
-
 def valid_at(query: Query) -> str:
     """Return the time at which a relation must be valid: now, the time asked for, or '' for any."""
     return query.filters.as_of or ("" if query.past else NOW)
 
 
-def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> list[str]:
-    """Return the entities that the question names, else the entities with the closest names."""
+def _walked(reader: Reader, query: Query, candidates: Sequence[Candidate]) -> tuple[Path, ...]:
+    """Walk from the entities that the question names, else from those with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
     exact = dict.fromkeys(entities[key].name for key in wanted if key in entities)
-    near = [
-        candidate.entity
-        for candidate in candidates
-        if candidate.store == reader.kind and candidate.metadata.get("whole_entity")
-    ]
-    return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
+    own = [candidate for candidate in candidates if candidate.store == reader.kind]
+    near = dict.fromkeys(c.entity for c in own if c.metadata.get("whole_entity"))
+    starts, at = list(exact or near)[:MAX_STARTS], valid_at(query)
+    edges_of = partial(reader.relations_of, at=at, filters=query.filters)
+    return walk(starts, edges_of, depth=query.depth)
 
 
 def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
     """Return a relation, or several consecutive relations, as a candidate."""
     nodes = dict.fromkeys(node for edge in path for node in (edge.source, edge.target))
+    relations = [list(edge) for edge in path]
     return Candidate(
         id="graph:" + "; ".join(f"{edge.source} {edge.type} {edge.target}" for edge in path),
         source="graph",
         text="; ".join(f"{e.source} {e.type.replace('_', ' ')} {e.target}" for e in path),
         entity=path[0].source,
         timestamp=max(reader.stated_at(edge) for edge in path for reader in readers),
-        metadata={
-            "entityType": "relation",
-            "entities": list(nodes),
-            "relations": [list(edge) for edge in path],
-        },
+        metadata={"entityType": "relation", "entities": [*nodes], "relations": relations},
     )
 
 
@@ -379,16 +344,13 @@ def walk(
 ) -> tuple[Path, ...]:
     """Return paths from each start to the nodes within `depth` steps, in either direction.
 
-    A node is reached by a shortest path; an edge back to a reached node ends its path. No path is
-    the beginning of another path. `edges_of` returns the relations at either end of the names; it
-    is called once per level.
+    A node is reached by a shortest path; an edge back to a reached node ends its path. No path
+    begins another path. `edges_of` returns the relations at either end of some names.
     """
-    depth = max(0, min(depth, MAX_DEPTH))
-    paths: list[Path] = []
     known: dict[str, list[Relation]] = {}
-    for start in dict.fromkeys(starts):
-        paths += _from(start, edges_of, depth, max_nodes, known)
-    return tuple(dict.fromkeys(paths))
+    depth = min(depth, MAX_DEPTH)
+    paths = (_from(start, edges_of, depth, max_nodes, known) for start in starts)
+    return tuple(dict.fromkeys(path for some in paths for path in some))
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
@@ -403,11 +365,8 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths of several relations that a question asks for: it names each relation, or
-    two entities on the path, or asks for the effects of a change. Only the paths with the most
-    named entities are returned.
-
-    `names` are the keys of all possible names in the question.
+    """Return the paths that a question asks for: it names each relation, or two entities on the
+    path, or asks for the effects of a change. `names` are keys of possible names in the question.
     """
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
@@ -436,22 +395,21 @@ def _from(
             for end in {relation.source, relation.target} & unknown.keys():
                 unknown[end].append(relation)
         known.update(unknown)
-        following: list[str] = []
-        for node in frontier:
-            for relation in known.get(node, ()):
-                other = relation.target if relation.source == node else relation.source
-                path = (*reached[node], relation)
-                if other == node or relation in used:
-                    continue
-                if other in reached:
-                    closing.append(path)
-                elif len(reached) < max_nodes:
-                    reached[other] = path
-                    following.append(other)
-                else:
-                    continue
-                used.add(relation)
-        frontier = following
-    paths = [*(path for path in reached.values() if path), *closing[:max_nodes]]
+        steps = [(node, relation) for node in frontier for relation in known.get(node, ())]
+        frontier = []
+        for node, relation in steps:
+            other = relation.target if relation.source == node else relation.source
+            path = (*reached[node], relation)
+            if other == node or relation in used:
+                continue
+            if other in reached:
+                closing.append(path)
+            elif len(reached) < max_nodes:
+                reached[other] = path
+                frontier.append(other)
+            else:
+                continue
+            used.add(relation)
+    paths = [*filter(None, reached.values()), *closing[:max_nodes]]
     begun = {path[:-1] for path in paths}
     return [path for path in paths if path not in begun]

@@ -6,30 +6,20 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from memory_fabric import models
 from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import (
-    CHANGED_FILES,
-    CONFIRMED,
-    EFFECT,
-    FOR_TEAM,
-    IMPORTED,
     OTHERS,
     RULE_TYPES,
-    UNSAID,
     WHEN,
     Hit,
     Progress,
     Project,
     Provenance,
     Record,
-    contradicted,
-    is_unconfirmed_import,
-    record_type,
-    text_with_reason,
-    verdict,
 )
 from memory_fabric.recall.normalize import dedupe
 from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS, is_stale, limit_days
@@ -74,18 +64,15 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
     for record in current:
         # A contradiction is due unless the user has confirmed one of the two records since.
-        others = [by_id[id_] for id_ in contradicted(record) if id_ in by_id]
+        others = [by_id[id_] for id_ in models.contradicted(record) if id_ in by_id]
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
             due_items.append(Due(CONTRADICTION, record, tuple(others)))
     unsaid = ((record, _unsaid(record)) for record in current)
     due_items += [Due(RULE, record, source=", ".join(names)) for record, names in unsaid if names]
-    by_id = {record.id: record for record in current if not is_unconfirmed_import(record)}
-    due_items += [
-        Due(STALE, by_id[old.item.id], days=old.days)
-        for old in stale(memory, now, limit=MAX_READ).shown
-        if old.item.kind == RECORD and old.item.id in by_id
-    ]
+    by_id = {record.id: record for record in current if not models.is_unconfirmed_import(record)}
+    aged = [old for old in stale(memory, now, limit=MAX_READ).shown if old.item.kind == RECORD]
+    due_items += [Due(STALE, by_id[s.item.id], days=s.days) for s in aged if s.item.id in by_id]
     due_items += _duplicates(list(by_id.values())[:compared])
     due_items += brought(memory)
     seen: set[str] = set()
@@ -98,11 +85,9 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return the records of programs and colleagues that nobody has confirmed; with `name`, only
-    those of that program or colleague.
-    """
-    own = filter(is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
-    waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[IMPORTED])) for r in own]
+    """Return the unconfirmed records of programs and colleagues, or of the one with this `name`."""
+    own = filter(models.is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
+    waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[models.IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
     waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
     # An empty name, such as the value of an unset variable, matches nobody.
@@ -127,18 +112,18 @@ def _unsaid(record: Record) -> list[str]:
     """Return the parts of a rule's `When:` that nobody typed, until the user agrees to the rule."""
     evidence = record.evidence
     is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(WHEN)
-    is_settled = _confirmed_at(record) or evidence.get(EFFECT)
-    return list(map(str, evidence.get(UNSAID, ()))) if is_bound and not is_settled else []
+    is_settled = _confirmed_at(record) or evidence.get(models.EFFECT)
+    return list(map(str, evidence.get(models.UNSAID, ()))) if is_bound and not is_settled else []
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
     """Yield the newest of records that state nearly the same, with the other records."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
-    groups: dict[tuple[str, ...], list[Hit]] = {}
+    groups: dict[tuple[object, ...], list[Hit]] = {}
     for record in by_id.values():
-        alike = (record.scope, record.domain, verdict(record), str(record.type == "question"))
+        alike = (record.scope, record.domain, models.verdict(record), record.type == "question")
         names = tuple(entity.name for entity in record.entities)
-        text = text_with_reason(record)
+        text = models.text_with_reason(record)
         hit = Hit(record.id, text, "records", record.created_at, 1.0, names)
         groups.setdefault(alike, []).append(hit)
     for hits in groups.values():
@@ -151,21 +136,19 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 def asks_about(record: Record) -> str:
     """Return the `When:` of a rule by which a team's owner asks this user; '' for other records."""
-    is_asking = record.source == OTHERS and record.evidence.get(FOR_TEAM)
+    is_asking = record.source == OTHERS and record.evidence.get(models.FOR_TEAM)
     return str(record.evidence.get(WHEN) or "") if is_asking else ""
 
 
 def _confirmed_at(record: Record) -> str:
     """Return the time at which the user confirmed or reworded the record; '' if never."""
-    return str(record.evidence.get(CONFIRMED) or "")
+    return str(record.evidence.get(models.CONFIRMED) or "")
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
-    """Return the current records whose files have changed, newest first, marked like
-    `mark_records`. This compares the content of all files of all records, so it is slow.
-    """
+    """Return current records with changed files, newest first. Slow: it compares all files."""
     changed_files = file_states.all_changed(memory)
-    wanted = frozenset(record_type(kind.lower()) for kind in types)
+    wanted = frozenset(models.record_type(kind.lower()) for kind in types)
     holding = f"{ACTIVE_CURRENT} AND id"
     records: list[Record] = []
     ids = list(changed_files)
@@ -175,7 +158,9 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
         records += memory.find_records(f"{holding} IN ({marks})", tuple(some), MAX_IDS)
     records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
     return [
-        record._replace(evidence={**record.evidence, CHANGED_FILES: changed_files[record.id]})
+        record._replace(
+            evidence={**record.evidence, models.CHANGED_FILES: changed_files[record.id]}
+        )
         for record in records
         if not wanted or record.type in wanted
     ]
@@ -185,6 +170,8 @@ DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
 # The most items of one operation of a prune, so that transactions are short.
 BATCH = 200
+# The fields that must be unchanged since an item was shown.
+_KEPT = ("type", "id", "newest", "observations")
 
 
 class Stale(NamedTuple):
@@ -219,10 +206,9 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return what is stale at `now`, of these `types` if any are given, with texts.
-
-    `older_than` (days) replaces the types' own limits. `named` limits the result to these ids of
-    records and names of entities. Raises NotFound for a name that is unknown or not stale.
+    """Return what is stale at `now`, of these `types` if any are given, with texts. `older_than`
+    (days) replaces the types' own limits; `named` limits the result to these ids of records and
+    names of entities. Raises NotFound for a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -231,10 +217,8 @@ def stale(
         moment, youngest = parsed(now), min(limits) if older_than is None else older_than
         before = timestamp(moment.timestamp() - youngest * DAY_S) if moment else ""
         mentions_by_row = last_mentions.mentions(database, now)
-        aged = [
-            *last_mentions.entities(database, before),
-            *last_mentions.records(database, before, now),
-        ]
+        aged = last_mentions.entities(database, before)
+        aged += last_mentions.records(database, before, now)
         judged = (_judged(a, mentions_by_row.get(a.row, ()), now, older_than) for a in aged)
         old += [one for one in judged if one is not None]
     old = [s for s in old if not wanted or s.item.type.lower() in wanted]
@@ -307,23 +291,17 @@ def _unchanged(
         s
         for s, seen in zip(shown, fresh, strict=True)
         if seen is not None
-        and _is_same(s.item, seen)
+        and all(getattr(s.item, field) == getattr(seen, field) for field in _KEPT)
+        and (s.item.kind != last_mentions.ENTITY or s.item.name == seen.name)
+        # Relations may have been removed with other entities; new relations must not exist.
+        and seen.linked <= s.item.linked
+        and seen.last_at <= s.item.last_at
         and not any(
             mention.pinned or mention.at > s.item.last_at
             for mention in mentions_by_row.get(s.item.row, ())
             if s.item.kind == last_mentions.ENTITY
         )
     ]
-
-
-def _is_same(shown: AgedMemory, seen: AgedMemory) -> bool:
-    same = ("type", "id", "newest", "observations")
-    if any(getattr(shown, name) != getattr(seen, name) for name in same):
-        return False
-    if shown.kind == last_mentions.ENTITY and shown.name != seen.name:
-        return False
-    # Relations may have been removed with other entities; new relations must not exist.
-    return seen.linked <= shown.linked and seen.last_at <= shown.last_at
 
 
 def _forget(
@@ -361,7 +339,12 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
     chosen: dict[tuple[str, ...], Stale] = {}
     by_key = {_key(s.item): s for s in found}
     for text in named:
-        keys = _meant(memory, text)
+        # The keys of the entities, or else of the record, that the name or id means.
+        meant = resolve.entities_meant(memory, text)
+        keys: list[tuple[str, ...]] = [(last_mentions.ENTITY, *one) for one in meant]
+        if not keys and resolve.looks_like_id(text):
+            record, _, store = resolve.record_by_id(memory, text)
+            keys = [(last_mentions.RECORD, store, record.id)]
         hits = {key: by_key[key] for key in keys if key in by_key}
         if not hits:
             what = "is not stale" if keys else "is neither a memory's id nor an entity's name"
@@ -372,17 +355,6 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
             )
         chosen |= hits
     return list(chosen.values())
-
-
-def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
-    """Return the keys of the entities or the record that a name or an id means."""
-    meant = [
-        (last_mentions.ENTITY, store, name) for store, name in resolve.entities_meant(memory, text)
-    ]
-    if meant or not resolve.looks_like_id(text):
-        return [*meant]
-    record, _, store = resolve.record_by_id(memory, text)
-    return [(last_mentions.RECORD, store, record.id)]
 
 
 def _key(item: AgedMemory) -> tuple[str, ...]:

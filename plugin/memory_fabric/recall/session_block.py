@@ -15,15 +15,8 @@ from memory_fabric.language import negations
 from memory_fabric.language.times import days_between
 from memory_fabric.recall import render
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import (
-    ABOVE,
-    CLOSE_FENCE,
-    OPEN_FENCE,
-    content_stems,
-    folded,
-    name_key,
-    words,
-)
+from memory_fabric.text import ABOVE, CLOSE_FENCE, OPEN_FENCE, content_stems, folded, name_key
+from memory_fabric.text import words as words_of
 
 SESSION_CHARS = 3000
 # Facts, not orders: the note states this for all lines, and leaves the decision to the model.
@@ -78,9 +71,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines of one kind, each with a key or '', and their guaranteed characters. Unused characters
-    are given first to parts with a lower `rank`.
-    """
+    """Lines with a key or '', their guaranteed characters, and their rank for unused characters."""
 
     lines: tuple[tuple[str, str], ...]
     share: int
@@ -90,9 +81,8 @@ class Part(NamedTuple):
 def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> Block:
     """Return the session block (BR-13) of at most `max_chars`; empty if there is nothing to show.
 
-    `now` (ISO 8601) determines which records are stale. If not everything fits, lines are first
-    shown without their reasons, which then use the remaining space. Records that others shared get
-    the space that own records leave.
+    `now` (ISO 8601) determines which records are stale. Reasons and records that others shared use
+    the space that the lines of own records leave.
     """
     contents = _with_few_imported(contents)
     others = [_Place(record) for record in contents.others[:MAX_DECISIONS]]
@@ -176,21 +166,15 @@ def _fitted(
     for place_id, other in above.items():  # a folded line refers to the line above
         if id(other) not in lines and ABOVE in lines.get(place_id, ""):
             del lines[place_id]
-    placed = {place.record.id for place in by_key.values()}
-    left_out = placed.difference(by_key[str(key)].record.id for key in lines)
+    shown = {key: by_key[str(key)].record for key in lines}
+    left_out = {p.record.id for p in by_key.values()} - {record.id for record in shown.values()}
     # An older statement is not shown without the newer one that contradicts it.
-    together = {
-        key: line
-        for key, line in lines.items()
-        if left_out.isdisjoint(newer_ones(by_key[str(key)].record))
-    }
-    return together, left
+    alone = [key for key, record in shown.items() if left_out & {*newer_ones(record)}]
+    return {key: line for key, line in lines.items() if key not in alone}, left
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit into `chars_left` characters, in the order of the parts. Every part
-    gets its share first; the remaining characters go to the parts in the order of their rank.
-    """
+    """Return the lines that fit, in the order of the parts: each part's share, then by rank."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -223,11 +207,8 @@ def record_line(
     first += [render.low_trust_of(record), *marks, short_id(record.id)]
     # The names of the project and of files add nothing.
     own = name_key(record.project)
-    names = [
-        entity.name
-        for entity in record.entities
-        if entity.type not in ("project", "file") and name_key(entity.name) != own
-    ]
+    names = [e.name for e in record.entities if e.type not in ("project", "file")]
+    names = [name for name in names if name_key(name) != own]
     words = models.users_words(record)
     if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
         # The user's request or pasted error does not state the fact or the fix.
@@ -240,9 +221,7 @@ def record_line(
 
 
 def trust_of(record: models.Record) -> str:
-    """Return the trust of a record, or `agreed` if the user agreed to it. Only the user pins
-    records, so a pinned record has the user's trust.
-    """
+    """Return the trust of a record: `agreed` if the user agreed to it, `user` if it is pinned."""
     if record.pinned:
         return "user"
     is_agreed = record.trust == "assistant" and record.evidence.get(models.AGREED)
@@ -250,9 +229,7 @@ def trust_of(record: models.Record) -> str:
 
 
 def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> list[models.Record]:
-    """Return current records, best first: pinned ones, then by trust, sightings and time.
-    `sightings` are the numbers of sessions in which a record was stated, by the record's id.
-    """
+    """Return current records, best first: pinned, then by trust, number of `sightings`, time."""
     trusts = {"user": 4, models.AGREED: 3, "assistant": 2, "tool": 1}
 
     def rank(record: models.Record) -> tuple[bool, int, int, str, str]:
@@ -278,9 +255,8 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return at most `most` records, without those that add nothing to another record: all their
-    content words, with the same denials, are in a record of at least the same trust, which has a
-    reason if they have one.
+    """Return at most `most` records, without those whose content words and denials are all in
+    another record of the same type, with at least the same trust and a reason if they have one.
     """
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     fullest = [
@@ -290,7 +266,11 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
             other.id != record.id
             and stems[record.id] <= stems[other.id]
             and (stems[record.id] != stems[other.id] or number < place)
-            and _says_all(other, record)
+            and other.type == record.type
+            and not record.pinned
+            and (other.why or not record.why)
+            and (trust_of(other) in TRUSTED or trust_of(record) not in TRUSTED)
+            and DENIALS & {*words_of(other.what)} == DENIALS & {*words_of(record.what)}
             for number, other in enumerate(records[: 2 * most])
         )
     ]
@@ -311,24 +291,10 @@ def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
     return [record for record in records if not any(is_later(one, record) for one in records)]
 
 
-def _says_all(record: models.Record, other: models.Record) -> bool:
-    """Return True if `other` adds nothing to a record that has all content words of `other`."""
-    if record.type != other.type or other.pinned or (other.why and not record.why):
-        return False
-    denials = (DENIALS.intersection(words(one.what)) for one in (record, other))
-    is_trusted = trust_of(record) in TRUSTED or trust_of(other) not in TRUSTED
-    return is_trusted and len(set(denials)) == 1
-
-
 def still_new(records: Iterable[models.Record], known: Collection[str]) -> list[models.Record]:
-    """Return the records that are not known, except those that a known newer record contradicts:
-    shown alone they would seem to replace the newer record.
-    """
-    return [
-        record
-        for record in records
-        if record.id not in known and not any(id_ in known for id_ in newer_ones(record))
-    ]
+    """Return the records that are not known, except those that a known newer record contradicts."""
+    fresh = [record for record in records if record.id not in known]
+    return [record for record in fresh if not any(id_ in known for id_ in newer_ones(record))]
 
 
 def newer_ones(record: models.Record) -> Sequence[str]:
@@ -350,10 +316,7 @@ class _Place(NamedTuple):
 
 
 def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
-    """Return the records in the order of the block. Records about the same subject are together,
-    newer first, with dates; a contradicted record refers to the newer one. A record that is old for
-    its type is marked as stale, with its date.
-    """
+    """Return the records in the block's order: same subjects together, newer first, with marks."""
     places = []
     stems = {record.id: content_stems(record.what) for record in records}
     groups: list[list[models.Record]] = []
@@ -370,7 +333,7 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
         dated = len({models.stated_at(record)[:10] for record in group}) > 1
         for record in group:
             marks = list(filter(None, [render.said_before(record.evidence)]))
-            # Old for its type (BR-10), and not confirmed since.
+            # The record is old for its type (BR-10), and nobody has confirmed it in that time.
             since = max(models.stated_at(record), str(record.evidence.get(models.CONFIRMED) or ""))
             is_old = bool(now) and render.is_stale(record.type, days_between(since, now))
             marks += ["stale"] if is_old and not record.pinned else []
@@ -382,9 +345,7 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
-    """Return the records under a heading, in groups with subheadings or '': first the user's
-    records, then the others. Only rules and decisions are grouped.
-    """
+    """Return the records under a heading by subheading or '': the user's first, then the others."""
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]

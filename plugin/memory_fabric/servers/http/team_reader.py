@@ -84,11 +84,6 @@ class TeamReader(SpaceQueries, Reader):
         matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
         return self._candidates(matches[wire.RECORD])
 
-    def records_with(self, words: Iterable[str], limit: int, session: str) -> list[Candidate]:
-        """Return active records with any of these words, best first."""
-        matches = self._matching((wire.RECORD,), [list(words)], limit, EVERYTHING)
-        return self._candidates(matches[wire.RECORD])
-
     def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
         """Return the active records with these ids that the filters allow."""
         return self._candidates(self.standing([wire.key_of_record(id_) for id_ in ids], filters))

@@ -85,10 +85,6 @@ class Reader:
         match = selective_query(self._db, "records_fts", groups, limit, phrases)
         return search.records(self._db, match, limit, filters, session)
 
-    def records_with(self, words: Iterable[str], limit: int, session: str) -> Candidates:
-        """Return active records with any of these words, best first."""
-        return search.records(self._db, match_expression(words), limit, session=session)
-
     def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> Candidates:
         """Return the active records with these ids that the filters allow."""
         return search.records_by_id(self._db, ids, filters, session)
