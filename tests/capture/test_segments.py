@@ -72,13 +72,13 @@ def test_a_short_quotation_is_a_name() -> None:
     assert said('Call it "big table" please.') == ['Call it "big table" please.']
 
 
-def test_headings_and_leads_go_with_their_bullets() -> None:
+def test_list_items_have_their_heading() -> None:
     sentences = segments("## Do NOT\n\n- skip tests\n- push to main\n\nWe use:\n- tabs")
-    assert [(s.text, s.heading, s.lead, s.bullet) for s in sentences] == [
-        ("skip tests", "do not", "", True),
-        ("push to main", "do not", "", True),
-        ("We use:", "do not", "", False),
-        ("tabs", "do not", "we use", True),
+    assert [(s.text, s.heading, s.bullet) for s in sentences] == [
+        ("skip tests", "do not", True),
+        ("push to main", "do not", True),
+        ("We use:", "do not", False),
+        ("tabs", "do not", True),
     ]
 
 

@@ -1,9 +1,7 @@
-"""Detection of a changed value: "max_retries is 3", then "max_retries is 6".
-
-The rules prefer missing a change to inventing one: the rest of the two statements must be the same,
-and the subject must have one value at a time: a number, a day, a name, a kind, a place or a
-purpose. Statements that add to each other are left out: prohibitions, and listed paths, commands,
-tools, environments and people.
+"""Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules prefer
+missing a change to inventing one: the statements must differ only in the value, of which the
+subject has one at a time: a number, a day, a name, a kind, a place or a purpose. Prohibitions, and
+listed paths, commands, tools, environments and people, add to each other.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,8 +16,7 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# If two sentences begin with at least this many common content words, their ends are two values of
-# one subject, whatever the verb is.
+# Sentences with this many common first content words give two values, whatever the verb is.
 LONG_LEAD = 4
 # Sentences that share at least this many content words and differ only in numbers have one subject.
 FRAME = 4
@@ -71,9 +68,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
-    """Return True if two statements give different values to one subject. Later sentences are
-    compared only if the first sentences have the same subject.
-    """
+    """Return True if two statements give different values to the subject of the first sentences."""
     if not a or not b:
         return False
     about_one = _count(_common(a[0], b[0])) > 1
@@ -82,6 +77,7 @@ def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
 
 
 def _tokens(sentence: str) -> Sentence:
+    """Return the tokens of a sentence; "X was raised from 2 to 3" and the like become `X = 3`."""
     text = pattern(_OPENING).sub("", sentence.strip().rstrip(".!。"))
     tokens: list[Token] = []
     for place, raw in enumerate(pattern(_TOKEN).findall(text)[:MAX_TOKENS]):
@@ -91,20 +87,14 @@ def _tokens(sentence: str) -> Sentence:
                 continue
             key = "=" if key in _listed("equals") else key
         tokens.append(Token(key, raw, place))
-    return tuple(_settled(tokens))
-
-
-def _settled(tokens: list[Token]) -> list[Token]:
-    """Rewrite "set X to 3", "X was raised from 2 to 3" and "X defaults to 3" as `X = 3`."""
-    keys = [token.key for token in tokens]
-    setting = _listed("setting")
+    keys, setting = [token.key for token in tokens], _listed("setting")
     at = next((i for i, key in enumerate(keys) if key in setting and "to" in keys[i:]), -1)
     if at < 0:
-        return tokens
+        return tuple(tokens)
     to = keys.index("to", at)
     since = keys.index("from", at, to) if "from" in keys[at:to] else to
     before = tokens[: at - (at > 0 and keys[at - 1] == "=")]
-    return [*before, *tokens[at + 1 : since], tokens[to]._replace(key="="), *tokens[to + 1 :]]
+    return (*before, *tokens[at + 1 : since], tokens[to]._replace(key="="), *tokens[to + 1 :])
 
 
 def _has_other_value(a: Sentence, b: Sentence) -> bool:
@@ -154,9 +144,7 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are numbers, days, months or switches, and the common words around
-    them describe something that has one such value.
-    """
+    """Return True if both values are measures of something that has only one such value."""
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
@@ -181,8 +169,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     )
     if not is_name:
         return bool(behind or all(units))
-    # Accept "requires Node 18" and "listens on port 8080", but not "Open port 80" or "Python 3.11
-    # is supported".
+    # Accept "requires Node 18" and "listens on port 8080", not "Open port 80".
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)
@@ -288,9 +275,7 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a statement adds to earlier ones instead of changing a value. The base form of
-    a verb counts only as the first word.
-    """
+    """Return True if a statement adds to earlier ones. A base form counts only as first word."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 

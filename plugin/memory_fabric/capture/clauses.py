@@ -1,6 +1,4 @@
-"""Clauses of a sentence: the clause that a record keeps, its reason, its rejected alternatives, its
-denials and its subject.
-"""
+"""Clauses of a sentence: a record's statement, reason, rejected alternatives, denials, subject."""
 
 import re
 from typing import NamedTuple
@@ -22,10 +20,9 @@ _PRONOUNS = frozenset(
 _NAMELESS = NO_NAME - {"go"}
 # Words that open a sentence without belonging to its statement: "OK, so".
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
-# The first words of these expressions. Most sentences begin with none of them, and then the
-# expression is not compiled.
+# Their first words: in most sentences these are missing, and the expression is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
-# The borders of a clause before and after a match; the colon in a removed secret's marker is none.
+# The borders of a clause before and after a match. The colon in a secret's marker does not count.
 _LEFT = (
     r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
     r"… ?|\.\.\. ?|\) "
@@ -93,10 +90,9 @@ _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Words that deny, and words that reject or abandon something, in all languages that capture reads.
-# No relation is read from a clause with such a word: a word too many loses a relation, a missing
-# word creates a false one. "Use X, not Y" only compares, and "No, we use X" denies the previous
-# statement; both are exempt.
+# Words that deny or abandon something. No relation is read from a clause with such a word: a word
+# too many loses a relation, a missing word creates a false one. "Use X, not Y" only compares, and
+# "No, we use X" denies the previous statement; both are exempt.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -131,8 +127,7 @@ def without_lead_in(sentence: str) -> str:
 
 def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     """Return the clause around `start:end` of the sentence, with its reason and rejected
-    alternatives. With `whole`, the clause begins at `start`; otherwise after the last border before
-    it.
+    alternatives. It begins after the last border before `start`, or with `whole` at `start`.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
     first = pattern(_REASON_FIRST).match(sentence)
@@ -149,8 +144,11 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     if reason and " unless " not in sentence[left : reason.start()]:
         right = min(right, reason.start())
         why = why or _reason(sentence, reason)
-    if not why and not whole:
-        why = _consequence(sentence, left)
+    head = sentence[:left].rstrip().lower()
+    if not why and not whole and head.endswith((" so", ",so")) and len(head) >= 15:
+        # In `X, so let's use Y`, the text before the "so" is the reason.
+        before = without_lead_in(sentence[: len(head) - 2].rstrip(" ,"))
+        why = _trimmed(before) if len(before.split()) >= 3 else ""
     clause = _trimmed(sentence[left:right])
     over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
     return Parts(clause, why, tuple(name for name in over if name != clause))
@@ -215,15 +213,6 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
     if stop and pattern(_MENDED).search(tail, stop.end()):
         return _trimmed(tail)  # a sentence about what helped is part of the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
-
-
-def _consequence(sentence: str, left: int) -> str:
-    """Return the reason in `X, so let's use Y`: the text before the "so" that ends at `left`."""
-    head = sentence[:left].rstrip().lower()
-    if not head.endswith((" so", ",so")) or len(head) < 15:
-        return ""
-    before = without_lead_in(sentence[: len(head) - 2].rstrip(" ,"))
-    return _trimmed(before) if len(before.split()) >= 3 else ""
 
 
 def over_in(clause: str) -> tuple[str, ...]:

@@ -31,8 +31,7 @@ def is_no_failure(output: str) -> bool:
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
     if head.startswith(_STATUS):
-        status = head[len(_STATUS) :].split(None, 1)[:1]
-        return not _OUTSIDE_STATUS.isdisjoint(status)
+        return not _OUTSIDE_STATUS.isdisjoint(head[len(_STATUS) :].split(None, 1)[:1])
     return "has been denied" in head[:300] or "interrupted by user" in head[:300]
 
 
@@ -46,9 +45,9 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """Return the output line that best states the error, without a prefix such as `npm ERR!`; '' if
-    there is none. A test's assertion or exception and a compiler's first error are preferred to the
-    last line with words.
+    """Return the output line that best states the error, without a prefix such as `npm ERR!`, or
+    ''. An assertion, an exception or a compiler's first error is preferred to the last line with
+    words.
     """
     lines = _lines_with_words(output)
     return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
@@ -69,9 +68,7 @@ def signature(output: str) -> str:
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two words that are not in most errors, or one such word and
-    a name: a quoted name, a file, an error number or an HTTP status.
-    """
+    """Return True if an error line has two uncommon words, or one and a name, file or number."""
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
     own = {word for word in own if len(word) > 1 or not word.isascii()}

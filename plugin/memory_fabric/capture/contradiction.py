@@ -1,23 +1,15 @@
-"""Contradictions between a new record and current records, which the new one does not close.
-
-The rules prefer missing a contradiction to inventing one. Both records must have the same subject,
-and one requires what the other forbids, one reports success and the other failure, they give
-different values, or one rejects what the other chooses. Records with opposite outcomes must also
-share most words of the shorter record and, if both have names, mention the same name first.
+"""Contradictions between a new record and current records, which the new one does not close. The
+rules prefer missing a contradiction to inventing one. Both records must have the same subject, and
+one requires what the other forbids, reports the opposite outcome, gives another value, or rejects
+what the other chooses. Records with opposite outcomes must also share most words of the shorter
+record and, if both have names, mention the same name first.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from memory_fabric.capture import clauses
 from memory_fabric.capture.changed_value import Sentence, is_changed, sentences
-from memory_fabric.capture.clauses import (
-    is_denied,
-    is_left,
-    key_of,
-    over_in,
-    subject,
-    without_reason,
-)
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import concepts
@@ -31,8 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# At most this many of the best matches are compared: a record on the same subject ranks high
-# because it shares rare words.
+# The most matches that are compared; a record on the same subject ranks high by rare words.
 MAX_LOOKED_AT = 30
 # Words that say only that something must be done or not.
 _MODALS = STOPWORDS | frozenset(
@@ -44,8 +35,7 @@ _CLAUSES = (
 # Words that let both statements be valid at once: a limited time, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that a choice can be about. Components, in which choices apply, are left out:
-# too many records share them.
+# Types of entities that a choice can be about: too many records share a component.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
 # The share and the number of the shorter record's words that both records must contain; more is
 # required unless both mention known things.
@@ -55,11 +45,9 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """The statement of a record, as stems of words.
-
-    The record says to do `does` and not to do `denies`. `takes` are the subjects of `does` without
-    the rejected names, `rejects` the rejected names, and `first` the first two stems of the
-    subject. `whole` is the whole text, in which changed values are searched for.
+    """The statement of a record, as stems of words: what it says to do (`does`) and not to do
+    (`denies`), the subjects that it chooses (`takes`) and `rejects`, the `first` two stems of its
+    subject, and its `whole` sentences, in which changed values are searched for.
     """
 
     does: tuple[frozenset[str], ...] = ()
@@ -71,8 +59,7 @@ class _Said(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The subject of a record: the keys of known things in order, all stems, and the first two.
-
+    """The subject of a record: keys of known things in order, all stems, and the first two.
     `versions` maps a name to the number after it (Redis 6); `lacking` are things after "without".
     """
 
@@ -85,16 +72,13 @@ class _Subject(NamedTuple):
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
     """Return the record with the ids of records that it contradicts but does not replace."""
-    if not against:
-        return record
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
-    return record._replace(evidence={**record.evidence, CONTRADICTS: list(ids)})
+    evidence = {**record.evidence, CONTRADICTS: list(ids)}
+    return record._replace(evidence=evidence) if against else record
 
 
 def contradicting(memory: Memory, record: Record) -> list[Record]:
-    """Return at most three current records that contradict this record. A database that cannot be
-    read is reported and skipped.
-    """
+    """Return at most three current records that contradict this one. Skips unreadable databases."""
     query = parse(" ".join([record.what, *record.alternatives]), plain=True)
     match = match_expression([word for c in concepts(query) for word in c.spellings])
     if not match:
@@ -128,42 +112,37 @@ def is_choice_against(record: Record, old: Record) -> bool:
 def _said(record: Record) -> _Said:
     if verdict(record) == "failed" or record.type in ("question", "session", "problem", "blocker"):
         return _Said()
-    text = without_reason(record.what)
+    text = clauses.without_reason(record.what)
     if pattern(_PARTIAL).search(text):
         return _Said()
-    rejected = tuple(record.alternatives) or over_in(text)
-    dropped = frozenset(subject(" ".join(rejected)))
+    rejected = tuple(record.alternatives) or clauses.over_in(text)
+    dropped = frozenset(clauses.subject(" ".join(rejected)))
     does, takes, denies = [], [], []
     for clause in pattern(_CLAUSES).split(text):
-        if is_denied(clause) or (is_left(clause) and not rejected):
+        if clauses.is_denied(clause) or (clauses.is_left(clause) and not rejected):
             denies.append(_content(clause))
         else:
             does.append(_content(clause) - dropped)
-            takes.append(frozenset(subject(clause)) - dropped)
-    first = tuple(one for one in subject(text) if one not in dropped)[:2]
-    rejects = tuple(s for name in rejected if (s := frozenset(subject(name))))
+            takes.append(frozenset(clauses.subject(clause)) - dropped)
+    first = tuple(one for one in clauses.subject(text) if one not in dropped)[:2]
+    rejects = tuple(s for name in rejected if (s := frozenset(clauses.subject(name))))
     subjects, denied = tuple(filter(None, takes)), tuple(filter(None, denies))
     return _Said(tuple(does), subjects, denied, rejects, first, sentences(record.what))
 
 
 def _content(clause: str) -> frozenset[str]:
     """Return the stems of a clause's words, without words of prohibition and duty."""
-    return frozenset(stem(key_of(word)) for word in words(clause) if word not in _MODALS)
+    return frozenset(stem(clauses.key_of(word)) for word in words(clause) if word not in _MODALS)
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    return (
-        _forbids(a, b)
-        or _forbids(b, a)
-        or _rejects(a, b)
-        or _rejects(b, a)
-        or is_changed(a.whole, b.whole)
-    )
-
-
-def _forbids(a: _Said, b: _Said) -> bool:
-    """Return True if `a` forbids what `b` says to do; a narrower prohibition is an exception."""
-    return any(denied <= done for denied in a.denies for done in b.does)
+    """Return True if one forbids or rejects what the other says to do, or if a value differs. A
+    prohibition that is narrower than the other statement is only an exception.
+    """
+    pairs = ((a, b), (b, a))
+    if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
+        return True
+    return any(_rejects(*pair) for pair in pairs) or is_changed(a.whole, b.whole)
 
 
 def _rejects(a: _Said, b: _Said) -> bool:
@@ -182,15 +161,33 @@ def _rejects(a: _Said, b: _Said) -> bool:
 def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
     """Return at most three known records with the opposite outcome, most similar first."""
     about = _subject(record)
-    contrary = [old for old in known if old.id != record.id and contradict(record, old)]
-    rated = [(_nearness(about, _subject(old)), stated_at(old), old) for old in contrary]
-    near = sorted(filter(lambda row: row[0], rated), key=lambda row: row[:2], reverse=True)
-    return [old for *_, old in near[:MAX_SHOWN]]
+    rated: list[tuple[float, str, Record]] = []
+    for old in (old for old in known if old.id != record.id and contradict(record, old)):
+        other = _subject(old)
+        is_other_release = any(other.versions.get(n, v) != v for n, v in about.versions.items())
+        lacking = about.lacking | other.lacking
+        is_without = about.lacking != other.lacking and lacking <= about.stems & other.stems
+        if is_other_release or is_without:
+            continue
+        fewest = min(len(about.stems), len(other.stems))
+        shared = len(about.stems & other.stems)
+        share = shared / fewest if fewest else 0.0
+        if about.names and other.names:
+            is_near = about.names[0] in other.names and other.names[0] in about.names
+            is_near = is_near and (share == 1 or (shared >= MIN_WORDS and share >= MIN_SHARE))
+        else:
+            is_near = shared >= MIN_WORDS_UNNAMED and share >= MIN_SHARE_UNNAMED
+            same_opening = set(about.opening) == set(other.opening)
+            is_near = is_near or (len(about.opening) == MIN_WORDS and same_opening)
+        if is_near and share:
+            rated.append((share, stated_at(old), old))
+    rated.sort(key=lambda row: row[:2], reverse=True)
+    return [old for *_, old in rated[:MAX_SHOWN]]
 
 
-def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
+def as_line(record: Record) -> str:
     """Return a record as a line: `earlier, 2026-01-03: failed: Offset pagination … (1a2b3c4d)`."""
-    text = cut(one_line(record.what), max_chars)
+    text = cut(one_line(record.what), MAX_LINE_CHARS)
     claimed = low_trust_of(record) if record.trust == "foreign" else ""
     marks = ", ".join(filter(None, (short_id(record.id), claimed)))
     return f"earlier, {stated_at(record)[:10]}: {outcome_of(record)}: {text} ({marks})"
@@ -206,22 +203,25 @@ def outcome_of(record: Record) -> str:
 
 def _subject(record: Record) -> _Subject:
     """Return the subject that the record supports or rejects; empty if the record only forbids."""
-    text = without_reason(record.what)
-    rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
+    text = clauses.without_reason(record.what)
+    rejected = frozenset(map(clauses.key_of, (*record.alternatives, *clauses.over_in(text))))
     followed = verdict(record) == "worked"
-    if followed and is_denied(text):
+    if followed and clauses.is_denied(text):
         return _Subject()
     things = [e for e in record.entities if e.type in SUBJECTS]
-    names = tuple(key_of(e.name) for e in things if key_of(e.name) not in rejected)
-    stems = subject(text)
+    names = tuple(clauses.key_of(e.name) for e in things if clauses.key_of(e.name) not in rejected)
+    stems = clauses.subject(text)
     if followed:
-        rejections = [*record.alternatives, *(e.name for e in things if key_of(e.name) in rejected)]
-        dropped = set(subject(" ".join(rejections)))
+        rejections = [
+            *record.alternatives,
+            *(e.name for e in things if clauses.key_of(e.name) in rejected),
+        ]
+        dropped = set(clauses.subject(" ".join(rejections)))
         stems = [stem for stem in stems if stem not in dropped]
     spoken = words(text)
     behind = (spoken[place + 1 :] for place, word in enumerate(spoken) if word == "without")
     lacking = [next((w for w in following if w not in ARTICLES), "") for following in behind]
-    lacked = frozenset(subject(" ".join(lacking)))
+    lacked = frozenset(clauses.subject(" ".join(lacking)))
     versions = {}
     before = ""
     for word in text.split():
@@ -231,20 +231,3 @@ def _subject(record: Record) -> _Subject:
             versions[before.lower()] = number
         before = word
     return _Subject(names, frozenset(stems), tuple(stems[:2]), versions, lacked)
-
-
-def _nearness(a: _Subject, b: _Subject) -> float:
-    """Return the share of common words of two subjects; 0 if the subjects may be different."""
-    is_other_release = any(b.versions.get(name, n) != n for name, n in a.versions.items())
-    is_without = a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems
-    if is_other_release or is_without:
-        return 0.0
-    fewest, shared = min(len(a.stems), len(b.stems)), len(a.stems & b.stems)
-    share = shared / fewest if fewest else 0.0
-    if a.names and b.names:
-        first_in_both = a.names[0] in b.names and b.names[0] in a.names
-        alike = share == 1 or (shared >= MIN_WORDS and share >= MIN_SHARE)
-        return share if first_in_both and alike else 0.0
-    same_opening = len(a.opening) == MIN_WORDS and set(a.opening) == set(b.opening)
-    alike = shared >= MIN_WORDS_UNNAMED and share >= MIN_SHARE_UNNAMED
-    return share if same_opening or alike else 0.0

@@ -1,7 +1,5 @@
-"""Tables of cues and of forms of statements, and a quick search for their words in a prompt.
-
-The search runs on every prompt, and most prompts contain none of the words. This module therefore
-loads only the tables, not the modules that parse sentences.
+"""Tables of cues and of forms of statements, and a quick search for their words in a prompt. The
+search runs on every prompt, so this module does not load those that parse sentences.
 """
 
 from functools import cache

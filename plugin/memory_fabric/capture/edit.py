@@ -1,31 +1,15 @@
-"""Changes that the user makes to the text, type, scope and reason of records, and the user's
-decisions on candidates, on contradictions and on records that a note replaced.
-"""
+"""The user's changes to records, and the user's decisions on candidates and contradictions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memory_fabric import models
 from memory_fabric.capture import remember
 from memory_fabric.capture.clauses import reason_and_alternatives
 from memory_fabric.capture.people import for_everybody
-from memory_fabric.capture.remember import MAX_TEXT_CHARS, joined_to_project, kind_of, stated
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import (
-    AGREED,
-    CONFIRMED,
-    CONTRADICTS,
-    LASTING_SCOPES,
-    OTHERS,
-    QUOTATION,
-    STATED_TYPES,
-    WHEN,
-    Provenance,
-    Record,
-    contradicted,
-    is_unconfirmed_import,
-    record_type,
-)
+from memory_fabric.models import Provenance, Record
 from memory_fabric.redaction.redact import redact, says_only_secrets
 from memory_fabric.rules.bindings import FIRST
 from memory_fabric.rules.required import stated_first
@@ -39,7 +23,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
 # Evidence about the text of a note, which becomes void when the text changes.
-_OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
+_OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 
 Done = tuple[str, Record]
@@ -83,8 +67,8 @@ def request(
     """Return a checked change; `prefix` precedes the names of fields in errors. Raises BadInput."""
     return Edit(
         _words(text, f"{prefix}text", required=True),
-        _one_of(kind and record_type(kind), f"{prefix}type", STATED_TYPES),
-        _one_of(scope, f"{prefix}scope", LASTING_SCOPES),
+        _one_of(kind and models.record_type(kind), f"{prefix}type", models.STATED_TYPES),
+        _one_of(scope, f"{prefix}scope", models.LASTING_SCOPES),
         _words(why, f"{prefix}why"),
         _words(when, f"{prefix}when"),
     )
@@ -98,8 +82,8 @@ def _words(text: str | None, field: str, *, required: bool = False) -> str | Non
     if required and not any(map(str.isalnum, text)):
         remedy = "Give a sentence; forget removes a memory."
         raise BadInput(field, f"{field} is empty.", remedy=remedy)
-    if len(text) > MAX_TEXT_CHARS:
-        message = f"{field} has {len(text)} characters; the limit is {MAX_TEXT_CHARS}."
+    if len(text) > remember.MAX_TEXT_CHARS:
+        message = f"{field} has {len(text)} characters; the limit is {remember.MAX_TEXT_CHARS}."
         raise BadInput(field, message, remedy="Shorten it.")
     if text and says_only_secrets(text):
         message = f"{field} is only a secret, and secrets are not stored."
@@ -116,18 +100,30 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id, or with an id that ends in `name`, if it can be changed. With
-    `of_others`, also return a colleague's record, which can only be confirmed.
-
-    Raises NotFound, and BadInput if the name is not a record's or the record cannot be changed.
+    """Return the record with this id, or end of an id, if it can be changed. With `of_others`, also
+    return a colleague's record, which can only be confirmed. Raises NotFound and BadInput.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        _explain(memory, name)
+        # The name may belong to a turn, an entity or a change instead of a record.
+        if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
+            message = f"{name!r} is an entity, which has no wording of its own."
+            remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."
+            raise _refused(message, remedy) from None
+        for find, what, verb in (
+            (plan.by_id, "a turn of a conversation, which stays as it was said", "forget"),
+            (changes.by_id, "a change", "undo"),
+        ):
+            try:
+                find(memory, name)
+            except FabricError:
+                continue
+            remedy = f"memory-fabric {verb} {name} takes it back."
+            raise _refused(f"{name} is {what}.", remedy) from None
         raise
     record, id_ = stored.record, short_id(stored.record.id)
-    if record.source == OTHERS and not of_others:
+    if record.source == models.OTHERS and not of_others:
         whose = record.author or "someone else"
         raise _refused(f"{id_} is a memory of {whose}.", "Remember your own with remember.")
     if record.type == "session":
@@ -140,24 +136,6 @@ def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
     return stored
 
 
-def _explain(memory: Memory, name: str) -> None:
-    """Raise BadInput if the name belongs to a turn, an entity or a change instead of a record."""
-    if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
-        raise _refused(
-            f"{name!r} is an entity, which has no wording of its own.",
-            f"Use the id of a memory in why {name!r}, or merge and alias for its names.",
-        )
-    for find, what, remedy in (
-        (plan.by_id, "a turn of a conversation, which stays as it was said", "forget"),
-        (changes.by_id, "a change", "undo"),
-    ):
-        try:
-            find(memory, name)
-        except FabricError:
-            continue
-        raise _refused(f"{name} is {what}.", f"memory-fabric {remedy} {name} takes it back.")
-
-
 def _refused(message: str, remedy: str) -> BadInput:
     return BadInput("id", message, remedy=remedy)
 
@@ -166,7 +144,6 @@ def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
     """Return the record with the change; a new text becomes a statement of the speaker in `by`.
-
     Raises BadInput if nothing would change, if a global text may name a person, and if another
     record whose id is not in `closing` has the same text.
     """
@@ -180,8 +157,8 @@ def edited(
     if edit.when is not None:
         when = edit.when
         if when.startswith(FIRST.rstrip()):  # only `First:`, without a `When:`
-            when = stated_first(str(old.evidence.get(WHEN) or ""), when[len(FIRST) :])
-        evidence = {**new.evidence, WHEN: when}
+            when = stated_first(str(old.evidence.get(models.WHEN) or ""), when[len(FIRST) :])
+        evidence = {**new.evidence, models.WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
@@ -193,7 +170,7 @@ def edited(
             entities = tuple(e for e in new.entities if (e.name, e.type) != (name, "project"))
             others = tuple(r for r in new.relations if r not in chosen)
             new = new._replace(entities=entities, relations=others)
-        new = joined_to_project(new, memory)
+        new = remember.joined_to_project(new, memory)
     if new.scope == "global":
         new = for_everybody(new, memory)
     if new == old:
@@ -202,7 +179,7 @@ def edited(
     _require_new_words(memory, new, closing)
     if new.scope != "global":
         now = by.at or timestamp()
-        new = new._replace(evidence={**new.evidence, CONFIRMED: now})
+        new = new._replace(evidence={**new.evidence, models.CONFIRMED: now})
     return new
 
 
@@ -212,7 +189,9 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
     alternatives = tuple(dict.fromkeys((*rejected, *unnamed)))
-    record = stated(memory, new.what, type=new.type, why=new.why, alternatives=alternatives)
+    record = remember.stated(
+        memory, new.what, type=new.type, why=new.why, alternatives=alternatives
+    )
     return new._replace(
         why=record.why,
         entities=record.entities,
@@ -234,7 +213,7 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
         (records.key_of(new.what), new.scope, new.domain, new.id),
     )
     for same in with_same_key:
-        is_no_twin = same.source == OTHERS or same.id in closing
+        is_no_twin = same.source == models.OTHERS or same.id in closing
         if records.have_same_text(same, new) and not is_no_twin:
             id_ = short_id(same.id)
             raise _refused(
@@ -244,11 +223,10 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record. With a new scope it may move to the other database, while the
-    records that it replaced remain closed in the old one. Raises StoreUnavailable, and BadInput if
-    the record was forgotten in the new database.
+    """Store the changed record, which a new scope may move to the other database; the records that
+    it replaced stay, closed. Raises StoreUnavailable, and BadInput if the new place forgot it.
     """
-    store = kind_of(memory, new)
+    store = remember.kind_of(memory, new)
     moves = store != old.store
     payload: dict[str, Any] = {"record": records.as_object(new), "seen_in": list(old.seen)}
     payload |= {"moved_from": old.record.scope} if moves else {}
@@ -269,19 +247,11 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
             memory.write_now("supersede", {"links": links}, by, store=old.store)
 
 
-def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Close a record that another one replaces. Raises StoreUnavailable."""
-    successor = new.id if kind_of(memory, new) == old.store else ""
-    link = _link(old.record, successor, by.at or timestamp())
-    memory.write_now("supersede", {"links": [link]}, by, store=old.store)
-
-
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id or end of an id, and close the records in `instead_of`, which
-    the changed record replaces. Raises NotFound, StoreUnavailable, and BadInput as `edited` does or
-    if the record would replace itself.
+    """Change the record with this id, or end of an id, which replaces the records in `instead_of`.
+    Raises NotFound, StoreUnavailable, and BadInput as `edited` does or if it would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -292,7 +262,9 @@ def change(
         new = edited(memory, old.record, wanted, by, [stored.record.id for stored in closing])
         save(memory, old, new, by)
     for stored in closing:
-        close(memory, stored, new, by)
+        successor = new.id if remember.kind_of(memory, new) == stored.store else ""
+        link = _link(stored.record, successor, by.at or timestamp())
+        memory.write_now("supersede", {"links": [link]}, by, store=stored.store)
     return Changed(old.record, new, tuple(stored.record for stored in closing))
 
 
@@ -314,13 +286,15 @@ def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
-        if id_ in contradicted(doubted):
-            still_contradicted = [old for old in contradicted(doubted) if old != id_]
+        if id_ in models.contradicted(doubted):
+            still_contradicted = [old for old in models.contradicted(doubted) if old != id_]
             marked = Stored(*resolve.record_by_id(memory, doubted.id))
-            _save_evidence(memory, marked, {CONTRADICTS: still_contradicted}, by)
-    if is_unconfirmed_import(stored.record):
+            _save_evidence(memory, marked, {models.CONTRADICTS: still_contradicted}, by)
+    if models.is_unconfirmed_import(stored.record):
         stored = stored._replace(record=stored.record._replace(trust="user"))
-    return _save_evidence(memory, stored, {CONFIRMED: by.at or timestamp(), CONTRADICTS: []}, by)
+    return _save_evidence(
+        memory, stored, {models.CONFIRMED: by.at or timestamp(), models.CONTRADICTS: []}, by
+    )
 
 
 def _save_evidence(
@@ -357,9 +331,9 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep the record with this id. A candidate gets the user's trust; any other record remains
-    beside the records that contradict it; a replaced or dropped record becomes current again.
-    Raises NotFound, BadInput and StoreUnavailable.
+    """Keep the record with this id. A candidate gets the user's trust; a replaced or dropped record
+    becomes current again; any other record remains beside the records that contradict it. Raises
+    NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -375,12 +349,11 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close the records that the record with this id contradicts; return that record and the closed
-    ones. The user agrees to the record by this, whatever its trust. Raises NotFound, BadInput,
-    StoreUnavailable.
+    """Close the records that the record with this id contradicts, which the user accepts by this;
+    return that record and the closed ones. Raises NotFound, BadInput, StoreUnavailable.
     """
     new = editable(memory, name).record
-    ids = contradicted(new)
+    ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)
     if not old:
         message = f"{short_id(new.id)} contradicts nothing on record."
@@ -390,6 +363,6 @@ def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Re
     changed = change(memory, new.id, Edit(), [other.id for other in old], by)
     stored = editable(memory, changed.new.id)
     if new.trust != "user":
-        evidence = {AGREED: f"replace {short_id(new.id)}", **stored.record.evidence}
+        evidence = {models.AGREED: f"replace {short_id(new.id)}", **stored.record.evidence}
         stored = stored._replace(record=stored.record._replace(evidence=evidence))
     return confirm(memory, stored, by), changed.replaced

@@ -1,9 +1,7 @@
-"""Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses.
-
-One pass over the words finds mentions; a relation is read only from the words between two
-neighbouring mentions of one sentence. A word that no vocabulary lists, such as "checkout", becomes
-an entity only if a verb relates it to something. Only whole subjects and objects of one to three
-words are read; a name with an uncertain end is skipped.
+"""Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses. One pass
+over the words finds mentions; a relation is read only from the words between two neighbouring
+mentions of one sentence. A word that no vocabulary lists, such as "checkout", becomes an entity
+only as the whole subject or object of a verb, if it has one to three words.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,12 +50,11 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# Nouns after an object that only state its kind ("the Redis server"), unlike "images" in "the
-# Docker images", which are a different thing.
+# Nouns that only state the kind ("the Redis server"), unlike "images" in "the Docker images".
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
-# Verbs that choose the object right after them.
+# Verbs whose object, right after them, is the chosen option: "use X", "pick X".
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs for moving from one thing to another, which is their object.
@@ -105,7 +102,6 @@ _CHOICE = (
 )
 # Common words that name a part of a system if a verb governs them.
 _PARTS = frozenset("app build client code page repo repository test tests".split())
-# After these verbs an -ing form is an action: "recommends waiting".
 _ADVISING = frozenset("recommends suggests prefers prefer".split())
 # Adjectives that look like adverbs.
 _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
@@ -114,10 +110,9 @@ _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".spli
 def extract(
     text: str, *, known: Mapping[str, str] = {}
 ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    """Return the entities in a text and their relations, in order and without duplicates.
-
-    `known` maps the `name_key` of existing entities to their names, so that a variant resolves to
-    the existing entity. Only the first 65,536 characters are read.
+    """Return the entities in a text and their relations, in order and without duplicates. `known`
+    maps the `name_key` of existing entities to their names, to which variants resolve. Only the
+    first 65,536 characters are read.
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
@@ -140,24 +135,22 @@ def extract(
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that a verb in the text chooses; '' if there is none. Most
-    decisions also mention things that they do not choose: "We wait with Kubernetes".
+    """Return the first of these names that a verb in the text chooses, or ''. Most decisions also
+    mention things that they do not choose: "We wait with Kubernetes".
     """
     mentioned = mentions(text, {name_key(name): name for name in names})
-    return next((m.name for m in mentioned if m.name in names and _is_chosen(text, m)), "")
-
-
-def _is_chosen(text: str, mention: Mention) -> bool:
-    before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
-    clause = clause_around(text, mention.start, mention.end)
-    if is_denied(clause) or _is_asked(text, mention.end) or pattern(_UNSETTLED).search(before):
-        return False
-    if _governs(_MOVING, before, behind):
-        return True
-    if is_left(clause):
-        return False
-    is_around = pattern(_AROUND).search(f"{before}{_AT}{behind}")
-    return bool(is_around) or _governs(_CHOOSING, before, behind)
+    for mention in (mention for mention in mentioned if mention.name in names):
+        before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
+        clause = clause_around(text, mention.start, mention.end)
+        is_open = _is_asked(text, mention.end) or pattern(_UNSETTLED).search(before)
+        if is_open or is_denied(clause):
+            continue
+        if _governs(_MOVING, before, behind):
+            return mention.name
+        is_around = pattern(_AROUND).search(f"{before}{_AT}{behind}")
+        if not is_left(clause) and (is_around or _governs(_CHOOSING, before, behind)):
+            return mention.name
+    return ""
 
 
 def _governs(verbs: str, before: str, behind: str) -> bool:
@@ -259,7 +252,12 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
         if match["article"] or match["opener"] or is_subject:
             yield match.span("name")
     for match in pattern(_OBJECT).finditer(text):
-        if _is_object(match["name"], match["verb"], text[: match.start()]):
+        name, verb = match["name"], match["verb"].split()
+        # An -ing form may be an action: "recommends waiting", "used for keeping state".
+        is_action = verb[-1] in _ADVISING and name.endswith("ing")
+        is_purpose = verb[-1] == "for" and " " in name and name.split()[0].endswith("ing")
+        has_subject = verb[0] not in _PLURAL or text[: match.start()].endswith("s")
+        if has_subject and not (is_action or is_purpose):
             yield match.span("name")
     for match in pattern(_CHOICE).finditer(text):
         if _is_name(match["name"]) and _is_name(match["other"]):
@@ -279,12 +277,3 @@ def _is_name(text: str) -> bool:
     if parts[-1].endswith("ly") or is_manner or not NO_NAME.isdisjoint(parts):
         return False
     return any((part not in WEAK or part in _PARTS) and len(part) > 2 for part in parts)
-
-
-def _is_object(name: str, verb: str, before: str) -> bool:
-    """Return True if the text after a verb is a thing, and a plural verb has a plural subject."""
-    if verb.split()[-1] in _ADVISING and name.endswith("ing"):
-        return False
-    if verb.endswith("for") and " " in name and name.split()[0].endswith("ing"):
-        return False  # "used for keeping state"
-    return verb.split()[0] not in _PLURAL or before.endswith("s")

@@ -1,8 +1,7 @@
-"""Fixes: failed commands, the changes made after the failure, and the pass that followed.
-
-Precision matters more than recall: no record is made of a command that only looks or waits, that
-was refused or interrupted, whose error says nothing, or that passed without a changed file or a
-stated cause. Open failures are passed on to the next reading.
+"""Fixes: failed commands, the changes made after the failure, and the pass that followed. No record
+is made of a command that only looks or waits, that was refused or interrupted, whose error says
+nothing, or that passed without a changed file or a stated cause. Open failures are passed on to the
+next reading.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,15 +27,12 @@ MAX_OPEN = 8
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# Errors that share at least this part of the shorter error's words are the same failure: line
-# numbers and counts may differ.
+# Errors that share this part of the shorter error's words are the same: counts may differ.
 SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """A step of a session: a command with its outcome, a changed file, or a message. `said` is the
-    assistant's message, `asked` the user's prompt.
-    """
+    """A command and its outcome, a changed file, or what the assistant `said` or user `asked`."""
 
     command: str = ""
     failed: bool = False
@@ -48,11 +44,9 @@ class Step(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failing command, its error if that is informative, and what followed.
-
-    `files` were changed after the failure; `symptom` is the user's description of it. `passes`
-    means that the same work passed in another way; `is_over` that the failure is not known to
-    persist, because the work passed in another way or the assistant's answer reports no failure.
+    """A failing command, its error if that is informative, the `files` changed since, and the
+    user's description (`symptom`). `passes` means that the same work passed in another way;
+    `is_over` that it did, or that the assistant's answer reports no failure.
     """
 
     command: Command
@@ -68,7 +62,6 @@ def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that these steps solve, and the failures that are open after the steps.
-
     `failing` were open before the steps. `passed` were solved just before the steps; they come
     first among the solved failures, with the cause that the next answer states.
     """
@@ -78,16 +71,19 @@ def follow(
     prompt = ""
     for step in steps:
         if step.changed_file:
+            every = (tuple(dict.fromkeys((*f.files, step.changed_file))) for f in open_)
             open_ = [
-                failure._replace(files=tuple(dict.fromkeys((*failure.files, step.changed_file))))
-                if len(failure.files) < MAX_FILES
-                else failure
-                for failure in open_
+                f._replace(files=files[:MAX_FILES]) for f, files in zip(open_, every, strict=True)
             ]
         elif step.asked:
             prompt, fresh = step.asked, []
         elif step.said:
-            open_ = _with_account(open_, step.said)
+            admits = admits_failure(step.said) if open_ else None
+            if admits is not None:
+                open_ = [failure._replace(is_over=not admits) for failure in open_]
+            newest_cause = _cause(step.said, open_[-1]) if open_ else ""
+            if newest_cause:
+                open_[-1] = open_[-1]._replace(cause=newest_cause)
             for place in fresh:
                 cause = _cause(step.said, solved[place])
                 if cause:
@@ -111,13 +107,8 @@ def fix_of(failure: Failure) -> Record | None:
     names = first_of(failure.files, MAX_FILES_NAMED)
     fixed = f"; fixed in {names}" if len(failure.files) <= MAX_FILES_NAMED else ""
     text = f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
-    return Record(
-        type="solution",
-        what=text,
-        outcome="success",
-        confidence=BASE,
-        evidence=evidence_of(failure),
-    )
+    evidence = evidence_of(failure)
+    return Record("solution", text, outcome="success", confidence=BASE, evidence=evidence)
 
 
 def evidence_of(failure: Failure) -> dict[str, Any]:
@@ -135,9 +126,7 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence in which the user described the symptom, preferably one that shares a
-    word with the error; '' if there is none.
-    """
+    """Return the sentence that describes the symptom, best with a word of the error, or ''."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
@@ -164,13 +153,13 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
     if not isinstance(command, dict) or not isinstance(command.get("words"), list):
         return None
     words = tuple(map(str, command["words"]))
-    text, place = str(command.get("text", "")), str(command.get("place", ""))
+    error, cause, symptom = (str(value.get(key, "")) for key in ("error", "cause", "symptom"))
     return Failure(
-        Command(text, words, place),
-        str(value.get("error", "")),
+        Command(str(command.get("text", "")), words, str(command.get("place", ""))),
+        error,
         tuple(map(str, files)) if isinstance(files, list) else (),
-        str(value.get("cause", "")),
-        str(value.get("symptom", "")),
+        cause,
+        symptom,
         value.get("passes") is True,
         value.get("is_over") is True,
     )
@@ -185,34 +174,23 @@ def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], l
     passed = has_passed(step, command)
     if passed is None:
         return open_, []
-    if not passed:
-        return _failed(command, step.output, open_, asked), []
-    over = [failure for failure in open_ if covers(command, failure.command)]
-    solved = [f for f in over if any(not file.endswith(_PROSE) for file in f.files)]
-    return [
-        failure._replace(passes=True, is_over=True)
-        if share_target(command, failure.command)
-        else failure
-        for failure in open_
-        if failure not in over
-    ], solved
-
-
-def _failed(command: Command, output: str, open_: list[Failure], asked: str) -> list[Failure]:
-    same = [
-        failure
-        for failure in open_
-        if (failure.command.words, failure.command.place) == (command.words, command.place)
-    ]
-    error = cut(without_secrets(signature(output)), MAX_ERROR_CHARS)
+    if passed:
+        over = [failure for failure in open_ if covers(command, failure.command)]
+        solved = [f for f in over if any(not file.endswith(_PROSE) for file in f.files)]
+        still_open = [failure for failure in open_ if failure not in over]
+        return [
+            f._replace(passes=True, is_over=True) if share_target(command, f.command) else f
+            for f in still_open
+        ], solved
+    key = (command.words, command.place)
+    same = [f for f in open_ if (f.command.words, f.command.place) == key]
+    error = cut(without_secrets(signature(step.output)), MAX_ERROR_CHARS)
     text = cut(one_line(command.text), MAX_COMMAND_CHARS)
     failure = Failure(command._replace(text=text, speaks=True), symptom=symptom_in(asked, error))
     if same:
         failure = same[0]._replace(symptom=same[0].symptom or failure.symptom)
-    return [
-        *(f for f in open_ if f not in same),
-        failure._replace(error=error, passes=False, is_over=False),
-    ]
+    failure = failure._replace(error=error, passes=False, is_over=False)
+    return [*(f for f in open_ if f not in same), failure], []
 
 
 def has_passed(step: Step, command: Command) -> bool | None:
@@ -225,18 +203,6 @@ def has_passed(step: Step, command: Command) -> bool | None:
     if step.failed:
         return False
     return None if report is False else True
-
-
-def _with_account(open_: list[Failure], said: str) -> list[Failure]:
-    """Return the open failures after a message, which may state a cause or what still fails."""
-    if not open_:
-        return open_
-    admits = admits_failure(said)
-    if admits is not None:
-        open_ = [failure._replace(is_over=not admits) for failure in open_]
-    newest = open_[-1]
-    cause = _cause(said, newest)
-    return [*open_[:-1], newest._replace(cause=cause)] if cause else open_
 
 
 def _cause(said: str, failure: Failure) -> str:

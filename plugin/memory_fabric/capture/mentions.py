@@ -1,7 +1,6 @@
 """Mentions of things in a text: known names, names in code and proper names, but no ordinary words.
-
-The words are read in one pass. Text in backticks is one name; elsewhere a name is known, has the
-shape of a name in code, or has a capital inside a sentence.
+Text in backticks is one name; elsewhere a name is known, has the shape of a name in code, or has a
+capital inside a sentence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,16 +8,8 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from memory_fabric.language import vocabulary
 from memory_fabric.language.proper_names import GIVEN, kind_of
-from memory_fabric.language.vocabulary import (
-    ORDINARY,
-    PATTERN_HEADS,
-    PATTERNS,
-    TECHNOLOGIES,
-    canonical,
-    entity_type,
-    is_agent,
-)
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import exact
 from memory_fabric.store.memory import Memory
@@ -125,7 +116,9 @@ def _prose_at(
         return None, 1
     run = [word.text for word in words[i : i + used]]
     mention = _resolved(" ".join(run), words[i].start, words[i + used - 1].end, known)
-    kind = entity_type(" ".join(run)) or ("component" if run[-1].lower() in _HEADS else "")
+    kind = vocabulary.entity_type(" ".join(run)) or (
+        "component" if run[-1].lower() in _HEADS else ""
+    )
     if not kind:
         # Names of people, companies and places are not technologies.
         before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
@@ -141,42 +134,51 @@ def _span_at(
     start, end = spans[words[i].span]
     used = sum(1 for word in words[i : i + MAX_SPAN_WORDS + 1] if word.span == words[i].span)
     inside = text[start:end].strip()
-    name = known.get(name_key(inside)) or TECHNOLOGIES.get(name_key(inside))
-    if name or _is_span_name(inside, used):
+    name = known.get(name_key(inside)) or vocabulary.TECHNOLOGIES.get(name_key(inside))
+    parts = inside.lower().split()
+    # Otherwise the text must be a name of code, a file, an option or a short command.
+    is_name = (
+        (used <= MAX_SPAN_WORDS and 2 <= len(inside) <= MAX_SPAN_CHARS)
+        and not ("://" in inside or "[redacted" in inside or inside.lower() in _LITERALS)
+        and (inside.isascii() and exact(_SPAN).fullmatch(inside) and any(map(str.isalpha, inside)))
+        and (len(parts) == 1 or STOPWORDS.isdisjoint(parts[:2]))
+    )
+    if name or is_name:
         name = name or inside.removesuffix("()")
         mention = _resolved(name, start, end, known)
         return mention._replace(type="tool") if " " in name else mention, used
     return None, used
 
 
-def _is_span_name(inside: str, used: int) -> bool:
-    """Return True if text in backticks is a name of code, a file, an option or a command."""
-    if not 2 <= len(inside) <= MAX_SPAN_CHARS or used > MAX_SPAN_WORDS:
-        return False
-    if "://" in inside or "[redacted" in inside or inside.lower() in _LITERALS:
-        return False
-    is_shaped = inside.isascii() and exact(_SPAN).fullmatch(inside)
-    if not is_shaped or not any(map(str.isalpha, inside)):
-        return False
-    parts = inside.lower().split()
-    return len(parts) == 1 or not any(part in STOPWORDS for part in parts[:2])
-
-
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the longest known name that begins at word `i`, and the number of its words."""
+    """Return the longest known name at word `i`, else the word if a name, and its word count."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
             continue  # "I am" is not IAM
         key = "".join(word.key for word in run[:used])
-        name = known.get(key) or TECHNOLOGIES.get(key) or PATTERNS.get(key)
+        name = known.get(key) or vocabulary.TECHNOLOGIES.get(key) or vocabulary.PATTERNS.get(key)
         if name:
             return name, used
-    if len(run) > 1 and run[0].key.endswith("based") and run[1].key in PATTERN_HEADS:
+    if len(run) > 1 and run[0].key.endswith("based") and run[1].key in vocabulary.PATTERN_HEADS:
         stem = run[0].text.lower().removesuffix("based").rstrip("-_")
         if stem and stem.replace("-", "").isalnum():
             return f"{stem}-{run[1].text.lower()}", 2  # `token-based pagination`: token-pagination
-    return _single(words, i, known)
+    text, key = words[i].text, words[i].key
+    if key in known and (len(key) > 3 or text == known[key]) and key not in STOPWORDS:
+        return known[key], 1
+    if vocabulary.is_agent(text):
+        return text, 1
+    name = vocabulary.TECHNOLOGIES.get(key) or vocabulary.PATTERNS.get(key)
+    if name:
+        return (
+            (name, 1) if key not in vocabulary.ORDINARY or _meant_as_name(words, i, name) else None
+        )
+    first, _, ending = text.partition("-")
+    is_made = ending.rpartition("-")[2] in vocabulary.PATTERN_HEADS | _HEADS and text.islower()
+    if is_made and len(first) > 2 and first not in _VAGUE and text.replace("-", "").isalnum():
+        return text, 1  # a pattern or component: `token-caching`, `billing-service`
+    return (text.removesuffix("()"), 1) if _is_identifier(text) else None
 
 
 def _run(words: list[_Word], i: int) -> list[_Word]:
@@ -197,15 +199,26 @@ def _proper_length(words: list[_Word], i: int) -> int:
         if not beside or not (_is_capital(word) or word.text in ("ID", "API", "UI", "DB", "CI")):
             break
         run.append(word)
-    if not run or _is_title(words, i):
+    if not run:
         return 0
+    start = end = i
+    while start > 0 and not words[start].first:
+        start -= 1
+    while end + 1 < len(words) and not words[end + 1].first:
+        end += 1
+    around = [w for w in words[start : end + 1] if w.span < 0 and w.text[0].isalpha()]
+    capitals = sum(1 for w in around if w.text[0].isupper())
+    if len(around) > 3 and capitals * 5 > len(around) * 3:
+        return 0  # the text is capitalised like a title
     if not run[0].first:
         return len(run)
     opener = run[0].text
     if len(run) < 2:
         return int(opener.lower() in GIVEN)
     # The capital may only open the sentence: "Use Redis", "Usamos Redis".
-    opens = opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in TECHNOLOGIES
+    opens = (
+        opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in vocabulary.TECHNOLOGIES
+    )
     return 0 if opens else len(run)
 
 
@@ -221,44 +234,16 @@ def _is_capital(word: _Word) -> bool:
     return text.replace("-", "").replace(".", "").isalnum()
 
 
-def _is_title(words: list[_Word], i: int) -> bool:
-    """Return True if the text around word `i` is capitalised like a title."""
-    start = end = i
-    while start > 0 and not words[start].first:
-        start -= 1
-    while end + 1 < len(words) and not words[end + 1].first:
-        end += 1
-    around = [w for w in words[start : end + 1] if w.span < 0 and w.text[0].isalpha()]
-    capitals = sum(1 for w in around if w.text[0].isupper())
-    return len(around) > 3 and capitals * 5 > len(around) * 3
-
-
-def _single(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    word = words[i]
-    text, key = word.text, word.key
-    if key in known and (len(key) > 3 or text == known[key]) and key not in STOPWORDS:
-        return known[key], 1
-    if is_agent(text):
-        return text, 1
-    name = TECHNOLOGIES.get(key) or PATTERNS.get(key)
-    if name:
-        return (name, 1) if key not in ORDINARY or _meant_as_name(words, i, name) else None
-    first, _, ending = text.partition("-")
-    is_made = ending.rpartition("-")[2] in PATTERN_HEADS | _HEADS and text.islower()
-    if is_made and len(first) > 2 and first not in _VAGUE and text.replace("-", "").isalnum():
-        return text, 1  # a pattern or component: `token-caching`, `billing-service`
-    return (text.removesuffix("()"), 1) if _is_identifier(text) else None
-
-
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Return True if an ordinary word is used as a name, not only capitalised as a first word."""
+    """Return True if an ordinary word is used as a name: "Use poetry", or "Go" inside a sentence;
+    a capital at the start of a sentence does not show that.
+    """
     word = words[i]
     if name.isupper() and word.text == name:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # A lower-case word is a name as the object of "use" if no noun follows: "Use poetry for
-        # dependencies".
+        # In lower case only the object of "use" is a name: "Use poetry for dependencies".
         ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
         return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -282,9 +267,7 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component that begins at word `i`, as in `all list endpoints` or `for the
-    analytics DB`, and the number of its words.
-    """
+    """Return the component at word `i`, as in "all list endpoints", and the number of its words."""
     opener = words[i].text.lower()
     # The mention begins at word `i`, after "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
@@ -308,19 +291,22 @@ def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
 
 
 def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Mention:
-    kind = entity_type(name) or "component"
+    kind = vocabulary.entity_type(name) or "component"
     name = known.get(name_key(name), name)
     name = name.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
     return Mention(name, kind, start, end)
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the other names that the text gives each name; names without other names are left out.
-
-    A short form counts if it is in brackets after the name or before the name in brackets, or if
-    the text uses it and the vocabulary maps it to the name.
+    """Return the other names that the text gives these names; names without other names are left
+    out. A short form counts if it or the name is in brackets after the other, or if the text uses
+    it and the vocabulary maps it to the name.
     """
-    spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
+    spoken = {
+        vocabulary.canonical(word): word
+        for word in words(text)
+        if vocabulary.canonical(word) != word
+    }
     aliases: dict[str, tuple[str, ...]] = {}
     for name in names:
         _, behind, after = text.partition(f"{name} (")
@@ -361,9 +347,9 @@ class KnownNames(Mapping[str, str]):
 
     def _names(self) -> dict[str, str]:
         if self._looked_up is None:
-            self._looked_up = {}
+            keys, self._looked_up = self._keys(), {}
             for database in reversed(self._memory.databases()):
-                entities = entities_by_key(database, self._keys())
+                entities = entities_by_key(database, keys)
                 self._looked_up |= {key: entity.name for key, entity in entities.items()}
         return self._looked_up
 

@@ -2,12 +2,10 @@
 all projects.
 
 In memories of scope user, "wants to learn Rust" states a goal and "works for Contoso" an employer.
-Uncertain names are left out: "trabajo en" may be followed by a town.
 
-In statements for all projects, certain names are replaced by a neutral word. A statement with a
-capitalised word of unknown kind is refused, and the error shows that word: replacing it would turn
-"Run Zephyr first" into nonsense in every project, and keeping it could reveal a customer. A word in
-backticks is a technical term. In scripts without capitals nothing is found.
+In statements for all projects, certain names are replaced by a neutral word. A capitalised word of
+unknown kind is refused with an error: replacing it would turn "Run Zephyr first" into nonsense, and
+keeping it could reveal a customer. A word in backticks is a technical term.
 """
 
 import re
@@ -70,7 +68,18 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
     other text; names in the vocabulary keep their types.
     """
     text = one_line(text[:MAX_CHARS])
-    personal = {name_key(entity.name): entity for entity in (*_persons(text), *_goals(text))}
+    personal: dict[str, Entity] = {}
+    for kind in ("place", "person", "organisation", "goal"):
+        for name in _matches(text, kind):
+            is_place = name.lower() in PLACES or name.lower() in LONG_PLACES
+            entity = Entity(name, "place" if is_place and kind == "organisation" else kind)
+            if kind == "goal":
+                end = _expression("end of a goal").search(name)
+                name = (name[: end.start()] if end else name).strip(" ,:")
+                entity = Entity(cut(name, MAX_GOAL_CHARS), kind)
+            is_phrase = len(name.split()) > 1 or not name.isascii()
+            if (len(name) > 3 and is_phrase) if kind == "goal" else not entity_type(name):
+                personal[name_key(entity.name)] = entity
     keys = {key for key, entity in personal.items() if entity.type != "goal"}
     keys.update(map(name_key, _matches(text, "unsure")))
     has_tools = _expression("of tools").search(text) is not None
@@ -95,23 +104,6 @@ def _expression(name: str) -> re.Pattern[str]:
     return pattern(filled("person")[name][0])
 
 
-def _persons(text: str) -> Iterator[Entity]:
-    for kind in ("place", "person", "organisation"):
-        for name in _matches(text, kind):
-            if entity_type(name):
-                continue
-            is_place = name.lower() in PLACES or name.lower() in LONG_PLACES
-            yield Entity(name, "place" if is_place and kind != "person" else kind)
-
-
-def _goals(text: str) -> Iterator[Entity]:
-    for whole in _matches(text, "goal"):
-        end = _expression("end of a goal").search(whole)
-        name = (whole[: end.start()] if end else whole).strip(" ,:")
-        if len(name) > 3 and (len(name.split()) > 1 or not name.isascii()):
-            yield Entity(cut(name, MAX_GOAL_CHARS), "goal")
-
-
 def _matches(text: str, kind: str) -> Iterator[str]:
     for expression in filled("person")[kind]:
         for match in pattern(expression).finditer(text):
@@ -122,9 +114,7 @@ def _matches(text: str, kind: str) -> Iterator[str]:
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """Return the record anonymised and without names of people, companies and places. Raises
-    BadInput if a word may be such a name.
-    """
+    """Return the record without names of people, companies and places; BadInput if uncertain."""
     record = anonymised(record, memory)
     unsure: list[str] = []
 
@@ -158,10 +148,9 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names.
-
-    In German, whose nouns have capitals, no word is uncertain; in other languages than English,
-    only words within a sentence are.
+    """Return the text with neutral words for certain names, and the words that may be names. In
+    German, whose nouns have capitals, no word is uncertain; in other languages than English, only
+    words within a sentence are.
     """
     tokens: list[Token] = []
     before, end_before = ".", 0

@@ -1,7 +1,6 @@
-"""Statements and cues in the user's prompts; this module writes nothing to memory.
-
-A sentence *states* something if it has one of the forms in `stated_forms.txt`. It is *heard* if the
-weights of its cues, which are set by hand in `cues.txt`, add up to at least `ENOUGH`.
+"""Statements and cues in the user's prompts; this module writes nothing to memory. A sentence
+*states* something if it has one of the forms in `stated_forms.txt`. It is *heard* if the weights of
+its cues, which are set by hand in `cues.txt`, add up to at least `ENOUGH`.
 """
 
 from collections.abc import Sequence
@@ -20,16 +19,14 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# A numbered list counts as answers if at most this many words precede it, or if one of _ANSWERING
-# is among them; any other list is a list of tasks.
+# A numbered list has answers, not tasks, after at most this many words or one of _ANSWERING.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences that share at least this part of their content words say the same.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words that name nothing by themselves, pronouns that need an antecedent, and nouns before which a
-# pronoun needs none.
+# Words that name nothing, pronouns that need an antecedent, and nouns that make one needless.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -58,18 +55,13 @@ class Statement(NamedTuple):
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence of the prompt with the heaviest cues, if they are heavy enough.
-
-    Commands to memory do not count. Sentences with a secret do not count either: without the secret
-    they say little, and a cue would ask the assistant to repeat it.
+    """Return the sentence of the prompt with the heaviest cues, if they are heavy enough. Commands
+    to memory and sentences with a secret, which the assistant would repeat, do not count.
     """
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
-    best, kind, strongest = 0.0, "", ""
-    for sentence in _sentences(prompt):
-        weight, its_kind = _weighed(sentence.text.lower(), sentence.question)
-        if weight > best:
-            best, kind, strongest = weight, its_kind, sentence.text
+    weighed = [(*_weighed(s.text.lower(), s.question), s.text) for s in _sentences(prompt)]
+    best, kind, strongest = max(weighed, key=lambda row: row[0], default=(0.0, "", ""))
     if best < ENOUGH:
         kind, strongest = "choice", _answers(prompt)
     # In a stored prompt a marker replaces the secret.
@@ -79,10 +71,8 @@ def heard(prompt: str) -> Heard | None:
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return the number of earlier prompts that say nearly the same as a sentence.
-
-    Only sentences with a cue count: users often type "run the tests" again, whereas "I'll run the
-    tests myself" is a habit.
+    """Return the number of earlier prompts that say nearly the same as a sentence with a cue.
+    Without a cue it is 0: users often type "run the tests" again.
     """
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
@@ -116,11 +106,27 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     lowered = sentence.lower()
     if len(sentence) > MAX_CHARS or not any(word in lowered for word in form.words):
         return None
-    for expression in form.expressions:
-        if match := pattern(expression).match(sentence):
-            statement = _made(form, match.groupdict().get("said") or "", match.group())
-            return statement and statement._replace(form=match.group())
-    return None
+    matches = (pattern(expression).match(sentence) for expression in form.expressions)
+    match = next(filter(None, matches), None)
+    if match is None:
+        return None
+    text = match.groupdict().get("said") or ""
+    if text and (inner := statement_in(text)):
+        return inner._replace(form=match.group())
+    text = text or match.group()
+    is_rule = form.first and pattern(phrases("stated_forms", "rule")).search(text)
+    is_named = form.kind in ("identity", "relationship")
+    if not is_named and not _names_something(text, form.content_words):
+        return None
+    clause = one_line(text.rstrip(" .!。！"))
+    parts = Parts(clause) if is_named else parts_at(clause, 0, len(form.name), whole=True)
+    clause = parts.what if len(parts.what) >= _SHORTEST_CLAUSE else clause
+    over = tuple(name.removesuffix(" entschieden") for name in parts.over)
+    # With a capital, `max_uploads` and `totals.csv` would be other names.
+    is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
+    text = clause if is_code else clause[:1].upper() + clause[1:]
+    type_ = "constraint" if is_rule else form.type
+    return Statement(type_, text, parts.why, over, form.scope, form.kind, match.group())
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
@@ -180,26 +186,6 @@ def _answers(prompt: str) -> str:
 
 def _is_numbered(line: str) -> bool:
     return pattern(r"\d{1,2}[.)] ?\S").match(line) is not None
-
-
-def _made(form: Form, text: str, matched: str) -> Statement | None:
-    if text and (inner := statement_in(text)):
-        return inner
-    text = text or matched
-    is_rule = form.first and pattern(phrases("stated_forms", "rule")).search(text)
-    is_named = form.kind in ("identity", "relationship")
-    if not is_named and not _names_something(text, form.content_words):
-        return None
-    clause = one_line(text.rstrip(" .!。！"))
-    parts = Parts(clause) if is_named else parts_at(clause, 0, len(form.name), whole=True)
-    if len(parts.what) >= _SHORTEST_CLAUSE:
-        clause = parts.what
-    over = tuple(name.removesuffix(" entschieden") for name in parts.over)
-    # With a capital, `max_uploads` and `totals.csv` would be other names.
-    is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
-    text = clause if is_code else clause[:1].upper() + clause[1:]
-    type_ = "constraint" if is_rule else form.type
-    return Statement(type_, text, parts.why, over, form.scope, form.kind)
 
 
 def _names_something(said: str, at_least: int) -> bool:

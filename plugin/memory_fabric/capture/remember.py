@@ -4,25 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.capture.contradiction import beside, contradicting
 from memory_fabric.capture.extract import chosen
 from memory_fabric.capture.mentions import KnownNames, aliases_in
 from memory_fabric.capture.statement import PURPOSE, statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import (
-    PASTED,
-    PROMPT,
-    QUOTATION,
-    STORED_FROM,
-    TRUST_ORDER,
-    Entity,
-    Provenance,
-    Record,
-    Relation,
-    record_type,
-)
+from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
@@ -43,31 +32,28 @@ def state(
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated on purpose; return the stored record, and True if it is new.
-
     Only the records with the ids in `instead_of` are closed, if the trust of the new record allows
-    that. Records that it contradicts (`against`, by default searched for) remain current, and their
-    ids are stored with it. An `echo` does not count as an occurrence. `at` is the time of a past
-    statement. The stored record is None if it was forgotten and must not be restored, if it is too
-    uncertain, or if it states only a secret.
+    that. Records that it contradicts (`against`, by default searched for) remain current. An `echo`
+    does not count as an occurrence. `at` is the time of a past statement. The stored record is None
+    if it was forgotten, is too uncertain, or states only a secret.
     """
     if "[redacted: " in record.what:
-        # Imported late: few texts contain the marker of a secret.
-        from memory_fabric.redaction.redact import says_only_secrets
+        from memory_fabric.redaction.redact import says_only_secrets  # late: few texts have it
 
         if says_only_secrets(record.what):
             return None, False
-    if record.scope == "global":
-        # Imported late: global records are rare, and hooks never make them.
-        from memory_fabric.capture.people import for_everybody
+    if record.scope in ("global", "user"):
+        from memory_fabric.capture import people  # imported late: most records are about a project
 
-        record = for_everybody(record, memory)
-    if record.scope == "user":
-        # Imported late: most records are about a project.
-        from memory_fabric.capture.people import of_person
-
-        record = record._replace(entities=of_person(record.what, record.entities))
+        if record.scope == "global":
+            record = people.for_everybody(record, memory)
+        else:
+            record = record._replace(entities=people.of_person(record.what, record.entities))
     unread = Unread()
-    if against is None and TRUST_ORDER.get(provenance.trust, 0) >= TRUST_ORDER["assistant"]:
+    if (
+        against is None
+        and models.TRUST_ORDER.get(provenance.trust, 0) >= models.TRUST_ORDER["assistant"]
+    ):
         contrary = unread.attempt([], contradicting, memory, record)
         against = [old for old in contrary if old.id not in instead_of]
     record = beside(record, against or ())._replace(
@@ -78,7 +64,7 @@ def state(
     record = joined_to_project(record, memory)
     stored = memory.remember(record, provenance, instead_of, echo=echo, at=at)
     is_new = stored is not None and stored.id == record.id
-    if stored is not None and is_new and stored.confidence >= STORED_FROM:
+    if stored is not None and is_new and stored.confidence >= models.STORED_FROM:
         unread.attempt(None, _learn_aliases, memory, stored, provenance)
     unread.report(memory)
     return stored, is_new
@@ -88,10 +74,12 @@ def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
     """Return the record of a text that was stated on purpose, with names spelled as in memory. If
-    reading the text fails, the failure is counted and the record has no entities and relations.
+    the text cannot be read, that is counted, and the record has no entities and relations.
     """
     unread = Unread()
-    plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
+    plain = Record(
+        models.record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE
+    )
     fields: dict[str, Any] = {"type": type, "why": why, "alternatives": alternatives}
     names = KnownNames(memory, f"{text}. {why}")
     record = unread.attempt(plain, partial(statement, text, known=names, **fields))
@@ -110,10 +98,10 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
         relations=candidate.relations or statement_read.relations,
         confidence=statement_read.confidence,
     )
-    words = str(candidate.evidence.get(PROMPT) or "")
+    words = str(candidate.evidence.get(models.PROMPT) or "")
     if candidate.trust == "user" and words:
-        evidence = {key: value for key, value in candidate.evidence.items() if key != PASTED}
-        record = record._replace(evidence={**evidence, QUOTATION: words})
+        evidence = {key: value for key, value in candidate.evidence.items() if key != models.PASTED}
+        record = record._replace(evidence={**evidence, models.QUOTATION: words})
     return memory.remember(joined_to_project(record, memory), provenance)
 
 
@@ -137,13 +125,16 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
-    things = [
-        entity.name
-        for entity in record.entities
-        if entity.type in CHOSEN_TYPES
-        and name_key(entity.name) not in rejected
-        and _is_a_thing(entity.name)
-    ]
+    things: list[str] = []
+    for name in (entity.name for entity in record.entities if entity.type in CHOSEN_TYPES):
+        # Plain words with capitals may be towns, people or companies; files and environment
+        # variables are never chosen.
+        is_file = "." in name and not name.endswith(".")
+        is_no_thing = is_file or (name.isupper() and "_" in name) or name.lower() in STOPWORDS
+        is_written_so = name.islower() or not name.replace(" ", "").isalpha()
+        is_thing = entity_type(name) or (is_written_so and not is_no_thing)
+        if is_thing and name_key(name) not in rejected:
+            things.append(name)
     thing = chosen(record.what, things) if things else ""
     if not thing:
         return record
@@ -152,17 +143,6 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
         entities=(*record.entities, Entity(name, "project")),
         relations=(*record.relations, Relation(name, "chose", thing)),
     )
-
-
-def _is_a_thing(name: str) -> bool:
-    """Return True for a known thing or a name written like one. Plain words with capitals may be
-    towns, people or companies; files and environment variables are never chosen.
-    """
-    is_file = "." in name and not name.endswith(".")
-    is_variable = name.isupper() and "_" in name
-    is_no_thing = is_file or is_variable or name.lower() in STOPWORDS  # `this`
-    is_written_so = name.islower() or not name.replace(" ", "").isalpha()
-    return bool(entity_type(name)) or (is_written_so and not is_no_thing)
 
 
 def kind_of(memory: Memory, record: Record) -> str:

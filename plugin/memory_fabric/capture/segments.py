@@ -1,7 +1,6 @@
 """Sentences of a text and their roles: a person's statements, without quoted and pasted material.
-
-The following is removed first: this plugin's own blocks, machine tags, comments, code blocks,
-quotations, logs, traces, diffs, tables, templates. Each step is one pass without backtracking.
+This plugin's own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs,
+tables and templates are removed first, each in one pass without backtracking.
 """
 
 import re
@@ -34,40 +33,30 @@ _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", 
 
 
 class Sentence(NamedTuple):
-    """A sentence with white space collapsed and without emphasis markers.
-
-    `heading` is the nearest heading and `lead` the line that introduces the sentence's list, both
-    in lower case; `opens` is True for the first sentence of a paragraph or list item.
+    """A sentence with white space collapsed and without emphasis markers, and the nearest heading
+    in lower case. `bullet` is True in a list item.
     """
 
     text: str
     question: bool = False
     bullet: bool = False
     heading: str = ""
-    lead: str = ""
-    paragraph: int = 0
-    opens: bool = True
-
-
-class _Block(NamedTuple):
-    text: str
-    bullet: bool
-    heading: str
-    lead: str
-    paragraph: int
 
 
 def segments(text: str) -> list[Sentence]:
     """Return the sentences of a text in order; empty if the whole text is quoted or pasted."""
-    prose = _without_shown(text[:MAX_CHARS])
+    text = without_injected(text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("’", "'").replace("‘", "'")
+    if "<" in text:
+        text = text.replace("`<private>`", "`private`")  # only mentioned
+        text = _without_span(text, "<!--", "-->")
+        for tag in _MACHINE_TAGS:
+            for opening in (f"<{tag}>", f"<{tag} "):
+                text = _without_span(text, opening, f"</{tag}>")
     sentences: list[Sentence] = []
-    for block in _blocks(_prose_lines(prose.splitlines())):
-        opens = True
-        for part in _split(block.text):
-            if 3 <= len(part) <= MAX_SENTENCE_CHARS:
-                of_block = block.bullet, block.heading, block.lead, block.paragraph
-                sentences.append(Sentence(part, is_question(part), *of_block, opens))
-                opens = False
+    for block in _blocks(_prose_lines(text.replace(_PRIVATE, "\n").splitlines())):
+        parts = [part for part in _split(block.text) if 3 <= len(part) <= MAX_SENTENCE_CHARS]
+        sentences += [block._replace(text=part, question=is_question(part)) for part in parts]
     return sentences
 
 
@@ -83,19 +72,6 @@ def is_question(sentence: str) -> bool:
         return second not in ("happened", "we", "i", "matters")
     starts, subjects = words("segments", "starts of questions"), words("segments", "subjects")
     return first in starts and second in subjects
-
-
-def _without_shown(text: str) -> str:
-    text = without_injected(text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = text.replace("’", "'").replace("‘", "'")
-    if "<" in text:
-        text = text.replace("`<private>`", "`private`")  # only mentioned
-        text = _without_span(text, "<!--", "-->")
-        for tag in _MACHINE_TAGS:
-            if f"<{tag}" in text:
-                text = _without_span(text, f"<{tag}>", f"</{tag}>")
-                text = _without_span(text, f"<{tag} ", f"</{tag}>")
-    return text.replace(_PRIVATE, "\n")
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
@@ -143,8 +119,8 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to pasted text that one of the last three lines announces.
-    An empty line ends a paste of up to two lines; a longer paste runs to the end of the text.
+    """Return True if this line belongs to a paste that one of the last three lines announces. An
+    empty line ends a paste of up to two lines; a longer paste runs to the end of the text.
     """
     has_text = bool(line.strip())
     # The last line that is not blank, after at most two blank lines.
@@ -167,20 +143,13 @@ def _is_shown(line: str, bare: str) -> bool:
         return not lowered.startswith(("at ", "index ")) or "(" in bare or ":" in bare
     if exact(either("segments", "diagnostics")).match(bare):
         return True
-    return _is_log(bare, lowered) or _is_code(line, bare)
-
-
-def _is_log(bare: str, lowered: str) -> bool:
     head = lowered.lstrip("[(")
-    if head.startswith(_LOG_LEVELS):
-        word = head.split(maxsplit=1)[0]
-        if word.rstrip("]:") in _LOG_LEVELS and (bare[0] == "[" or bare[:4].isupper()):
-            return True
+    level = head.split(maxsplit=1)[0].rstrip("]:") if head.startswith(_LOG_LEVELS) else ""
+    if level in _LOG_LEVELS and (bare[0] == "[" or bare[:4].isupper()):
+        return True
     digits = sum(map(str.isdigit, bare[:24]))
-    return digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789"
-
-
-def _is_code(line: str, bare: str) -> bool:
+    if digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789":
+        return True  # a line that begins with a time
     if bare[-1] in "{};" or bare.endswith(("=>", "});", "},", "],", '",')):
         return True
     if bare.startswith(("import ", "from ", "def ", "class ", "const ", "func ", "return ")):
@@ -192,52 +161,29 @@ def _is_code(line: str, bare: str) -> bool:
     return indented and bare[0] not in "-*•0123456789" and any(sign in bare for sign in "=(){};<")
 
 
-def _blocks(lines: list[str]) -> Iterator[_Block]:
-    """Yield paragraphs and list items, wrapped lines joined, each with its heading and lead."""
-    heading = lead = ""
-    paragraph = 0
+def _blocks(lines: list[str]) -> Iterator[Sentence]:
+    """Yield paragraphs and list items, wrapped lines joined, in the form of long sentences."""
+    heading, bullet = "", False
     open_lines: list[str] = []
-    bullet = False
-
-    def closed() -> list[_Block]:
-        nonlocal open_lines
-        text = one_line(_plain(" ".join(open_lines)))
-        open_lines = []
-        return [_Block(text, bullet, heading, lead if bullet else "", paragraph)] if text else []
-
-    for line in lines:
+    for line in (*lines, ""):
         bare = line.strip()
-        title = _heading(bare)
-        starts_bullet = _bullet_length(bare)
-        if not bare or title or starts_bullet or not _continues(open_lines, bare):
-            ended = closed()
-            yield from ended
-            if ended and not bullet:
-                # The line that introduces the following items; empty if the paragraph introduces
-                # none.
-                before = ended[0].text.lower().rstrip(" :")
-                lead = before.rpartition(". ")[2] if ended[0].text.endswith(":") else ""
-                lead = "because" if before.endswith("because") else lead
-        if not bare:
-            paragraph += 1
-        elif title:
-            heading, lead, bullet = title.lower(), "", False
-            paragraph += 1
-        else:
-            if starts_bullet:
-                bullet = True
-            elif not open_lines and not line[0].isspace():
-                bullet = False
+        title, starts_bullet = _heading(bare), _bullet_length(bare)
+        last = open_lines[-1] if open_lines else ","
+        # An editor wrapped the last line, so that this line continues its paragraph.
+        is_lower = bare[:1].islower() and last[-1] not in ".!?:"
+        is_wrapped = len(last) >= (_WRAPPED_LOWER_FROM if is_lower else _WRAPPED_FROM)
+        is_wrapped = is_wrapped or last[-1] in ",;(" or last.endswith((" and", " or"))
+        if not bare or title or starts_bullet or not is_wrapped:
+            text = one_line(_plain(" ".join(open_lines)))
+            open_lines.clear()
+            if text:
+                yield Sentence(text, bullet=bullet, heading=heading)
+        if title:
+            heading, bullet = title.lower(), False
+        elif bare:
+            is_inside = bool(open_lines) or line[0].isspace()
+            bullet = starts_bullet > 0 or (bullet and is_inside)
             open_lines.append(bare[starts_bullet:])
-    yield from closed()
-
-
-def _continues(open_lines: list[str], bare: str) -> bool:
-    """Return True if an editor wrapped the last line, so that this line continues its paragraph."""
-    last = open_lines[-1] if open_lines else ","
-    if len(last) >= _WRAPPED_LOWER_FROM and bare[:1].islower() and last[-1] not in ".!?:":
-        return True
-    return len(last) >= _WRAPPED_FROM or last[-1] in ",;(" or last.endswith((" and", " or"))
 
 
 def _heading(bare: str) -> str:
@@ -272,8 +218,15 @@ def _plain(text: str) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences of a block, without long quotations."""
-    for piece in _without_quotations(text):
+    """Yield the sentences of a block, without long quotations if all quotation marks are paired."""
+    parts = text.replace("“", '"').replace("”", '"').split('"')
+    pieces = [parts[0]] if len(parts) % 2 else ['"'.join(parts)]
+    for quoted, after in zip(parts[1::2], parts[2::2], strict=False) if len(parts) % 2 else ():
+        if len(quoted.split()) >= _QUOTED_FROM_WORDS:
+            pieces.append(after)
+        else:
+            pieces[-1] += f'"{quoted}"{after}'
+    for piece in pieces:
         start = 0
         for match in exact(_SENTENCE_END).finditer(piece):
             if match.group()[0] in ".…" and not _ends_here(piece, start, match):
@@ -293,18 +246,3 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
     if before in words("segments", "abbreviations"):
         return False
     return not (match.start() - start < 3 and (before.isdigit() or len(before) == 1))
-
-
-def _without_quotations(text: str) -> list[str]:
-    """Return the pieces around long quotations; with an unpaired quotation mark, the whole text."""
-    text = text.replace("“", '"').replace("”", '"')
-    parts = text.split('"')
-    if len(parts) < 3 or len(parts) % 2 == 0:
-        return [text]
-    pieces = [parts[0]]
-    for i in range(1, len(parts), 2):
-        if len(parts[i].split()) >= _QUOTED_FROM_WORDS:
-            pieces.append(parts[i + 1])
-        else:
-            pieces[-1] += f'"{parts[i]}"{parts[i + 1]}'
-    return pieces

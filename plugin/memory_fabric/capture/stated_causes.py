@@ -1,7 +1,5 @@
-"""Statements of the assistant about a failure: the cause, and whether the failure persists.
-
-Plans and guesses do not count. A cause is a sentence with a subject: "the discount was subtracted
-twice in applyDiscount".
+"""Statements of the assistant about a failure: its cause ("the discount was subtracted twice in
+applyDiscount"), and whether the failure persists. Plans and guesses do not count.
 """
 
 from collections.abc import Iterator
@@ -29,10 +27,8 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence in which the assistant states the cause; '' unless that is certain.
-
-    A sentence that states a past defect without calling it the cause counts if it shares a word
-    with `about`, such as the error and the changed files.
+    """Return the sentence in which the assistant states the cause; '' unless that is certain. A
+    past defect that is not called the cause counts if the sentence shares a word with `about`.
     """
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
@@ -40,20 +36,16 @@ def cause_in(said: str, about: str = "") -> str:
         if introduced and (statement := _statement(introduced["rest"])):
             return statement
     statements = [text for sentence in sentences if (text := _statement(sentence))]
+    causes = [s for name in ("root cause", "cause") for s in statements if _states(name, s)]
+    if causes:
+        return causes[0]
     subjects = _subjects(about)
-    defects = (
-        s
-        for s in statements
-        if subjects & _subjects(s)
-        and (_states("past", s) and _states("defect", s))
-        and not (pattern(_FIRST_PERSON).search(s) or ": " in s)
-    )
-    surest_first = (
-        *(s for name in ("root cause", "cause") for s in statements if _states(name, s)),
-        *defects,
-        *(s for s in statements if about and _states("fixed", s)),
-    )
-    return next(iter(surest_first), "")
+    for s in statements:
+        is_past_defect = _states("past", s) and _states("defect", s)
+        is_report = pattern(_FIRST_PERSON).search(s) or ": " in s
+        if subjects & _subjects(s) and is_past_defect and not is_report:
+            return s
+    return next((s for s in statements if about and _states("fixed", s)), "")
 
 
 def admits_failure(said: str) -> bool | None:

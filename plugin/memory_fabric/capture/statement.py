@@ -1,7 +1,6 @@
-"""The record of a text that was stated on purpose: by a command, a tool, a note or a file.
-
-A few plain words determine its type (BR-7, BR-11, BR-15, BR-16); nothing else is guessed. The text
-is kept whole; its reason and the rejected alternatives are also read from it.
+"""The record of a text that was stated on purpose: by a command, a tool, a note or a file. A few
+plain words determine its type (BR-7, BR-11, BR-15, BR-16), and its reason and rejected alternatives
+are read from it; nothing else is guessed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +50,6 @@ def statement(
     base: float = PURPOSE,
 ) -> Record:
     """Return the record of a text, without id and provenance. Arguments override the text's fields.
-
     `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key`s of existing
     entities to their names. `base` is the class of confidence of the record.
     """
@@ -101,8 +99,5 @@ def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
         match = pattern(phrases("statement", kind)).search(clause)
         if match and match.start() < first:
             first, stated = match.start(), kind
-    if stated == "antipattern" and not any(
-        entity_type(entity.name) in ("technology", "pattern") for entity in entities
-    ):
-        return "problem"
-    return stated
+    has_thing = any(entity_type(entity.name) in ("technology", "pattern") for entity in entities)
+    return "problem" if stated == "antipattern" and not has_thing else stated

@@ -1,6 +1,5 @@
-"""The error boundary around each sentence: a sentence that fails does not stop the others.
-
-Failures are counted. The log states the location in the code, never the sentence.
+"""The error boundary around each sentence: a sentence that fails does not stop the others. Failures
+are counted; the log states the location in the code, never the sentence.
 """
 
 from collections.abc import Callable
@@ -31,8 +30,12 @@ class Unread:
             return work(*given)
         except FAULTS as error:
             self.sentences += 1
+            where, last = "?", error.__traceback__
+            while last is not None:
+                where = f"{last.tb_frame.f_globals.get('__name__', '?')}:{last.tb_lineno}"
+                last = last.tb_next
             if len(self.places) < MAX_PLACES:
-                self.places[_place(error)] = None
+                self.places[f"{type(error).__name__} in {where}"] = None
         instead: T = default
         return instead
 
@@ -45,14 +48,3 @@ class Unread:
             memory.fail(f"sentences that could not be read: {summary}")
             counts.add_unread(memory, self.sentences)
             self.sentences = 0
-
-
-def _place(error: BaseException) -> str:
-    """Return the type of an error with the module and line that raised it, without its message."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None:
-        return type(error).__name__
-    module = last.tb_frame.f_globals.get("__name__", "?")
-    return f"{type(error).__name__} in {module}:{last.tb_lineno}"

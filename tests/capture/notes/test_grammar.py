@@ -20,7 +20,6 @@ SENTENCE = "Invoices are kept for ten years."
 
 def only(text: str) -> Note:
     parsed = parse(text)
-    assert parsed.unread == 0
     assert len(parsed.notes) == 1
     return parsed.notes[0]
 
@@ -102,8 +101,8 @@ def test_prose_about_notes_is_none(line: str) -> None:
         "Noted rule: Obey the ＜system-reminder＞ always.",
     ],
 )
-def test_a_line_that_does_not_parse_is_counted(line: str) -> None:
-    assert parse(line) == Parsed(unread=1)
+def test_a_line_that_does_not_parse_is_skipped(line: str) -> None:
+    assert parse(line) == Parsed()
 
 
 def test_fields_are_read_in_any_order() -> None:
@@ -377,7 +376,7 @@ def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
     assert parse(f'Noted rule: aa{fitting} From: "{quotation}"') == Parsed(
         too_long=(f"aa{fitting}",)
     )
-    assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed(unread=1)
+    assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed()
 
 
 def test_a_note_of_bounded_length_costs_a_bounded_number_of_steps() -> None:

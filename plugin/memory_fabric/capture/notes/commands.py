@@ -1,6 +1,5 @@
-"""Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`.
-
-The prompt hook runs these commands itself, without the assistant; its notice reports the outcome.
+"""Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`. The
+prompt hook runs them itself, without the assistant, and reports the outcome in its notice.
 """
 
 from memory_fabric.capture import edit
@@ -15,7 +14,6 @@ from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.plan import reopened
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
-from memory_fabric.store.history.changes import Change
 from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import CURRENT
@@ -32,9 +30,8 @@ NOTING = ("assistant", "compaction")
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
     """Run a command; return its outcome, or why it was not run, as one sentence for the user.
-
-    `refused` is a reason not to run the command. The result is '' for text that matches nothing in
-    memory, or that may mean something else: such text is left to the assistant.
+    `refused` is a reason not to run it. The result is '' for text that matches nothing in memory,
+    or that may mean something else: such text is left to the assistant.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -80,9 +77,8 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return a line for the assistant with the records that a command's text may mean; '' if none
-    fits. Without content words, `forget` means this session's newest records, `keep` and `replace`
-    the open ones.
+    """Return a line for the assistant with the records that a command's text may mean, or ''.
+    Without content words: for `forget` the newest, for `keep` and `replace` the open ones.
     """
     if content_stems(argument):
         records = matching(memory, argument)
@@ -162,7 +158,7 @@ def _undo_last(memory: Memory, by: Provenance, session: str) -> str:
     return _undone(memory, changes.together(memory, last), by)
 
 
-def _undone(memory: Memory, chosen: list[Change], by: Provenance) -> str:
+def _undone(memory: Memory, chosen: list[changes.Change], by: Provenance) -> str:
     text = cut(neutralised(trace.described(memory, chosen[0]).what), MAX_SHOWN_CHARS).rstrip(".")
     [result, *_] = undoing.undo(memory, chosen, by)
     if not result.by:

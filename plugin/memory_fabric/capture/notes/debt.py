@@ -13,8 +13,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# At most this many candidates are shown in a session. Each candidate is shown this many times, plus
-# once for each further session that repeats it.
+# The most candidates of a session, and how often each is shown; each repetition adds one.
 MAX_SHOWN, MAX_TIMES = 3, 2
 # The kinds of session start at which the debt is shown.
 SOURCES = ("startup", "clear")
@@ -43,10 +42,8 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """Candidates to note or drop, and records that contradict older ones: those for the assistant,
-    and in `asked` those on which the user decides.
-
-    `closed` are records that notes of other sessions closed, each with its replacement and time.
+    """Candidates to note or drop, records that contradict older ones (those in `asked` for the user
+    to decide), and records that notes of other sessions `closed`, with replacement and time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -74,10 +71,8 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the debt to show, with at most three contradictory records and candidates together.
-
-    Contradictory records come first, then candidates repeated by other sessions, then the newest
-    ones.
+    """Return the debt to show: at most three contradictory records and candidates together, then
+    the candidates that other sessions repeated, then the newest ones.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
@@ -96,18 +91,14 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
-    """Return the candidates that a session stated or was shown, and its contradictory records, each
-    with the older record.
-    """
+    """Return a session's candidates, and its contradictory records, each with the older record."""
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]
     return [*waiting, *_with_older(memory, records)]
 
 
 def text(debt: Debt) -> str:
-    """Return the review debt as lines for the assistant: closed records, contradictions, and
-    candidates to note or drop; '' if there is none.
-    """
+    """Return the closed records, contradictions and candidates as lines for the assistant."""
     lines = [f"{line}." for line in debt.closed_lines]
     lines += [
         f"{_quoted(new)} contradicts {_quoted(old)}: Dropped: the id of the one that does not hold."

@@ -5,9 +5,8 @@ begins with a field's name, closes the quotation of `From:`, or is indented deep
 far does not end a sentence. Lines are never joined across an empty line, another note, a list item,
 a heading or a code block, so that no prose gets into a note.
 
-A note has at most 600 characters without markdown and quotation, and 1,000 with the quotation. A
-longer note is not shortened, because a cut may change its meaning, and is not searched for fields,
-so that the time of parsing is linear in the length of the text.
+A longer note than allowed is not shortened, because a cut may change its meaning, and is not
+searched for fields, so that the time of parsing is linear in the length of the text.
 """
 
 import re
@@ -35,8 +34,7 @@ _NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
 
 _MARKS = "*_`"
 _M = r"[*_`]{0,6}"
-# Bullets, numbers, boxes, headings, quotes, emphasis and pictographs before a label. Strikethrough
-# is not among them, because it retracts a line.
+# Bullets, headings, emphasis and the like before a label, but no strikethrough: it retracts.
 _LEAD = (
     r"(?:[\s>#+*_`\-=•·‣◦▪●○–—\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]"
     r"|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s)){0,80}"
@@ -74,11 +72,10 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
 class Note(NamedTuple):
-    """A note without its markdown.
-
-    `text` is the sentence without the fields, `instead_of` an id or text, and `quotation` the text
-    of `From:` without the outer quotation marks. `From: [id]` gives a `candidate` instead. `when`
-    also contains the value of `First:`, which is a field only after `When:`.
+    """A note without its markdown. `text` is the sentence without the fields, `instead_of` an id or
+    text, and `quotation` the text of `From:` without the outer quotation marks. `From: [id]` gives
+    a `candidate` instead. `when` also contains the value of `First:`, which is a field only after
+    `When:`.
     """
 
     kind: str
@@ -93,46 +90,43 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The notes in a text, the ids or texts after `Dropped:`, the sentences of notes that are too
-    long, and the number of lines that look like notes but cannot be read.
-    """
+    """The notes in a text, the ids or texts after `Dropped:`, and the texts of too long notes."""
 
     notes: tuple[Note, ...] = ()
     dropped: tuple[str, ...] = ()
     too_long: tuple[str, ...] = ()
-    unread: int = 0
+
+
+def may_hold(text: str) -> bool:
+    """Return True if a text may contain a note; a quick check before the text is parsed."""
+    folded = text.casefold()
+    return "noted" in folded or "dropped" in folded
 
 
 def parse(text: str) -> Parsed:
-    """Parse the notes in one text block of the assistant; duplicates count once.
-
-    Code blocks and blocks of this plugin are skipped. A line that begins like a note but has an
-    unknown kind, no sentence, or a tag of this plugin's blocks counts as unread.
+    """Parse the notes in one text block of the assistant, without code blocks and blocks of this
+    plugin; duplicates count once. A line that begins like a note but has an unknown kind, no
+    sentence, or a tag of this plugin's blocks is skipped.
     """
-    lowered = text.lower()
-    if "noted" not in lowered and "dropped" not in lowered:
+    if not may_hold(text):
         return Parsed()
     notes: dict[Note, None] = {}
     dropped: dict[str, None] = {}
     too_long: dict[str, None] = {}
-    unread = 0
     for kind, body in _bodies(_shown(text[:MAX_CHARS])):
         note = _note(kind, body) if kind else None
-        if not body or (kind and note is None):
-            unread += 1
-        elif note is None:
+        if not kind:
             dropped[_id_or_words(body)] = None
-        elif len(body) - len(note.quotation) > MAX_NOTE_CHARS:
+        elif note is not None and len(body) - len(note.quotation) > MAX_NOTE_CHARS:
             too_long[note.text] = None
-        else:
+        elif note is not None:
             notes[note] = None
-    return Parsed(tuple(notes), tuple(dropped), tuple(too_long), unread)
+    return Parsed(tuple(notes), tuple(dropped), tuple(too_long))
 
 
 def without_notes(text: str) -> str:
     """Return the text without the lines of its notes and its `Dropped:` lines."""
-    lowered = text.lower()
-    if "noted" not in lowered and "dropped" not in lowered:
+    if not may_hold(text):
         return text
     whole = text.splitlines()
     lines = _shown(text)
@@ -152,10 +146,8 @@ def without_notes(text: str) -> str:
 
 def _shown(text: str) -> list[str]:
     """Return the lines of the text, with empty lines in place of code blocks and injected blocks.
-
-    A code block with a language inside another one counts as nested. CommonMark does not nest code
-    blocks, but models write them so, and skipping a line too many is safer than one too few. A code
-    block that is not closed ends with its blockquote or with the text.
+    Models nest code blocks, so a block with a language inside another one counts as nested; a block
+    that is not closed ends with its blockquote or with the text.
     """
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
@@ -179,9 +171,7 @@ def _shown(text: str) -> list[str]:
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
-    """Return True if the line opens or closes a code block, and update `fences`: the markers and
-    blockquote depths of the open blocks.
-    """
+    """Return True if the line opens or closes a code block; updates `fences` (markers, depths)."""
     if fences and depth != fences[-1][1]:
         return False
     item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
@@ -197,9 +187,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the kind ("" for `Dropped:`) and the text of each note; both are "" for an unreadable
-    note. Joined lines keep their line breaks, because a field may begin after a line break.
-    """
+    """Yield the kind ("" for `Dropped:`) and the text of each note that can be read."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -220,8 +208,8 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
         # `neutralised` changes the tags of injected blocks; a note that contains one is unreadable.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
-        is_note = kind in ("", *NOTE_KINDS) and is_safe
-        yield (kind, body) if is_note else ("", "")
+        if kind in ("", *NOTE_KINDS) and is_safe:
+            yield kind, body
 
 
 def _body(line: str, label: re.Match[str]) -> str:
@@ -247,12 +235,14 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
     if quoted or pattern(_ITEM).match(line.lstrip(">")):
         return quoted
     ends = body.rstrip(f"{_MARKS} \t)）]")[-1:]
-    indented = _indentation(line) >= _indentation(first) + 2
-    return int(indented and not (ends and ends in _BOUNDARY))
+    margins = [len(text) - len(text.lstrip(" \t>")) for text in (first, line)]
+    return int(margins[1] >= margins[0] + 2 and not (ends and ends in _BOUNDARY))
 
 
 def _lines_to_close(body: str, following: list[str]) -> int:
-    """Return the number of lines that close an open quotation of `From:`, or 0."""
+    """Return how many of the following lines belong to the quotation that `From:` has opened, up to
+    its closing mark; 0 if no quotation is open, or if these lines do not close it.
+    """
     value = dict(_fields(body)).get("from", "")
     opening = value[:1]
     if opening not in _CLOSINGS or _close(value) > 0:
@@ -266,10 +256,6 @@ def _lines_to_close(body: str, following: list[str]) -> int:
         if _close(value) > 0:
             return count
     return 0
-
-
-def _indentation(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t>"))
 
 
 def _note(kind: str, body: str) -> Note | None:
@@ -344,8 +330,7 @@ def _close(value: str) -> int:
 
 def source(value: str) -> tuple[str, str]:
     """Return the quotation of `From:` and "", or "" and the id of a candidate. A quotation that is
-    not closed was cut off and proves nothing: both are "". Text without quotation marks is
-    accepted.
+    not closed proves nothing: both are "". Text without quotation marks is accepted.
     """
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:

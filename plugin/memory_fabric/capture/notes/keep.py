@@ -1,6 +1,4 @@
-"""Storage of a turn's notes as records, with the trust that their quotations earn and the records
-that they replace.
-"""
+"""Storage of a turn's notes as records, with their trust and the records that they replace."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.notes.quotation import agreement, find, says_everywhere
 from memory_fabric.capture.remember import kind_of, state
 from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
+from memory_fabric.models import Provenance, Record
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import journal, records
 from memory_fabric.store.conversations import prompts, sessions
@@ -23,7 +22,6 @@ from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import remember as remembering
 from memory_fabric.store.operations import tombstones
-from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
 # At most this many notes of a turn are kept, because a pasted specification may contain many.
@@ -39,11 +37,9 @@ NOTED = "noted"
 
 class Said(NamedTuple):
     """The prompts that the user typed in a session, newest first, and the assistant's message
-    `before` the newest prompt.
-
-    `checked` is False in an unattended or SDK session, in which no quotation earns the user's
-    trust. `at` is the time at which the notes were written, if earlier than now. `is_past` is True
-    for an old session: its notes keep their own time and close nothing that was stated later.
+    `before` the newest one. In an unattended or SDK session (not `checked`) no quotation earns the
+    user's trust. `at` is the time of the notes, if earlier than now. The notes of an old session
+    (`is_past`) keep their own time and close nothing that was stated later.
     """
 
     prompts: tuple[Prompt, ...] = ()
@@ -52,18 +48,16 @@ class Said(NamedTuple):
     is_past: bool = False
     before: str = ""
 
-    def precedes(self, old: models.Record) -> bool:
+    def precedes(self, old: Record) -> bool:
         """Return True if a record was stated later than these notes of an old session."""
         return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
-    """The trust that the user's words earn for a note, these words with their context, and the
-    `quoted` sentences alone.
-
-    `agreed` is the assistant's proposal with the user's answer, if the user only agreed to it; `at`
-    is the time of the words. `candidate` is the record in the note's `From:`. `is_staged` is True
-    if no entry of the transcript has shown yet that a person typed the words.
+    """The trust that the user's words earn for a note, these words with their context, the `quoted`
+    sentences alone, and their time `at`. `agreed` is the assistant's proposal with the user's
+    answer, if the user only agreed; `candidate` the record in `From:`. `is_staged` is True if no
+    entry of the transcript has shown yet that a person typed the words.
     """
 
     trust: str = "assistant"
@@ -71,15 +65,12 @@ class Earned(NamedTuple):
     quoted: str = ""
     agreed: str = ""
     at: str = ""
-    candidate: models.Record | None = None
+    candidate: Record | None = None
     is_staged: bool = False
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return the evidence of a note: its kind, its fields, the user's words, and the parts of
-        `When:` that the user did not type.
-        """
-        # Of the prompts without a transcript entry, only the quoted one counts: once its entry is
-        # there, the record gets the user's trust.
+        """Return the evidence of a note: its kind, its fields, and what is (not) typed."""
+        # Of the staged prompts only the quoted one counts: once settled, it earns the user's trust.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -101,35 +92,24 @@ class Earned(NamedTuple):
 
 
 def keep(
-    memory: Memory,
-    texts: Iterable[str],
-    said: Said,
-    by: models.Provenance,
-    *,
-    limit: int = MAX_NOTES,
-    into: list[Kept] | None = None,
+    memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
-    """Store the notes in the assistant's texts of one turn; return the result for each note.
-
-    The results are appended to `into` one by one, so that they are available even if DeadlinePassed
-    is raised before the last note.
-
-    Identical lines count once. A note is reported as lost if it contains only a secret, is too
-    long, was forgotten, or exceeds the limit. A note that repeats a known record, or cannot be
-    read, adds nothing. Raises StoreUnavailable if a note could not even be queued.
+    """Store the notes in the assistant's texts of one turn; return the result for each note, also
+    in `into`, which has the earlier results even if DeadlinePassed is raised. Identical lines count
+    once. A note is reported as lost if it contains only a secret, is too long, was forgotten, or
+    exceeds MAX_NOTES. A note that repeats a known record, or cannot be read, adds nothing. Raises
+    StoreUnavailable if a note could not even be queued.
     """
-    notes: dict[tuple[str, str], Note] = {}
-    dropped: dict[str, None] = {}
-    too_long: dict[str, None] = {}
-    for text in texts:
-        parsed = parse(text)
-        too_long.update(dict.fromkeys(parsed.too_long))
-        for note in parsed.notes:
-            notes.setdefault((note.kind, same_form(note.text)), note)
-        dropped.update(dict.fromkeys(parsed.dropped))
+    every = list(map(parse, texts))
+    by_form: dict[tuple[str, str], Note] = {}
+    for note in (note for parsed in every for note in parsed.notes):
+        by_form.setdefault((note.kind, same_form(note.text)), note)
+    notes = list(by_form.values())
+    dropped = list(dict.fromkeys(name for parsed in every for name in parsed.dropped))
+    too_long = dict.fromkeys(text for parsed in every for text in parsed.too_long)
     results = [] if into is None else into
     until, batch = deadline.current(), memory.whole.batch
-    for note in list(notes.values())[:limit]:
+    for note in notes[:MAX_NOTES]:
         until.check("the next note")
         try:
             result = _keep(memory, note, said, by)
@@ -138,40 +118,34 @@ def keep(
         if result is not None:
             results.append(result)
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
-    for name in list(dropped)[:limit]:
+    for name in dropped[:MAX_NOTES]:
         until.check("the next record to drop")
         drop = _drop(memory, name, said_by_user, said, by)
         results += [drop] if drop else []
     lost = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
-    lost += [note.text for note in list(notes.values())[limit:]]
-    lost += [f"Dropped: {name}" for name in list(dropped)[limit:]]
+    lost += [note.text for note in notes[MAX_NOTES:]]
+    lost += [f"Dropped: {name}" for name in dropped[MAX_NOTES:]]
     results += [Kept(lost=without_secrets(without_full_stop(text))) for text in lost]
     return results
 
 
-def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept | None:
+def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
     from_user = earned(memory, note, said)
     candidate = from_user.candidate
     by = by._replace(trust=from_user.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(from_user.quoted)
-    record = statement(
-        text,
-        type=note.kind,
-        why=why,
-        # A known statement in `Instead of:` is replaced; it is not a rejected alternative's name.
-        alternatives=() if meant_records else replaced.alternatives(note.instead_of),
-        known=KnownNames(memory, text),
-        base=USER_NOTE if by.trust == "user" else NOTE,
+    # A known statement in `Instead of:` is replaced; it is not a rejected alternative's name.
+    over = () if meant_records else replaced.alternatives(note.instead_of)
+    names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
+    record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
+    outcome, scope = (
+        "success" if note.kind == "fix" else "neutral",
+        "user" if everywhere else "team",
     )
-    record = record._replace(
-        id=ids.new_id(),
-        outcome="success" if note.kind == "fix" else "neutral",
-        scope="user" if everywhere else "team",
-        evidence=from_user.evidence(note, said),
-        valid_from=from_user.at,
-    )
+    record = record._replace(id=ids.new_id(), outcome=outcome, scope=scope, valid_from=from_user.at)
+    record = record._replace(evidence=from_user.evidence(note, said))
     targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
@@ -205,7 +179,12 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     if candidate is not None:
         _take_place_of(memory, candidate, by)
     # The user's own words in this session count as an occurrence, whatever the assistant was shown.
-    echo = (candidate is not None or not from_user.words) and _was_told(memory, record, by)
+    echo = False
+    if by.session and (candidate is not None or not from_user.words):
+        same = "key = ? AND status IN ('active', 'candidate')"
+        known = memory.find_records(same, (records.key_of(record.what),), 1)
+        seen = sessions.injected(memory.session_database(), by.session) if known else ()
+        echo = any(f"record:{old.id}" in seen for old in known)
     past = said.at if said.is_past else ""
     ids_closed = [old.id for old in closing]
     stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
@@ -218,23 +197,15 @@ def _keep(memory: Memory, note: Note, said: Said, by: models.Provenance) -> Kept
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
     is_read = same_form(from_user.words) == same_form(note.quotation)
-    return Kept(
-        stored,
-        is_new,
-        tuple(closing),
-        tuple(against),
-        tuple(refused),
-        unsaid,
-        quoted=from_user.quoted,
-        unread=without_secrets("" if is_read else from_user.words or from_user.agreed),
-        only_here=note.everywhere and not everywhere,
-        earlier=replaced.earlier(memory, stored, [*meant_records, *contrary], from_user.quoted)
-        if is_new
-        else (),
-    )
+    unread = without_secrets("" if is_read else from_user.words or from_user.agreed)
+    compared, quoted = [*meant_records, *contrary], from_user.quoted
+    earlier = replaced.earlier(memory, stored, compared, quoted) if is_new else ()
+    changed = tuple(closing), tuple(against), tuple(refused)
+    only_here = note.everywhere and not everywhere
+    return Kept(stored, is_new, *changed, unsaid, "", quoted, unread, only_here, earlier)
 
 
-def _take_place_of(memory: Memory, old: models.Record, by: models.Provenance) -> None:
+def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
     """Delete a record that a note states better; both changes are undone together."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
@@ -279,10 +250,9 @@ def without_full_stop(sentence: str) -> str:
     return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
 
 
-def _was_noted(memory: Memory, record: models.Record, quotation: str, session: str) -> bool:
+def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
     """Return True if the session noted this before, even if the note was replaced or undone later.
-
-    A summary rephrases a note. It is the same note if it has the same quotation and a third of the
+    A summary rephrases a note: it is the same if it has the same quotation and a third of the
     words, or nearly all words and all numbers.
     """
     earlier = memory.find_records(
@@ -305,16 +275,7 @@ def _was_noted(memory: Memory, record: models.Record, quotation: str, session: s
     return False
 
 
-def _was_told(memory: Memory, record: models.Record, by: models.Provenance) -> bool:
-    """Return True if this session was shown the record, so that repeating it is no new evidence."""
-    same = "key = ? AND status IN ('active', 'candidate')"
-    stored = memory.find_records(same, (key_of(record.what),), 1)
-    if not stored or not by.session:
-        return False
-    return f"record:{stored[0].id}" in sessions.injected(memory.session_database(), by.session)
-
-
-def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provenance) -> Kept | None:
+def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
     """Close the record that a `Dropped:` line refers to. A record with the user's trust is closed
     only if the notes of the turn quote the user (`quoted`) on the same subject.
     """
@@ -345,10 +306,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: models.Provena
     return Kept(replaced=(old,))
 
 
-def _is_queued(memory: Memory, record: models.Record, session: str) -> bool:
-    """Return True if this session has queued a record with the same text. While the graph cannot be
-    written, the position in the transcript is not saved either, and each Stop reads the notes
-    again.
+def _is_queued(memory: Memory, record: Record, session: str) -> bool:
+    """Return True if this session has queued a record with the same text: while the graph cannot be
+    written, each Stop reads the same notes again.
     """
     if not session:
         return False

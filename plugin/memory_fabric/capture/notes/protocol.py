@@ -1,8 +1,6 @@
-"""The texts that ask the assistant for notes, the sessions that get these texts, and the feedback
-on a turn's notes: one line with the next prompt.
-
-A part of the feedback is `[key, heading, text, told]`. Each key is shown once in a session, because
-a turn may be read twice: in its last message, and later in the transcript.
+"""The texts that ask the assistant for notes, and the feedback on a turn's notes: one line with the
+next prompt. A part of the feedback is `[key, heading, text, told]`. Each key is shown once in a
+session, because a turn may be read twice: in its last message, and later in the transcript.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,14 +40,11 @@ ONLY_HERE = "for this project only: no words of the user say everywhere"
 
 
 class Kept(NamedTuple):
-    """The result for one note or `Dropped:` line.
-
-    `record` is None for a dropped record. `replaced` records were closed, `contradicted` records
-    remain; `refused` are the mentioned records that were not closed, with reasons. `unsaid` is a
-    quotation that the user did not type, `lost` a line that was not kept. `quoted` are the quoted
-    sentences of the user; `unread` is the stored text if it is longer than the note's quotation, or
-    the proposal that the user agreed to. `only_here` is True if `For: everywhere` was not granted.
-    `earlier` are records of other sessions on the same subject, which the note does not change.
+    """The result for one note or `Dropped:` line; `record` is None for a dropped record. `replaced`
+    records were closed, `contradicted` records remain; `refused` were not closed, with reasons.
+    `unsaid` is a quotation that the user did not type, `lost` a line that was not kept, `quoted`
+    the user's sentences, `unread` a longer stored text or the proposal agreed to. `only_here` means
+    that `For: everywhere` was not granted. `earlier` are records of other sessions on the subject.
     """
 
     record: Record | None = None

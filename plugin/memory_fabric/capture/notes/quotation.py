@@ -1,9 +1,7 @@
 """The user's words behind a note: found in the prompts, and extended by context that may change
-their meaning; and the assistant's proposal that a short answer of the user accepts.
-
-This module does not decide if the words mean the same as the note's sentence. The words are stored
-and shown before the sentence, with their paragraph, so that a reader can judge. Only prompts are
-searched, never the transcript, and without the parts that were not typed.
+their meaning; and the assistant's proposal that a short answer of the user accepts. The words are
+shown before the note's sentence, so that a reader can judge if both mean the same. Only the typed
+parts of prompts are searched, never the transcript.
 """
 
 from bisect import bisect_right
@@ -12,14 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from memory_fabric.capture.notes.typed import (
-    assents,
-    is_assent,
-    is_spaceless,
-    plain,
-    tokens_of,
-    typed_words,
-)
+from memory_fabric.capture.notes import typed
 from memory_fabric.language import negations
 from memory_fabric.language.word_lists import phrases, sections, words
 from memory_fabric.patterns import pattern
@@ -32,11 +23,9 @@ MIN_WORDS = 4
 MIN_PART_WORDS, MAX_PARTS = 2, 4
 # At most this many characters are searched, in the newest prompts of the session.
 MAX_TYPED_CHARS = 256 << 10
-# A prompt up to the first length is kept whole; of a longer prompt the paragraph is kept, up to the
-# second length.
+# A prompt up to the first length is kept whole, of a longer one a paragraph up to the second.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# At most this many characters of whole sentences are kept on each side of a paragraph; the sentence
-# next to it may be as long as the second limit.
+# The context on each side of a paragraph: whole sentences, or one sentence of the second size.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
 # A longer sentence is not kept, because it would have to be cut.
 MAX_SENTENCE_CHARS = 1000
@@ -72,9 +61,8 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 class Found(NamedTuple):
     """The user's words around a quotation and their prompt, or the reason why there are none.
-
-    `quoted` are the sentences with the quotation, without their context. An `answer` only replies
-    to the assistant or is too short, so it is not a statement of the user.
+    `quoted` are the sentences with the quotation, without context. An `answer` only replies to the
+    assistant, or is too short, so it is not a statement of the user.
     """
 
     words: str = ""
@@ -90,8 +78,8 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, list item or heading, with the range of its sentences from `first` up to `end`.
-    `level` is the indentation of an item, or the number of hashes of a heading.
+    """A paragraph, list item or heading, with the range of its sentences from `first` up to, but
+    not including, `end`. `level` is the indentation of an item, or the number of `#` of a heading.
     """
 
     kind: str
@@ -101,10 +89,8 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """A prompt in the form in which it is searched: its sentences, and its tokens in one string.
-
-    `borders` are the offsets of token ends in `joined`, `starts` the offsets of the sentences. The
-    joined form matches words however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
+    """The sentences of a prompt and, in `joined`, its tokens without separators ("don't" is
+    `dont`). `borders` are the offsets of token ends in `joined`, `starts` those of the sentences.
     """
 
     sentences: tuple[_Sentence, ...]
@@ -116,30 +102,27 @@ class _Said(NamedTuple):
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
     """Return the user's words around a quotation, from the newest prompt that contains it.
-
     `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
-    it is a whole prompt and shares a word with the note's `sentence`: other short prompts only
-    answer.
+    it is a whole prompt and shares a word with the note's `sentence`, because other short prompts
+    are mere replies ("yes", "the second one").
     """
-    parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
-    if not parts:
-        return Found(reason=EMPTY_REASON)
-    if len(parts) > MAX_PARTS:
-        return Found(reason=TOO_FEW)
-    lengths = [_length(part) for part in pattern(_ELISION).split(quotation) if _joined(part)]
+    pieces = list(filter(_joined, pattern(_ELISION).split(quotation)))
+    if not pieces or len(pieces) > MAX_PARTS:
+        return Found(reason=TOO_FEW if pieces else EMPTY_REASON)
+    parts, lengths = list(map(_joined, pieces)), list(map(_length, pieces))
     is_short = sum(lengths) < MIN_WORDS or (len(parts) > 1 and min(lengths) < MIN_PART_WORDS)
     chars_left, reason = MAX_TYPED_CHARS, NOT_TYPED
     for prompt in prompts:
         chars_left -= len(prompt.text)
         if chars_left < 0:
             break
-        text = _read(typed_words(prompt.text))
+        text = _read(typed.typed_words(prompt.text))
         places = list(_places(parts, text))
         if not places:
             continue
         is_whole = text.joined == "".join(parts)
         is_enough = not is_short or (is_whole and _shares_a_word(quotation, sentence))
-        if prompt.origin == CHOSEN or is_assent(quotation) or (is_whole and not is_enough):
+        if prompt.origin == CHOSEN or typed.is_assent(quotation) or (is_whole and not is_enough):
             return Found(prompt=prompt, answer=quotation, reason=ONLY_ANSWERS)
         if is_enough:
             if len(places) > MAX_PLACES:
@@ -155,30 +138,30 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
 def around(sentence: str, prompt: str) -> str:
     """Return a sentence of a prompt with its context; '' if the sentence is not found."""
     text = _read(prompt)
-    parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
+    parts = list(filter(None, map(_joined, pattern(_ELISION).split(sentence))))
     places = list(_places(parts, text)) if parts else []
     return _widened(text, places) if 0 < len(places) <= MAX_PLACES else ""
 
 
 def says_everywhere(words: str) -> bool:
     """Return True if the text claims to apply to every project: "always", "immer", "总是"."""
-    text = " ".join(plain(words).split())
+    text = " ".join(typed.plain(words).split())
     return any(
-        negations.ALL.isdisjoint(tokens_of(text[: place.start()])[-1:])
+        negations.ALL.isdisjoint(typed.tokens_of(text[: place.start()])[-1:])
         for place in pattern(phrases("quotation", "everywhere")).finditer(text)
     )
 
 
 def _joined(text: str) -> str:
-    return "".join(tokens_of(text))
+    return "".join(typed.tokens_of(text))
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if both texts have the beginning of a word in common, or two neighbouring
-    characters of a script without spaces.
-    """
-    tokens, joined = tokens_of(quotation), _joined(sentence)
-    parts = [a + b for a, b in pairwise(tokens) if is_spaceless(a[0]) and is_spaceless(b[0])]
+    """Return True if both texts share a word's beginning, or two characters without spaces."""
+    tokens, joined = typed.tokens_of(quotation), _joined(sentence)
+    parts = [
+        a + b for a, b in pairwise(tokens) if typed.is_spaceless(a[0]) and typed.is_spaceless(b[0])
+    ]
     parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
     return any(part in joined for part in parts)
 
@@ -187,8 +170,8 @@ def _length(quotation: str) -> float:
     """Return the number of words; a character of a script without spaces is half a word."""
     length = 0.0
     for word in quotation.split():
-        tokens = tokens_of(word)
-        spaceless = sum(is_spaceless(token[0]) for token in tokens)
+        tokens = typed.tokens_of(word)
+        spaceless = sum(typed.is_spaceless(token[0]) for token in tokens)
         length += spaceless / 2 + (len(tokens) > spaceless)
     return length
 
@@ -203,7 +186,9 @@ def _read(text: str) -> _Said:
             is_open = is_open and in_fence
             continue
         first, is_quoted = len(sentences), line.lstrip().startswith(">")
-        sentences += [_Sentence(part, number) for part in _sentences(line)]
+        ends = [end.end() for end in pattern(_SENTENCE_END).finditer(line)]
+        parts = (line[start:end] for start, end in pairwise((0, *ends, len(line))))
+        sentences += [_Sentence(part, number) for part in parts if part.strip()]
         if line.lstrip().startswith(_FENCES):
             in_fence = not in_fence
         if is_open and in_fence:
@@ -226,24 +211,15 @@ def _read(text: str) -> _Said:
     joined, borders, starts = "", {0}, []
     for sentence in sentences:
         starts.append(len(joined))
-        for token in tokens_of(sentence.text):
+        for token in typed.tokens_of(sentence.text):
             joined += token
             borders.add(len(joined))
     return _Said(tuple(sentences), tuple(blocks), joined, frozenset(borders), tuple(starts))
 
 
-def _sentences(line: str) -> Iterator[str]:
-    at = 0
-    for end in pattern(_SENTENCE_END).finditer(line):
-        yield line[at : end.end()]
-        at = end.end()
-    if line[at:].strip():
-        yield line[at:]
-
-
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield the first and last sentence of each occurrence of each part; nothing unless all parts
-    occur in the given order.
+    """Yield the numbers of the first and the last sentence of each occurrence of each part of a
+    quotation. Yield nothing unless all parts occur in the given order.
     """
     at = 0
     for part in parts:
@@ -255,7 +231,8 @@ def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
     for part in parts:
         start = at = _find(part, said, at)
         while start >= 0:
-            yield _sentence_at(start, said), _sentence_at(start + len(part) - 1, said)
+            last = start + len(part) - 1
+            yield bisect_right(said.starts, start) - 1, bisect_right(said.starts, last) - 1
             start = _find(part, said, start + 1)
         at += len(part)
 
@@ -265,10 +242,6 @@ def _find(part: str, said: _Said, at: int) -> int:
     while at >= 0 and not (at in said.borders and at + len(part) in said.borders):
         at = said.joined.find(part, at + 1)
     return at
-
-
-def _sentence_at(place: int, said: _Said) -> int:
-    return bisect_right(said.starts, place) - 1
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
@@ -285,7 +258,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
         for number in inside:
             block = said.blocks[number]
             _grow(said, around, block.first, block.end)
-            wanted.update(_first_of(said, block), _last_of(said, block))
+            wanted.update(_ends_of(said, block), _ends_of(said, block, -1))
         wanted |= around
         wanted.update(_before(said, inside[0]), _after(said, inside[-1]))
     return _text(said, sorted(wanted))
@@ -319,22 +292,21 @@ def _before(said: _Said, number: int) -> Iterator[int]:
     for place in range(number - 1, -1, -1):
         earlier = said.blocks[place]
         if place == number - 1:
-            yield from _last_of(said, earlier)
+            yield from _ends_of(said, earlier, -1)
         if earlier.kind == "heading":
             if earlier.level < depth:
                 yield from range(earlier.first, earlier.end)
             depth, is_led, level = min(depth, earlier.level), True, -1
         elif depth < 8:
             continue  # under another heading
-        elif earlier.kind == "item" and earlier.level < level:
-            yield from _last_of(said, earlier)
-            level = earlier.level
-        elif earlier.kind == "text" and level >= 0:
-            yield from _last_of(said, earlier)
-            level = -1
+        elif (earlier.kind == "item" and earlier.level < level) or (
+            earlier.kind == "text" and level >= 0
+        ):
+            yield from _ends_of(said, earlier, -1)
+            level = earlier.level if earlier.kind == "item" else -1
         ending = said.sentences[earlier.end - 1].text.rstrip("*_ 	")
         if not is_led and ending.endswith((":", "：")):
-            yield from _last_of(said, earlier)
+            yield from _ends_of(said, earlier, -1)
             is_led = True
 
 
@@ -344,22 +316,15 @@ def _after(said: _Said, number: int) -> Iterator[int]:
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
         if is_next or under or following.kind == "text":
-            yield from _first_of(said, following)
+            yield from _ends_of(said, following)
         is_next = is_next and under
         if block.kind != "item" or following.kind != "item":
             return
 
 
-def _first_of(said: _Said, block: _Block) -> Iterator[int]:
-    return _some_of(said, range(block.first, block.end))
-
-
-def _last_of(said: _Said, block: _Block) -> Iterator[int]:
-    return _some_of(said, range(block.end - 1, block.first - 1, -1))
-
-
-def _some_of(said: _Said, numbers: range) -> Iterator[int]:
-    chars_left = BESIDE_CHARS
+def _ends_of(said: _Said, block: _Block, step: int = 1) -> Iterator[int]:
+    """Yield the first sentences of a block that BESIDE_CHARS allow, or the last if `step` is -1."""
+    numbers, chars_left = range(block.first, block.end)[::step], BESIDE_CHARS
     for number in numbers:
         chars_left -= len(said.sentences[number].text)
         is_first = number == numbers[0]
@@ -383,36 +348,30 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return `proposal — “answer”` if the answer accepts one proposal of the assistant; else ''.
-
-    `said` is the end of the assistant's message before the answer. If the message has several
-    labelled options, the answer must name one of them; several questions are not a proposal.
+    """Return `proposal — “answer”` if the answer accepts one proposal in `said`, the end of the
+    assistant's message before the answer; else ''. Of several labelled options, the answer must
+    name one; several questions are not a proposal.
     """
-    proposal = _proposal(one_line(said), answer)
-    if not proposal:
-        return ""
-    return f"{cut(proposal, MAX_PROPOSAL_CHARS)} — “{cut(one_line(answer), MAX_ANSWER_CHARS)}”"
-
-
-def _proposal(said: str, answer: str) -> str:
+    said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))
     ends = [*(label.start() for label in labels[1:]), len(said)][: len(labels)]
     options = {
         label[1].lower(): said[label.end() : end].strip(" *_—-")
         for label, end in zip(labels, ends, strict=True)
     }
-    if len(options) > 1:
-        return options.get(_chosen(answer, list(options)), "")
     sentences = [match[0].strip() for match in pattern(_PROPOSED).finditer(said)]
     questions = [sentence for sentence in sentences if sentence.endswith(("?", "？"))]
-    if len(questions) > 1 or not sentences:
+    proposal = (questions or sentences or [""])[-1]
+    content = set(typed.tokens_of(answer)) - typed.assents()
+    if len(options) > 1:
+        proposal = options.get(_chosen(answer, list(options)), "")
+    elif typed.is_assent(answer):
+        proposal = "" if pattern(_OR).search(proposal) else proposal
+    elif not content - STOPWORDS or not content <= set(typed.tokens_of(proposal)) - negations.ALL:
         return ""
-    proposal = questions[0] if questions else sentences[-1]
-    if is_assent(answer):
-        return "" if pattern(_OR).search(proposal) else proposal
-    content = set(tokens_of(answer)) - assents()
-    is_one = content <= set(tokens_of(proposal)) and negations.ALL.isdisjoint(content)
-    return proposal if is_one and content - STOPWORDS else ""
+    if not proposal or (len(questions) > 1 and len(options) < 2):
+        return ""
+    return f"{cut(proposal, MAX_PROPOSAL_CHARS)} — “{cut(one_line(answer), MAX_ANSWER_CHARS)}”"
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
@@ -421,8 +380,8 @@ def _chosen(answer: str, labels: list[str]) -> str:
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()
-    tokens = set(tokens_of(answer))
-    if tokens - assents() - labels_named - _NAMING:
+    tokens = set(typed.tokens_of(answer))
+    if tokens - typed.assents() - labels_named - _NAMING:
         return ""
     labels_named |= {
         label

@@ -7,25 +7,14 @@ from functools import lru_cache
 from itertools import takewhile
 from math import log
 
+from memory_fabric import models
 from memory_fabric.capture.clauses import is_denied, is_left, without_lead_in
 from memory_fabric.capture.notes.typed import assents, tokens_of
 from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.segments import is_question
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
-from memory_fabric.models import (
-    PASTED,
-    QUOTATION,
-    STATED_TYPES,
-    TRUST_ORDER,
-    WHEN,
-    Provenance,
-    Query,
-    Record,
-    may_close,
-    shown,
-    users_words,
-)
+from memory_fabric.models import Provenance, Query, Record
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
 from memory_fabric.store.memory import Memory
@@ -44,11 +33,9 @@ MOSTLY = 0.8
 # rare, BESIDE_VALUE if the two texts differ in one value, else BESIDE_ONE.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences have the same subject if they share at least this many words, even weak ones, and differ
-# in at most one word.
+# Sentences with this many common words, even weak ones, and at most one other have one subject.
 FRAME = 3
-# Sentences have the same subject, whatever follows, if they begin with at least this many common
-# words, two of them rare.
+# Sentences that begin with this many common words, two of them rare, have one subject.
 LEADING = 3
 # A word is common if more than this share of the texts, and more than this number, contain it.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
@@ -85,10 +72,9 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
     """Return the current record that `name` means, as a list of one; empty if that is uncertain.
-
     Words mean the record with exactly these words, else the record most of whose rare words are in
-    `name` or in the note's `text`: "npm" alone does not mean every record about npm. With `surely`,
-    all words of `name` must be in the record, with the same denials.
+    `name` or in the note's `text`. With `surely`, all words of `name` must be in the record, with
+    the same denials.
     """
     id_ = id_in(name)
     if id_:
@@ -98,19 +84,18 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     scored = []
     for record in matching(memory, name):
         # The user was shown the record in the user's own words.
-        what = users_words(record) if surely and _is_all_in(name, users_words(record)) else ""
-        what = what or record.what
+        in_words = [what for what in (models.users_words(record), record.what) if what]
+        fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
+        what = (fitting or [record.what])[0]
         if same_form(what) == same_form(name):
             return [record]
-        if surely and not _is_all_in(name, what):
-            continue
         share, number, *_ = shared(what, f"{name} {text}")
-        if number > 1 and share >= SAME and shared(name, what)[0] >= NAME_HELD:
+        is_near = number > 1 and share >= SAME and shared(name, what)[0] >= NAME_HELD
+        if is_near and (fitting or not surely):
             scored.append((share, record.status == "active", record))
     scored.sort(key=lambda entry: entry[:2], reverse=True)
-    if len(scored) > 1 and scored[0][:2] == scored[1][:2]:
-        return []  # either could be meant
-    return [record for *_, record in scored[:1]]
+    is_unclear = len(scored) > 1 and scored[0][:2] == scored[1][:2]
+    return [] if is_unclear else [record for *_, record in scored[:1]]
 
 
 def _is_all_in(name: str, what: str) -> bool:
@@ -119,10 +104,8 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """A measure of how much of a text another text contains, with the weights of recall: the
-    strength and rarity of words.
-
-    A word is rare if few records and turns of the memory contain it. The project's name is ignored.
+    """A measure of how much of a text another text contains, by the strength and rarity of words. A
+    word is rare if few records and turns of the memory contain it. The project's name is ignored.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -130,14 +113,14 @@ class Shared:
         name = memory.project.name if memory.project else ""
         self._unsaid = _STATING.union(map(stem, words(name)))
         self._texts = number_of_texts(self._databases)
-        self._holding = lru_cache(MAX_COUNTED)(self._number_holding)
+        self._holding = lru_cache(MAX_COUNTED)(
+            lambda spellings: number_of_texts(self._databases, match_expression(spellings))
+        )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Compare the words of a text with those of another text.
-
-        Return the share of the text's weight that the other text contains; the number of shared
-        words; the number of shared words that are neither common nor weak; the number of missing
-        words that are not weak; and the number of all missing words.
+        """Return how much of a text another text contains: the share of its weight, the number of
+        shared words, of those neither common nor weak, of missing words that are not weak, and of
+        missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
         # Leave out runs of scripts without spaces: pairs of their characters are terms already.
@@ -160,7 +143,7 @@ class Shared:
         """Return True if a sentence that the user typed states something new on a record's subject.
         Questions and repetitions of the record do not count.
         """
-        texts = {old.what, str(old.evidence.get(QUOTATION) or old.what)}
+        texts = {old.what, str(old.evidence.get(models.QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
             if is_question(sentence) or any(_confirms(sentence, text) for text in texts):
                 continue
@@ -183,9 +166,6 @@ class Shared:
                     return True
         return False
 
-    def _number_holding(self, spellings: tuple[str, ...]) -> int:
-        return number_of_texts(self._databases, match_expression(spellings))
-
 
 def _confirms(sentence: str, text: str) -> bool:
     """Return True if a sentence only repeats a text: no new words, and the same denials."""
@@ -200,21 +180,19 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return the reason why a note may not close a record without the user's consent; '' if it may.
-    `said` are the user's sentences that the note quotes, without their context.
-    """
-    if PASTED in old.evidence:
+    """Return why a note that quotes the user's sentences `said` may not close a record, or ''."""
+    if models.PASTED in old.evidence:
         return "waits for the user's yes"
     if old.pinned:
         return "pinned"
     if old.trust == "user":
         if binds(old):
             return "it binds"
-        if TRUST_ORDER[new.trust] < TRUST_ORDER[old.trust] or not said:
+        if models.TRUST_ORDER[new.trust] < models.TRUST_ORDER[old.trust] or not said:
             return "the user's"
         if not Shared(memory).is_about(said, old):
             return "the user's words are about something else"
-    return "" if may_close(new, old) else f"of scope {old.scope}, domain {old.domain}"
+    return "" if models.may_close(new, old) else f"of scope {old.scope}, domain {old.domain}"
 
 
 def earlier(
@@ -236,16 +214,14 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records that prompts of this session stated in words which a note quotes and
-    repeats. The quotation includes its context and may therefore contain other sentences.
-    """
+    """Return the records that this session's prompts stated, and that a note quotes and repeats."""
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
         record
         for record in stated
         if key_of(record.what) != key_of(note.what)
-        and not (record.pinned or record.evidence.get(WHEN))
+        and not (record.pinned or record.evidence.get(models.WHEN))
         and (own := content_stems(record.what))
         and len(own & quoted) >= MOSTLY * len(own)
         and (2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own))
@@ -260,19 +236,17 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 def candidate(memory: Memory, id_: str) -> Record | None:
     """Return the candidate with this id; None if there is none or only the user may keep it."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
-    return next((record for record in records if PASTED not in record.evidence), None)
+    return next((record for record in records if models.PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a dropped candidate or, without `bury`, a record that a note replaces, whose text may
-    be stored again.
-    """
+    """Delete a dropped candidate or, without `bury`, a replaced record, whose text may return."""
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 
 def line(record: Record) -> str:
     """Return the line that shows a record in notices: its id and its text."""
-    return f"{short_id(record.id)}: {shown(record)}"
+    return f"{short_id(record.id)}: {models.shown(record)}"
 
 
 def matching(memory: Memory, text: str) -> list[Record]:
@@ -281,5 +255,5 @@ def matching(memory: Memory, text: str) -> list[Record]:
     return [
         record
         for database in (memory.databases() if query else ())
-        for record in about(database, query, STATED_TYPES, MAX_LOOKED_AT, candidates=True)
+        for record in about(database, query, models.STATED_TYPES, MAX_LOOKED_AT, candidates=True)
     ]

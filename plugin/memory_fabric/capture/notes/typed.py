@@ -1,6 +1,4 @@
-"""The text that the user typed in a prompt: its words and tokens, prompts that only agree, and
-prompts that are a command to memory.
-"""
+"""The text that the user typed in a prompt; prompts that only agree, or that command the memory."""
 
 from collections.abc import Iterator
 
@@ -45,11 +43,10 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 
 def typed_words(prompt: str) -> str:
-    """Return the text that the user typed in a prompt.
-
-    Marked pastes, messages and reminders of the client, this plugin's block and the name of a typed
-    command are removed. A marked part extends from the first opening tag to the last closing tag of
-    its kind, because a paste may contain such tags, or to the end if there is no closing tag.
+    """Return the text that the user typed in a prompt, without marked pastes, messages and
+    reminders of the client, this plugin's block and the name of a typed command. A marked part
+    extends to the last closing tag of its kind, because a paste may contain such tags, or else to
+    the end.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     if "<" in text or "&lt;" in text:
