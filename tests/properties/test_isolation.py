@@ -23,7 +23,7 @@ from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.health import tiers as status
 from memory_fabric.hooks.session.checkpoint import end_of_last
-from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.hooks.session.standing import standing
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import review
@@ -297,7 +297,7 @@ def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    yield Standing(scoped, NOW).contents()
+    yield standing(scoped, NOW)
     yield end_of_last(scoped, "another session")
 
 

@@ -1,7 +1,5 @@
-"""Answer one hook event: parse the event, call its handlers, and write one reply.
-
-The dispatcher fails open: after any error the session continues, stdout has one JSON object or
-nothing, and the log has a line about the error.
+"""Answer one hook event: parse the event, call its handlers, and write one reply. After any error
+the session continues: stdout has one JSON object or nothing, and the log a line.
 """
 
 import gc
@@ -55,7 +53,27 @@ def main(left: "Left | None" = None) -> None:
     """Answer the event on stdin, or the event `left` unanswered by a server; exit with status 0."""
     gc.disable()  # a hook's process ends before reference cycles could matter
     try:
-        _serve(os.environ, left)
+        try:
+            data = read_input() if left is None else left.data
+        except OSError as error:
+            log_for(os.environ)(f"no input: {error}")
+            return
+        memory_type = Memory
+        if left is not None and left.begun:
+            from memory_fabric.store.memory import begun_by  # late: only if a server has died
+
+            memory_type = begun_by(left.nonce)
+        try:
+            outcome = answer(data, os.environ, memory_type=memory_type)
+        except EventRevoked:
+            return  # the server had finished the event
+        delivered = True
+        try:
+            write_output(b"" if left is not None and left.printed else outcome.output)
+        except OSError as error:
+            outcome.log(f"{UNHEARD}: {error}")
+            delivered = False
+        finish(outcome, delivered=delivered)
     finally:  # exit without the interpreter's shutdown, which is slow and could still fail
         os._exit(0)
 
@@ -79,14 +97,12 @@ def run(
 def answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], handlers.Handle] | None = None,
+    load: handlers.Load | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event; its receipts and its memory are left to `finish`. Never raises.
-
-    `load` returns a handler by its name in HANDLERS, `limit_of` the deadline for an event's name.
-    `memory_type` is the class that opens the memory.
+    """Answer one event; its receipts and its memory are left to `finish`. Never raises. `load`
+    returns a handler by its name in HANDLERS, `limit_of` the deadline for an event's name.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -100,34 +116,10 @@ def answer(
     return Outcome(log=log)
 
 
-def _serve(environ: Mapping[str, str], left: "Left | None") -> None:
-    try:
-        data = read_input() if left is None else left.data
-    except OSError as error:
-        log_for(environ)(f"no input: {error}")
-        return
-    memory_type = Memory
-    if left is not None and left.begun:
-        from memory_fabric.store.memory import begun_by  # imported late: only if a server has died
-
-        memory_type = begun_by(left.nonce)
-    try:
-        outcome = answer(data, environ, memory_type=memory_type)
-    except EventRevoked:
-        return  # the server had finished the event
-    delivered = True
-    try:
-        write_output(b"" if left is not None and left.printed else outcome.output)
-    except OSError as error:
-        outcome.log(f"{UNHEARD}: {error}")
-        delivered = False
-    finish(outcome, delivered=delivered)
-
-
 def _answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], handlers.Handle],
+    load: handlers.Load,
     limit_of: Callable[[str], Deadline],
     log: Log,
     memory_type: type[Memory],
@@ -150,7 +142,8 @@ def _answer(
         if table.HANDLERS[event.name].repairs and settings.writes:
             late_notice = finish_late(environ, limit, log, load)
         try:
-            outcome = _handled(event, settings, limit, load, log, late_notice, memory_type)
+            memory = memory_type.open(settings, repair=table.HANDLERS[event.name].repairs)
+            outcome = _handled(event, settings, load, log, late_notice, memory)
         except Exception as error:  # noqa: BLE001 - before the first handler
             names = _names(event, settings)
             if isinstance(error, DeadlinePassed):
@@ -164,9 +157,8 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Parse an event; translate another client's event to Claude Code's names. Its name is empty if
-    another client's event needs no answer. Raises BadInput if the event is too large or has no
-    handlers.
+    """Parse an event, with Claude Code's names. Its name is empty if another client's event needs
+    no answer. Raises BadInput if the event is too large or has no handlers.
     """
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
@@ -182,20 +174,13 @@ def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
 
 
 def _handled(
-    event: Event,
-    settings: Settings,
-    limit: Deadline,
-    load: Callable[[str], handlers.Handle],
-    log: Log,
-    late_notice: str,
-    memory_type: type[Memory],
+    event: Event, settings: Settings, load: handlers.Load, log: Log, late: str, memory: Memory
 ) -> Outcome:
     entry = table.HANDLERS[event.name]
-    memory = memory_type.open(settings, repair=entry.repairs)
     outcome = None
     try:
         names = _names(event, memory.settings)  # the project may be switched off, too
-        replies = [Reply(notice=late_notice), *_replies(event, memory, names, load, log)]
+        replies = [Reply(notice=late), *_replies(event, memory, names, load, log)]
         for why in take_refused_files():
             memory.fail(f"file: {why}")
         for failure in memory.failures:
@@ -216,7 +201,7 @@ def _handled(
             reply = reply._replace(context=context, refusal=refusal, question=question)
         output = _encoded(event.name, reply, settings.client)
         receipts = (*reply.receipts, lambda: _note_place(event.name, memory.settings, memory))
-        outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
+        outcome = Outcome(output, receipts, memory, current().hurried, event.name, current(), log)
         return outcome
     finally:
         if outcome is None:  # the caller has no memory to close
@@ -285,11 +270,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
 
 
 def _replies(
-    event: Event,
-    memory: Memory,
-    names: Sequence[str],
-    load: Callable[[str], handlers.Handle],
-    log: Log,
+    event: Event, memory: Memory, names: Sequence[str], load: handlers.Load, log: Log
 ) -> list[Reply]:
     replies: list[Reply] = []
     late: list[str] = []

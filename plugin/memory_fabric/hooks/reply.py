@@ -1,7 +1,5 @@
 """The output of a hook: one JSON object on stdout, or nothing, by the client's rules for events.
-
-The client passes `additionalContext` to the model and shows `systemMessage` to the user, as
-measured. It silently drops output that breaks a rule, so the rules are applied here.
+The client silently drops output that breaks a rule (measured), so the rules are applied here.
 """
 
 import json
@@ -15,19 +13,17 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
 NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
 
-# The client replaces a value of more than 10,000 units by a path and a preview. It counts UTF-16
-# code units, as JavaScript does: a character outside the basic plane has two.
+# The client replaces a longer value (10,000 UTF-16 code units) by a path and a preview.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(NamedTuple):
-    """The output of a handler: `context` for the model, `notice` for the user.
-
-    `receipts` run after the output was written, since the ledger must list only delivered memories.
-    `stop` ends a prompt that was a command, and is shown to the user; `plain` is for the summariser
-    of a compaction. Before a tool call, `refusal` tells the model why the call is refused, and
-    `question` asks the user to allow the call; a refusal overrides a question.
+    """The output of a handler: `context` for the model, `notice` for the user. `receipts` run after
+    the output was written, since the ledger must list only delivered memories. `stop` ends a prompt
+    that was a command, and is shown to the user; `plain` is for the summariser of a compaction.
+    Before a tool call, `refusal` tells the model why the call is refused, and `question` asks the
+    user.
     """
 
     context: str = ""
@@ -59,9 +55,7 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or nothing for an empty reply. For
-    PreCompact the output is plain text, which the client passes to the summariser unchanged.
-    """
+    """Encode a reply for stdout: one JSON object in ASCII, or plain text for PreCompact, or b""."""
     if event_name == "PreCompact":
         return reply.plain.encode("utf-8")
     output: dict[str, object] = {}

@@ -26,22 +26,19 @@ TELLERS = ("memory_context", "graph_memory_inject")
 
 
 class Entry(NamedTuple):
-    """The handlers of an event, in the order in which their replies are joined, and its limits.
-
-    A handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES. For
-    a tool in ON_TOOLS only the handlers of that tool are called.
+    """The handlers of an event, in the order in which their replies are joined, and its limits. A
+    handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES.
 
     Limits are seconds since the process started: of wall-clock time (`wall_s`), of CPU time
     (`work_s`), and of waiting for other processes, once for databases and once for files
     (`lock_s`). The user waits for a `hurried` event at every turn. An event that `recalls` searches
-    memory, an event that `shows_notices` reports a failing tier once, and an event that `repairs`
-    has the time to finish the work of an interrupted process. An event that `notes_place` records
-    the folder's project for hooks/launch. An event that `reads_transcript`, or writes files beside
-    the databases, commits each change separately, so that a repeated run after an interruption
-    finds the earlier changes. The context of a reply reaches the model only if the event
-    `tells_model`, which is false if context would continue the turn, as for Stop and SubagentStop.
-    The notice of a reply reaches the user if the event `tells_person` or `tells_model`. Other
-    events print nothing, except that PreCompact prints for the summariser.
+    memory, `shows_notices` reports a failing tier once, `repairs` has time to finish the work of an
+    interrupted process, and `notes_place` records the folder's project for hooks/launch. An event
+    that `reads_transcript`, or writes files beside the databases, commits each change separately,
+    so that a repeated run finds the earlier changes. Context reaches the model only if the event
+    `tells_model`, which is false if context would continue the turn. A notice reaches the user if
+    it `tells_person` or `tells_model`. Other events print nothing, except that PreCompact prints
+    for the summariser.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -76,15 +73,13 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # UserPromptSubmit records the folder's project, since tool events do not notice that recall is
-    # on again, or that the folder's project has changed.
+    # Tool events do not notice that recall is on again, or that the folder's project changed.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
         "hurried recalls shows_notices notes_place tells_model",
     ),
-    # The user has typed a command that merges two projects, and waits for the result. Both recall
-    # and capture depend on the project.
+    # The user merges two projects and waits. Both recall and capture depend on the project.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
     # `task_note` keeps the task of a subagent, for which graph_memory_inject recalls next.
     # `caller_note` needs either switch, since the server reads and writes for its caller.
@@ -120,8 +115,8 @@ HANDLERS: Mapping[str, Entry] = {
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The least time for the work itself, even if Python started slowly from a cold disk.
 LEAST_WORK_S = 0.1
-# Additional seconds after the reply, of wall-clock and of CPU time, to store the prompt and the
-# ledger. A prompt has more wall-clock time, since its client waits longest.
+# The additional seconds after the reply, of wall-clock (a prompt's client waits longest) and of
+# CPU.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
@@ -136,10 +131,9 @@ def deadlines(
     worked_s: float = 0.0,
     hurried_least_s: float = LEAST_WORK_S,
 ) -> Callable[[str], Deadline]:
-    """Return a function that maps an event's name to its deadline.
-
-    The event's process was started `age_s` seconds ago, and has used `worked_s` of CPU time. A
-    hurried event gets at least `hurried_least_s` of wall-clock time.
+    """Return a function that maps an event's name to its deadline. The event's process was started
+    `age_s` seconds ago, and has used `worked_s` of CPU time. A hurried event gets at least
+    `hurried_least_s` of wall-clock time.
     """
     patience = _patience(environ)
 

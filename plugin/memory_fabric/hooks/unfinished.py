@@ -1,7 +1,5 @@
 """Work that an event had no time for: its line in the log, and its completion by later events."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Container, Mapping, Sequence
 
@@ -20,8 +18,7 @@ Log = Callable[[str], None]
 # The notices about an event that could not be stored within its time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for the unfinished work of earlier events, and the name of that work
-# in the log.
+# The share of an event's time for what earlier events left, and its name in the log.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
@@ -47,10 +44,9 @@ def named(error: Exception) -> str:
 def count_late(
     environ: Mapping[str, str], event: str, work: Sequence[str], tellers: Container[str]
 ) -> None:
-    """Count an event that left `work` to later events. Never raises.
-
-    Adds a line to the log and, if one of the `tellers` did not run, an alert that the model did not
-    receive its memories. Uses no database, since another process may have locked it.
+    """Count an event that left `work` to later events: in the log and, if one of the `tellers` did
+    not run, in an alert that the model did not receive its memories. Uses no database, since
+    another process may have locked it. Never raises.
     """
     try:
         from memory_fabric.store.home import log  # imported late: most events leave no work
@@ -65,8 +61,7 @@ def count_late(
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
     """Save an event to a file, so that a later event runs those of the handlers `names` that store
-    statements. Return the notice for the user; '' if no handler stores statements, or if the prompt
-    states nothing lasting.
+    statements. Return the notice for the user, if any: none if the prompt states nothing lasting.
     """
     writers = table.writers(event, names)
     if not writers:
@@ -91,14 +86,10 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
 
 
 def finish_late(
-    environ: Mapping[str, str],
-    limit: Deadline,
-    log: Log,
-    load: Callable[[str], handlers.Handle] | None = None,
+    environ: Mapping[str, str], limit: Deadline, log: Log, load: handlers.Load = handlers.load
 ) -> str:
     """Finish events that had no time to store statements; return the notice for the user. The file
-    of an event is deleted only when everything is stored. Does nothing while another process
-    finishes them.
+    of an event is deleted only when everything is stored. Only one process does this at a time.
     """
     from memory_fabric.store.queues import late_events  # imported late: most events do not look
 
@@ -111,7 +102,7 @@ def finish_late(
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
                 with limit.part(LATE_SHARE):  # so that a slow event does not delay the others
-                    notices.append(_finish(path, environ, log, load or handlers.load))
+                    notices.append(_finish(path, environ, log, load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
     except OSError as error:
@@ -120,9 +111,7 @@ def finish_late(
     return " · ".join(filter(None, notices))
 
 
-def _finish(
-    path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], handlers.Handle]
-) -> str:
+def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load) -> str:
     """Finish one event, and delete its file; return the notice for the user."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
@@ -142,8 +131,7 @@ def _finish(
     try:
         if not memory.settings.writes:
             return ""  # switched off in that project; the event waits
-        # The event may have shown ids of changes that were still queued: store the changes first,
-        # under these ids.
+        # Store queued changes first, since the event may have shown their ids.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memory_fabric.capture.notes import debt
-from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.hooks.session.standing import standing
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
 from memory_fabric.store.tiers import sync
@@ -20,7 +20,7 @@ def test_no_query_of_a_session_start_reads_all_records(tmp_path: Path) -> None:
     asked: list[str] = []
     connection.set_trace_callback(asked.append)
 
-    Standing(memory, timestamp())
+    standing(memory, timestamp())
     debt.of_session(memory, "session-1")
     sync.promotable(memory)
 

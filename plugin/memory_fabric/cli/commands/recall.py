@@ -225,7 +225,7 @@ def load(as_json: bool = AS_JSON) -> int:
     If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this
     domain.
     """
-    from memory_fabric.hooks.session.standing import Standing
+    from memory_fabric.hooks.session.standing import standing
     from memory_fabric.recall import session_block
     from memory_fabric.recall.session_block import mark_contents
     from memory_fabric.redaction.redact import without_secrets
@@ -233,7 +233,7 @@ def load(as_json: bool = AS_JSON) -> int:
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
         now = ids.timestamp()
-        contents = mark_contents(Standing(memory, now).contents(), memory)
+        contents = mark_contents(standing(memory, now), memory)
     text = without_secrets(session_block.block(contents, now=now).text)
     if as_json:
         show.json_out({"text": text, "failures": memory.failures})

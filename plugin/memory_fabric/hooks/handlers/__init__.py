@@ -8,6 +8,7 @@ from memory_fabric.hooks.table import SHARED_MODULES
 from memory_fabric.recall.request_context import RequestContext
 
 Handle = Callable[[Event, RequestContext], Reply | None]
+Load = Callable[[str], Handle]
 
 
 def load(name: str) -> Handle:

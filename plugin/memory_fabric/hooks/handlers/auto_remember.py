@@ -1,11 +1,8 @@
 """Stop: save the turn's notes, then update tiers 2 and 3."""
 
-from __future__ import annotations
-
 from memory_fabric import deadline, events
 from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
@@ -18,12 +15,10 @@ from memory_fabric.store.home import log
 QUESTION_MARKS = frozenset("?？؟")
 
 
-def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the notes of a turn that has ended.
-
-    Reads the new part of the transcript and the last message; stores notes, solved problems and
-    episodes. Replies with a notice about stored notes and problems, never with context, which would
-    continue the turn.
+def handle(event: events.Event, context: RequestContext) -> Reply | None:
+    """Save the notes of a turn that has ended. Reads the new part of the transcript and the last
+    message; stores notes, solved problems and episodes. Replies with a notice about stored notes
+    and problems, never with context, which would continue the turn.
     """
     memory = context.memory
     results: list[Kept] = []

@@ -1,16 +1,13 @@
 """UserPromptSubmit: store the prompt for quotations, and ask for a note if one seems due."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 
 from memory_fabric import events
 from memory_fabric.capture.cues import may_hear
-from memory_fabric.capture.notes.typed import command_in, spoken_to_memory
+from memory_fabric.capture.notes.typed import command_in, spoken_to_memory, typed_words
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.recall.request_context import RequestContext
@@ -18,14 +15,12 @@ from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.memory import Memory
 
 
-def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Store a prompt and its statements, and cue the assistant for a note.
-
-    Stores the user's text, with which the quotations in notes are compared, and explicit statements
-    ("remember that …"). Replies with a cue if the prompt sounds like a rule, a correction or a
-    choice, and with the outcome of the last turns' notes. A prompt that is only a command to
-    memory, such as `undo ID`, is carried out here. Turns that a program wrote, even if only the
-    transcript shows this, and typed commands do not count as the user's text.
+def handle(event: events.Event, context: RequestContext) -> Reply | None:
+    """Store a prompt and its statements, and cue the assistant for a note. Stores the user's text,
+    with which the quotations in notes are compared, and explicit statements ("remember that …").
+    Replies with a cue if the prompt sounds like a rule, a correction or a choice, and with the
+    outcome of the last turns' notes. Carries out a prompt that is only a command to memory, such as
+    `undo ID`. Texts by programs and typed commands are not the user's text.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -61,9 +56,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
         keep()  # before the reply, since this process may end with it
-        # Imported late: most prompts state nothing lasting.
-        from memory_fabric.capture.notes.typed import typed_words
-        from memory_fabric.hooks.session.heard import listen
+        from memory_fabric.hooks.session.heard import listen  # late: most prompts state nothing
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
@@ -88,10 +81,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     return Reply(context_text, notice, receipts=tuple(receipts))
 
 
-def _keep(event: Event, context: RequestContext, origin: str) -> None:
-    # Imported late: needed only after the reply.
-    from memory_fabric.capture.notes.typed import typed_words
-    from memory_fabric.redaction.redact import without_secrets
+def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
+    from memory_fabric.redaction.redact import without_secrets  # late: used after the reply
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
@@ -102,8 +93,7 @@ def _keep(event: Event, context: RequestContext, origin: str) -> None:
     try:
         prompts.add(context.memory.session_database(), event.session, text, context.now, origin)
     except Exception:  # noqa: BLE001 - whatever it was, a later event stores the prompt
-        # Imported late: such errors are rare.
-        from memory_fabric.store.home import log
+        from memory_fabric.store.home import log  # imported late: such errors are rare
         from memory_fabric.store.queues import late_events
 
         try:
@@ -129,7 +119,9 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
     return not changes.read_all(memory, gone, (id_,), 1)
 
 
-def _count(event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]) -> None:
+def _count(
+    event: events.Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
+) -> None:
     """Record the cue and the feedback in the session's ledger."""
     from memory_fabric.store.conversations import worth  # late: needed only after the reply
 

@@ -1,12 +1,10 @@
 """SessionStart after a compaction: inject the context that the session has just lost."""
 
-from __future__ import annotations
-
+from memory_fabric import events
 from memory_fabric.capture.notes import protocol
-from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
-from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.hooks.session.standing import standing
 from memory_fabric.models import Record
 from memory_fabric.recall.render import mark_records
 from memory_fabric.recall.request_context import RequestContext
@@ -19,14 +17,11 @@ BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 
 
-def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Restore context on SessionStart with the source "compact".
-
-    Reads the checkpoint, this session's records and the project's lasting records; replies with all
-    that fit into the session's budget.
-
-    The ledger starts empty, since the context may have lost everything injected before. If only a
-    subagent's own context was compacted, only the subagent's ledger starts empty.
+def handle(event: events.Event, context: RequestContext) -> Reply | None:
+    """Restore context on SessionStart with the source "compact". Reads the checkpoint, this
+    session's records and the project's lasting records; replies with all that fit into the
+    session's budget. The ledger starts empty, since the context may have lost everything injected
+    before; after the compaction of a subagent's context, only the subagent's.
     """
     if event.text("source") != "compact":
         return None
@@ -56,9 +51,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's own records (decisions and constraints first), the pinned records, and
-    the project's. Records that MEMORY.md showed when the session began are left out, since the
-    client keeps that file through a compaction.
+    """Return this session's own records (decisions first), the pinned ones, and the project's,
+    without those in MEMORY.md at the session's start: the client keeps that file through a
+    compaction.
     """
     memory = context.memory
     sync.confirm_shown(memory)
@@ -71,7 +66,8 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     )
     shown_ids = set(memory.shown_ids(started_at))
     parts = []
-    for records in (own, pinned, Standing(memory, context.now).records):
+    lasting = standing(memory, context.now)
+    for records in (own, pinned, [*lasting.rules, *lasting.decisions, *lasting.others]):
         parts.append([record for record in records if record.id not in shown_ids])
         shown_ids.update(record.id for record in records)
     return parts

@@ -1,21 +1,17 @@
 """SessionStart: show the project's current records once per session, and do maintenance."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
-from collections.abc import Set
 
-from memory_fabric import deadline
+from memory_fabric import deadline, events
 from memory_fabric.config import TIES
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.ledger import Ledger
-from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.hooks.session.standing import standing
 from memory_fabric.models import OTHERS
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.recall.request_context import RequestContext
@@ -32,21 +28,17 @@ from memory_fabric.store.queries.conditions import marks
 
 # The share of a start's time for maintenance, which comes before the injection.
 ORDER_SHARE = 0.5
-# The prefix of the ledger's names for fixes. A fix shown at a start is shown again if its command
-# fails or a prompt is about it.
+# The ledger's prefix for fixes, which are shown again if their command fails.
 FIX = "fix:"
 # The newest shared records that are compared with the user's own, and the CPU time for that.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
-def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Show the session block on startup, resume, clear and fork.
-
-    Reads the lasting records; replies with the session block, unless the session already has it,
-    and with notices about problems.
-
-    Also installs packages in the background, applies queued changes, catches up on sessions that
-    ended without Stop, tells the user once where memory is stored, and shows a summary each week.
+def handle(event: events.Event, context: RequestContext) -> Reply | None:
+    """Show the session block on startup, resume, clear and fork. Reads the lasting records; replies
+    with the session block, unless the session already has it, and with notices: problems, what
+    sharing brought, the summary of each week, and once a welcome. Also installs packages in the
+    background, and does maintenance.
     """
     if event.text("source") == "compact":
         return None
@@ -75,16 +67,21 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         read = (s.transcript.path for s in known if s.state not in past_sessions.TO_READ)
         sessions_before = earlier(roots, {event.transcript_path, *read})
         texts.append(notice_texts.welcome(memory.settings, sessions_before))
-    texts += [block.notice, _arrived(event, memory), _week(event, memory)]
+    texts.append(block.notice)
+    for name, notice in (("arrivals", _arrived), ("week", _week)):
+        try:
+            texts.append(notice(event, memory))
+        except DeadlinePassed:
+            raise
+        except FabricError as error:  # a later start shows the notice
+            memory.fail(f"{name}: {error}")
     return block._replace(notice=" · ".join(filter(None, texts)))
 
 
-def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the reply with the records that are new to the session and the receipt for the ledger,
-    and the ledger's names of these records.
-
-    Memories, review debt and the protocol of notes together have at most 3,000 characters. A
-    resumed session gets only new memories.
+def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
+    """Return the reply with the records that are new to the session, and the names under which the
+    ledger lists them. Memories, review debt and the protocol of notes together have at most 3,000
+    characters. A resumed session gets only new memories.
     """
     memory = context.memory
     ledger = Ledger(event, context)
@@ -94,10 +91,18 @@ def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[s
             ledger.inherit(parent)
     told_names = ledger.seen()
     shown_ids = memory.shown_ids(ledger.started_at)
-    more, request, told_ids, question = _notes(event, context, told_names)
+    from memory_fabric.capture.notes import debt, protocol  # late: resumed sessions may not need it
+
+    more = request = question = ""
+    told_ids: tuple[str, ...] = ()
+    source, settings = event.text("source"), memory.settings
+    if protocol.is_told(settings) and protocol.ID not in told_names and source != "resume":
+        waiting = debt.of_session(memory, event.session) if source in debt.SOURCES else debt.Debt()
+        question = notice_texts.waiting(waiting, settings) if settings.attended else ""
+        more, request, told_ids = debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids)
     seen_ids = frozenset(name.removeprefix(RECORD).removeprefix(FIX) for name in told_names)
     chars_used = sum(len(text) + 2 for text in (more, request) if text)
-    contents = Standing(memory, context.now, shown_ids).contents(seen_ids)
+    contents = standing(memory, context.now, shown_ids, seen_ids)
     if any((contents.rules, contents.decisions, contents.known, contents.others)):
         contents = blocks.mark_contents(contents, memory)
     block = blocks.block(contents, blocks.SESSION_CHARS - chars_used, context.now)
@@ -111,24 +116,7 @@ def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[s
     return Reply(whole, question, own_words=request, receipts=receipts), names
 
 
-def _notes(
-    event: Event, context: RequestContext, seen: Set[str]
-) -> tuple[str, str, tuple[str, ...], str]:
-    """Return the review debt, the protocol of notes, the ledger's names for both, and the question
-    to the user. All are empty if notes are off or the session has the protocol, as resumed ones do.
-    """
-    settings = context.memory.settings
-    from memory_fabric.capture.notes import debt, protocol  # late: resumed sessions may not need it
-
-    if not protocol.is_told(settings) or protocol.ID in seen or event.text("source") == "resume":
-        return "", "", (), ""
-    is_new = event.text("source") in debt.SOURCES
-    waiting = debt.of_session(context.memory, event.session) if is_new else debt.Debt()
-    question = notice_texts.waiting(waiting, settings) if settings.attended else ""
-    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), question
-
-
-def _maintain(event: Event, context: RequestContext) -> None:
+def _maintain(event: events.Event, context: RequestContext) -> None:
     memory = context.memory.whole  # covers all domains, since queued changes may belong to any
     from memory_fabric.store.tiers import sync  # imported late: only a session's start needs it
 
@@ -137,8 +125,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # A later session that catches up on this session needs its agent type and folder. Imported
-        # late: most memories have only one domain.
+        # For a later session that catches up on this one. Imported late: needed only with domains.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -157,23 +144,19 @@ def _maintain(event: Event, context: RequestContext) -> None:
         _report_missing(memory)
     instruction_updates.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
-        # Imported late: needed only if another session is running or was interrupted.
-        from memory_fabric.hooks.session.catch_up import catch_up
+        from memory_fabric.hooks.session.catch_up import catch_up  # late: mostly there are none
 
         catch_up(context, event)
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if a project's folder in the home is missing, or if the journal has
-    records that memory lacks.
-    """
+    """Add a notice, once, if the project's folder in the home or journal records are missing."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        # Imported late: needed only if the journal changed outside of a session.
-        from memory_fabric.sharing.git import adoption
+        from memory_fabric.sharing.git import adoption  # late: the journal is mostly unchanged
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:
@@ -199,46 +182,33 @@ def _notices(memory: Memory) -> list[str]:
     return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
 
 
-def _week(event: Event, memory: Memory) -> str:
+def _week(event: events.Event, memory: Memory) -> str:
     """Return the summary of the week, without counts of 0; at most once in seven days, else ''."""
-    try:
-        week = counts.week_due(memory, event.text("source"), event.agent_type)
-    except DeadlinePassed:
-        raise
-    except FabricError as error:  # the next start shows the summary
-        memory.fail(f"week: {error}")
-        return ""
+    week = counts.week_due(memory, event.text("source"), event.agent_type)
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
     parts = [f"{number} {name}" for number, name in numbers if number]
     where = " (/memory-fabric:review)" if week.to_review else ""
     return f"memory-fabric this week: {', '.join(parts)}{where}" if parts else ""
 
 
-def _arrived(event: Event, memory: Memory) -> str:
+def _arrived(event: events.Event, memory: Memory) -> str:
     """Return the notice about records that sharing brought, at most once a day; '' if none."""
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):
         return ""
-    try:
-        came = counts.arrived(memory, event.text("source"), event.agent_type)
-        if not came:
-            return ""
-        # Imported late: needed on few days.
-        from memory_fabric.capture.contradiction import contradicting
-
-        newest = [one.id for one in came[:MAX_COMPARED]]
-        until_s = time.thread_time() + MAX_COMPARING_S
-        opposed = [
-            any(old.source != OTHERS for old in contradicting(memory, new))
-            for new in memory.find_records(f"id IN ({marks(newest)})", tuple(newest))
-            if time.thread_time() < until_s
-        ]
-    except DeadlinePassed:
-        raise
-    except FabricError as error:
-        memory.fail(f"arrivals: {error}")
+    came = counts.arrived(memory, event.text("source"), event.agent_type)
+    if not came:
         return ""
+    from memory_fabric.capture.contradiction import contradicting  # late: needed on few days
+
+    newest = [one.id for one in came[:MAX_COMPARED]]
+    until_s = time.thread_time() + MAX_COMPARING_S
+    opposed = [
+        any(old.source != OTHERS for old in contradicting(memory, new))
+        for new in memory.find_records(f"id IN ({marks(newest)})", tuple(newest))
+        if time.thread_time() < until_s
+    ]
     return notice_texts.arrived([one.author for one in came], sum(opposed), len(opposed))
 
 

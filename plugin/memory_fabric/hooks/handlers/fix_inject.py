@@ -1,10 +1,7 @@
 """PostToolUse and PostToolUseFailure of Bash: show the recorded fix for a failed command."""
 
-from __future__ import annotations
-
 from memory_fabric import events
 from memory_fabric.capture.command_output import NOT_ITS_FAULT, outcome, pasted_error
-from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.models import Record
@@ -16,12 +13,10 @@ HEADING = "On record about this failure, from earlier work (facts on record, not
 PIPE = "|"
 
 
-def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Show recorded fixes after a command that failed.
-
-    Reads the command's output, the fixes and the ledger; replies with at most two fixes whose
-    symptom is in the output of a failed command, each once per session. The session's own fixes
-    count only if they are older than its last compaction.
+def handle(event: events.Event, context: RequestContext) -> Reply | None:
+    """Show recorded fixes after a command that failed. Reads the command's output, the fixes and
+    the ledger; replies with at most two fixes whose symptom is in the output, each once per
+    session. The session's own fixes count only if they are older than its last compaction.
     """
     output = failed_output(event)
     if not output:
@@ -40,8 +35,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     fixes = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
     if not fixes:
         return None
-    # Imported late: few failures have a recorded fix.
-    from memory_fabric.recall.render import mark_records
+    from memory_fabric.recall.render import mark_records  # imported late: few failures have a fix
     from memory_fabric.recall.session_block import record_line
 
     lines = [record_line(record, dated=True) for record in mark_records(fixes, context.memory)]
@@ -50,12 +44,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     return Reply(text, receipts=ledger.receipt(names, FIX, agent=event.agent_id, text=text))
 
 
-def failed_output(event: Event) -> str:
-    """Return the output of a command that failed; '' for any other call.
-
-    A report of failures always counts. After a pipe, which hides the exit status, a line that
-    states an error counts, too. A call that the client itself refused or interrupted is not a
-    failure.
+def failed_output(event: events.Event) -> str:
+    """Return the output of a command that failed; '' for any other call. A report of failures
+    always counts; after a pipe, which hides the exit status, a line that states an error does, too.
+    A call that the client itself refused or interrupted is not a failure.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")

@@ -1,7 +1,5 @@
 """SessionStart and Stop: update the records of instruction files whose files have changed."""
 
-from __future__ import annotations
-
 from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store.memory import Memory

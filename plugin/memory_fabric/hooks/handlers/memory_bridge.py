@@ -1,14 +1,11 @@
 """PostToolUse of other servers' memory tools: also save the entries that they create."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric import events
 from memory_fabric.clients.settings import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
-from memory_fabric.events import Event
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import write
 from memory_fabric.store.memory import Memory
@@ -24,11 +21,9 @@ LISTS = {
 }
 
 
-def handle(event: Event, context: RequestContext) -> None:
-    """Store what a tool of another MCP server creates. Does not reply.
-
-    Reads the arguments of a tool that creates entities, relations or observations, and stores the
-    same; repeating a call changes nothing. Ignores this plugin's own server, under any name by
+def handle(event: events.Event, context: RequestContext) -> None:
+    """Store what a tool of another MCP server creates: entities, relations or observations. Does
+    not reply; repeating a call changes nothing. Ignores this plugin's own server, under any name by
     which the client starts it.
     """
     name = event.text("tool_name")

@@ -1,22 +1,18 @@
 """UserPromptSubmit: inject the few memories that matter for this prompt, or nothing."""
 
-from __future__ import annotations
-
 from memory_fabric import events
-from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import MIN_TASK_CHARS, Ledger
 from memory_fabric.language import questions
 from memory_fabric.recall.pipeline import Fabric
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Inject memories for a prompt.
-
-    Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
-    this session. The session's own statements count only if they are older than its last
-    compaction. The first prompt also gets a similar task of an earlier session, and the session
-    block if SessionStart did not run. A prompt that asks where the last session ended gets its end.
+def handle(event: events.Event, fabric: Fabric) -> Reply | None:
+    """Inject memories for a prompt. Reads the prompt and the ledger; replies with memories above
+    the relevance floor that are new to this session. Its own statements count only if they are
+    older than its last compaction. The first prompt also gets a similar task of an earlier session,
+    and the session block if SessionStart did not run. A prompt that asks where the last session
+    ended gets its end.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -33,8 +29,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     end, name = "", ""
     about = questions.resumed(prompt, is_first=not ledger.prompts)
     if about is not None:
-        # Imported late: few prompts ask where the last session ended.
-        from memory_fabric.hooks.session.checkpoint import end_of_last
+        from memory_fabric.hooks.session.checkpoint import end_of_last  # late: few prompts ask
 
         end, name = end_of_last(fabric.memory, event.session, about)
         end = "" if name in told_names else end

@@ -1,21 +1,19 @@
 """SubagentStop and PostCompact: save the notes of a subagent, and the notes in a summary."""
 
-from __future__ import annotations
-
+from memory_fabric.capture.notes.grammar import may_hold
 from memory_fabric.capture.notes.keep import Said, keep
 from memory_fabric.config import trust_for
 from memory_fabric.events import Event
 from memory_fabric.hooks.session import notice_texts
-from memory_fabric.hooks.session.turn_notes import may_hold, take
+from memory_fabric.hooks.session.turn_notes import take
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in a subagent's last message, in the domain of its type.
-
-    Does not reply. A compaction runs as an agent without a type, and is skipped: its summary comes
-    with PostCompact. Quotations are not checked, since the user did not type the subagent's task.
+    """Store the notes in a subagent's last message, in the domain of its type. Does not reply.
+    Skips a compaction, which runs as an agent without a type: its summary comes with PostCompact.
+    Quotations are not checked, since the user did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -28,11 +26,9 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 
 def summary_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in the client's summary of the session after a compaction.
-
-    Reads the summary without its analysis; its notes may quote any prompt of the session. The next
-    Stop or prompt shows the outcome. Prints nothing, since the client would pass the output of this
-    event to the model as raw text.
+    """Store the notes in the client's summary of the session after a compaction; they may quote any
+    prompt of the session. The next Stop or prompt shows the outcome, since the client would pass
+    the output of this event to the model as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

@@ -1,7 +1,5 @@
 """Start the senders: of waiting items to the receiver, and of changes to a team's shared log."""
 
-from __future__ import annotations
-
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
@@ -9,10 +7,8 @@ from memory_fabric.recall.request_context import RequestContext
 
 
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
-    """Start the sender after the reply was written, if a waiting item is due.
-
-    Runs when a session starts or ends, if there is a forward target. At a start, replies with a
-    notice if the receiver is new.
+    """Start the sender after the reply was written, if a waiting item is due. Runs when a session
+    starts or ends, with a forward target. At a start, replies with a notice if the receiver is new.
     """
     from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
@@ -23,8 +19,8 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start the detached exchange after the reply was written, if it is due. Runs when a session
-    starts or ends and when a turn ends, if this home is linked to a shared log. Does not reply.
+    """Start the exchange with a team in a detached process after the reply, if it is due. Runs when
+    a session or turn ends, or a session starts, with a link to a shared log. Does not reply.
     """
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 

@@ -1,7 +1,5 @@
 """PreCompact: save the part of the conversation that the compaction removes."""
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric import ids
@@ -26,11 +24,10 @@ TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the conversation before a compaction.
-
-    Saves the transcript's new part, as at Stop, and a checkpoint made from the transcript's end.
-    Never blocks the compaction. Replies with one sentence that asks the summariser for notes, if
-    the session is asked for notes. A compaction of a subagent's own context has no checkpoint.
+    """Save the conversation before a compaction: the transcript's new part, as at Stop, and a
+    checkpoint made from the transcript's end. Replies with one sentence that asks the summariser
+    for notes, if the session is asked for notes. A compaction of a subagent's context has no
+    checkpoint.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)

@@ -1,7 +1,5 @@
 """UserPromptExpansion: link or split the project when the user types the skill `project`."""
 
-from __future__ import annotations
-
 from memory_fabric.errors import FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
@@ -16,10 +14,8 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Carry out the skill `project`, which the user types and the model cannot call.
-
-    Reads the skill's arguments, carries out the action, and replies with the result, to the model
-    and to the user. Changes nothing in an unattended session.
+    """Carry out the skill `project`, which the user types and the model cannot call. Replies with
+    the result, to the model and to the user. Changes nothing in an unattended session.
     """
     if event.text("command_name") != SKILL:
         return None

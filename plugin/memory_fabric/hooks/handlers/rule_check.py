@@ -1,7 +1,5 @@
 """PreToolUse of Bash and of tools that change files: apply the rules bound to such a call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from memory_fabric import events
@@ -23,9 +21,8 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Apply the bound rules before a command or a change of a file.
-
-    Reads the bound rules; replies with a refusal, a question or context if one applies to the call.
+    """Apply the bound rules before a command or a change of a file, by a refusal, a question or
+    context.
 
     A rule is shown, or asks the user, once per session and agent. It asks again about a call that
     cannot be undone, and after the user declined such a call. A rule's first showing is recorded
@@ -50,22 +47,17 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     if event.session:
         try:
-            return _reply_once(event, context, rules, applied, folder)
+            return _reply_once(event, context, rules, applied)
         except StoreUnavailable as error:
             memory.fail(f"ledger: {error}")
     return _reply(applied, applied, applied, memory.settings, may_hold_back=False)
 
 
 def _reply_once(
-    event: Event,
-    context: RequestContext,
-    rules: Sequence[BoundRule],
-    applied: Sequence[Applied],
-    folder: str,
+    event: Event, context: RequestContext, rules: Sequence[BoundRule], applied: Sequence[Applied]
 ) -> Reply:
     """Return the reply, and record the rules that are shown to this agent for the first time."""
-    # Imported late: no rule applies to most calls.
-    from memory_fabric.rules import effects
+    from memory_fabric.rules import effects  # imported late: no rule applies to most calls
     from memory_fabric.store.conversations import worth
 
     settings, database = context.memory.settings, context.memory.session_database()
@@ -75,7 +67,7 @@ def _reply_once(
     asking = [one for one in applied if one in new or one.is_final]
     others = [one for one in applied if one not in asking]
     if any(effects.effect_of(o.record, o.binding, settings) == effects.ASK for o in others):
-        declined = _declined(event, context, rules, folder)
+        declined = _declined(event, context, rules)
         asking += [one for one in applied if one.record.id in declined]
     reply = _reply(applied, new, asking, settings)
     if new:
@@ -99,11 +91,9 @@ def _reply_once(
     return reply
 
 
-def _declined(
-    event: Event, context: RequestContext, rules: Sequence[BoundRule], folder: str
-) -> frozenset[str]:
+def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule]) -> frozenset[str]:
     """Return the ids of the rules that apply to calls that the user declined recently."""
-    # Imported late: few calls are repeated.
+    # Imported late: needed only for a call that a rule asks about again.
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
     from memory_fabric.clients.transcript import read_on
 
@@ -111,6 +101,7 @@ def _declined(
     turns = read_on(event.transcript_path, start, max_bytes=MAX_LOOKED_BACK_BYTES).turns
     results = [result for turn in turns for result in turn.results if result.is_error]
     refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
+    folder = event.cwd or context.memory.settings.project_dir
     roots = matching.roots_of(context.memory)
     actions = [
         matching.action_of(tool.name, dict(tool.input), folder)
@@ -124,9 +115,7 @@ def _declined(
 
 
 def _note_unbound(memory: Memory) -> None:
-    """If no rule of the whole memory is bound to a call, leave marks by which hooks/launch skips
-    the next calls. The marks are valid for all sessions and agents.
-    """
+    """Leave marks by which hooks/launch skips the next calls, if no rule is bound to any call."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -148,11 +137,10 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the rules that apply. `new` are those not yet shown to the agent,
-    `asking` those about which the user is asked.
+    """Return the reply for the rules that apply, of which `new` are shown and `asking` ask the
+    user.
     """
-    # Imported late: no rule applies to most calls.
-    from memory_fabric.rules import effects
+    from memory_fabric.rules import effects  # imported late: no rule applies to most calls
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
@@ -176,7 +164,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger's names of a rule and of the pass after which it was shown. They differ
-    from the name of its record, since a session block may show the record.
-    """
+    """Return the ledger's names of a rule and of the pass after which it was shown."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

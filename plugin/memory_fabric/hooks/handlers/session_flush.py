@@ -1,7 +1,5 @@
 """SessionEnd: save the remaining part of the session and write the other tiers."""
 
-from __future__ import annotations
-
 from memory_fabric import deadline
 from memory_fabric.config import environment
 from memory_fabric.errors import DeadlinePassed

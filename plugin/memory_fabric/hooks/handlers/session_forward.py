@@ -1,7 +1,5 @@
 """Stop, PostCompact: put the session's messages into the spool for the configured receiver."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -18,26 +16,22 @@ from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
-from memory_fabric.store.queues.spool import SpoolFull
 from memory_fabric.text import cut, without_controls, without_injected
 
 MAX_MESSAGES = 10
 SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# The most characters that are redacted. Texts are cut to their final length after redaction, since
-# a cut could remove what identifies a secret.
+# The most characters that are redacted, before the cut: a cut could hide a secret's sign.
 MAX_READ_CHARS = 256 << 10
 # A receiver accepts at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Forward messages when a turn ends and after a compaction, if there is a forward target.
-
-    Reads the end of the transcript, or the summary; puts one item into the spool and, after the
-    reply was written, starts the sender. Replies with a notice if the receiver is new or the spool
-    is full.
+    """Forward messages when a turn ends and after a compaction, if there is a forward target. Puts
+    the end of the transcript, or the summary, into the spool and starts the sender after the reply.
+    Replies with a notice if the receiver is new or the spool is full.
     """
     memory = context.memory
     if not captures(memory.settings) or event.agent_id:
@@ -97,7 +91,7 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
     place = memory.project.id if memory.project else ""
     try:
         spool.add(settings.home, settings.forward_url, place, body, time.time())
-    except SpoolFull as full:
+    except spool.SpoolFull as full:
         memory.fail(f"forward: {full}")
         if spool.count_dropped(settings.home):
             news = f"{full.message} {SENT_BY}"

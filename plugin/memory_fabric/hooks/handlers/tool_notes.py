@@ -1,9 +1,6 @@
 """Calls of tools: store a subagent's task, the server's caller, and the user's answers."""
 
-from __future__ import annotations
-
 from memory_fabric import events
-from memory_fabric.events import Event
 from memory_fabric.language.task_terms import text_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
@@ -14,37 +11,26 @@ DEFAULT_AGENT = "general-purpose"
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
-def task_note(event: Event, context: RequestContext) -> None:
-    """Store the task of a subagent, redacted, since SubagentStart does not contain it. Runs before
-    each call of a tool, on PreToolUse. Does not reply.
-    """
-    tool_input = events.tool_input(event)
+def task_note(event: events.Event, context: RequestContext) -> None:
+    """Store a subagent's task, redacted, on PreToolUse: SubagentStart lacks it. Does not reply."""
+    tool_input, is_task = events.tool_input(event), event.text("tool_name") in TASK_TOOLS
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
-    if event.text("tool_name") not in TASK_TOOLS:
-        return
-    if not isinstance(prompt, str) or not prompt.strip():
+    if not is_task or not isinstance(prompt, str) or not prompt.strip():
         return
     from memory_fabric.redaction.redact import without_secrets  # late: few calls start a subagent
 
     text = without_secrets(text_of(tool_input.get("description"), prompt))
-    is_long = len(text) > HEAD_CHARS + TAIL_CHARS
-    sessions.save_task(
-        context.memory.session_database(),
-        event.text("tool_use_id") or context.now,
-        event.session,
-        kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
-        f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}" if is_long else text,
-        context.now,
-    )
+    if len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}"
+    database, call = context.memory.session_database(), event.text("tool_use_id") or context.now
+    agent_type = kind if isinstance(kind, str) and kind else DEFAULT_AGENT
+    sessions.save_task(database, call, event.session, agent_type, text, context.now)
 
 
-def caller_note(event: Event, context: RequestContext) -> None:
-    """Store the caller of one of this plugin's MCP tools, which the server cannot learn otherwise.
-
-    Runs before a tool of any MCP server, on PreToolUse. Does not reply. The caller is stored under
-    the call's id until the server asks for it. Nothing is stored for a session without an agent
-    type, unless config.toml isolates a domain or an agent: then the server refuses calls from
-    unknown callers.
+def caller_note(event: events.Event, context: RequestContext) -> None:
+    """Store the caller of a tool of an MCP server, on PreToolUse, until the server asks for it
+    under the call's id. Does not reply. A session without an agent type is not stored unless
+    config.toml isolates a domain or an agent: then the server refuses calls from unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):
@@ -59,11 +45,9 @@ def caller_note(event: Event, context: RequestContext) -> None:
     callers.save(settings.home, call, caller)
 
 
-def answer_note(event: Event, context: RequestContext) -> None:
-    """Store the user's answers to the assistant's questions, for quotations.
-
-    Runs after a tool, on PostToolUse. Does not reply. Typed answers count as the user's text, as
-    prompts do; the questions and the labels of options are the assistant's.
+def answer_note(event: events.Event, context: RequestContext) -> None:
+    """Store the user's answers to the assistant's questions, for quotations, on PostToolUse. Does
+    not reply. Typed answers count as the user's text; the labels of options are the assistant's.
     """
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
@@ -71,8 +55,7 @@ def answer_note(event: Event, context: RequestContext) -> None:
     settings = context.memory.settings
     if not (chosen or typed) or settings.notes == "off":
         return
-    # Imported late: few calls ask the user.
-    from memory_fabric.capture.notes.typed import typed_words
+    from memory_fabric.capture.notes.typed import typed_words  # imported late: few calls ask
     from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.store.conversations import prompts
 

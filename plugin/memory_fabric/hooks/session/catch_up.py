@@ -1,11 +1,10 @@
 """Catch up on sessions that ended without an event, in small steps at later starts."""
 
-from __future__ import annotations
-
 import os
 import time
 
 from memory_fabric import ids
+from memory_fabric.config import trust_for
 from memory_fabric.events import Event
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
@@ -21,10 +20,8 @@ REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def catch_up(context: RequestContext, event: Event) -> None:
-    """Read the rest of unfinished sessions; mark each session that is read to its end as ended.
-
-    A session whose transcript grows is still running. If a session continues after it was marked,
-    its transcript is read from the last offset.
+    """Read the rest of unfinished sessions; mark each session that is read to its end as ended. If
+    such a session continues, its transcript is read from the last offset.
     """
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
@@ -44,8 +41,7 @@ def catch_up(context: RequestContext, event: Event) -> None:
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
     """Read more of another session; return False if this one may not save its messages."""
-    # Imported late: the imports are slow, and most unfinished sessions are still running.
-    from memory_fabric.config import trust_for
+    # Imported late: it is slow to import, and most unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):

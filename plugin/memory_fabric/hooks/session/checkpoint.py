@@ -1,11 +1,7 @@
 """The checkpoint of a session for its compaction, and the end of the last session for a prompt.
-
-A checkpoint has the open task, the decisions and the files in work. Each part has a share of the
-characters, so that a long task does not displace the decisions; unused characters go to the other
-parts.
+Each part of a checkpoint has a share of the characters, so that a long task does not displace the
+decisions; unused characters go to the other parts.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,10 +58,9 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make the checkpoint of a session from its prompts, its answers and the files in work.
-
-    It lists the files changed last, or those read last if none was changed. Missing parts come from
-    the earlier checkpoint `before`, since a session may work on one prompt for long.
+    """Make the checkpoint of a session from its prompts, its answers and the files in work: those
+    changed last, or read last if none was changed. Missing parts come from the earlier checkpoint
+    `before`, since a session may work on one prompt for long.
     """
     task, follow_up = open_task(prompts)
     texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -73,13 +68,15 @@ def checkpoint(
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
     files = [*reversed(earlier.get("files", ())), *changed]
+    # A long path is cut at its start, so that the file's name remains.
+    latest = [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(files or read))]
     return {
         "at": now,
         "task": _ends(without_secrets(task), MAX_TASK_CHARS),
         "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
         "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in texts[-LAST_SAID:]],
-        "files": _latest(files, MAX_FILES),
-        "read": [] if files else _latest(read, MAX_READ),
+        "files": latest[:MAX_FILES] if files else [],
+        "read": [] if files else latest[:MAX_READ],
         "items": list(earlier.get("items", ()))
         if items is None
         else [cut(without_secrets(one_line(item)), MAX_ITEM_CHARS) for item in items[:MAX_ITEMS]],
@@ -90,15 +87,11 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
     """Return the last prompt that states a task, and the last shorter prompt after it. Assents,
     typed commands and messages of the client count as neither.
     """
-    requests = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
-    requests = [
-        text for text in requests if not text.startswith(("/", INTERRUPTED)) and own_words(text)
-    ]
-    if not requests:
-        return "", ""
+    texts = (one_line(without_injected(prompt)) for prompt in prompts)
+    requests = [t for t in texts if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
     if not stated:
-        return requests[-1], ""
+        return requests[-1] if requests else "", ""
     last = stated[-1]
     return requests[last], requests[-1] if last < len(requests) - 1 else ""
 
@@ -162,11 +155,6 @@ def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
     return tuple((record_line(record), record.id) for record in records)
 
 
-def _latest(paths: Sequence[str], most: int) -> list[str]:
-    """Return the last paths, latest first; a long path loses its start, not the file's name."""
-    return [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(paths))][:most]
-
-
 def _ends(text: str, max_chars: int) -> str:
     """Cut a long text in its middle, since the user's request may be at its end."""
     if len(text) <= max_chars:
@@ -183,12 +171,8 @@ def summary_text(summary: str) -> str:
     return pattern(_NOT_SUMMARY, re.DOTALL).sub("", summary)
 
 
-CHANGING_TOOLS = {
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-}
+CHANGING_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
+CHANGING_TOOLS["NotebookEdit"] = "notebook_path"
 READING_TOOLS = {"Read": "file_path", "NotebookRead": "notebook_path"}
 # The client's two kinds of to-do lists: one call with the whole list, or a call for each change.
 WHOLE_LIST, NEW_ITEM, CHANGED_ITEM = "TodoWrite", "TaskCreate", "TaskUpdate"
@@ -202,20 +186,17 @@ def failed_calls(turns: Sequence[Turn]) -> set[str]:
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """Return the open items of the to-do list, items in progress first; None if there is no list,
-    and an empty list if all items are done.
-    """
+    """Return the open items of the to-do list, those in progress first, or None without a list."""
     # The subject and status of each item, by the item's number.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
             todos = tool.input.get("todos")
-            todos = todos if isinstance(todos, list) else []
-            tables = [todo for todo in todos if isinstance(todo, dict)]
             items = {
                 str(place): (_text(todo, "content"), _text(todo, "status"))
-                for place, todo in enumerate(tables)
+                for place, todo in enumerate(todos if isinstance(todos, list) else [])
+                if isinstance(todo, dict)
             }
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
@@ -233,13 +214,9 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
                 )
     if items is None:
         return None
-    open_ones = [(subject, status) for subject, status in items.values() if status not in DONE]
-    open_ones.sort(key=lambda item: item[1] != IN_PROGRESS)
-    return [
-        f"{subject} (in progress)" if status == IN_PROGRESS else subject
-        for subject, status in open_ones
-        if subject
-    ]
+    in_progress = [s for s, status in items.values() if status == IN_PROGRESS and s]
+    waiting = [s for s, status in items.values() if status not in (*DONE, IN_PROGRESS) and s]
+    return [*(f"{subject} (in progress)" for subject in in_progress), *waiting]
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
@@ -273,8 +250,8 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return the text about the end of the session before this one, and the text's name in the
-    ledger; '' if there was no session, or if its end shares no word with the subject `about`.
+    """Return the text about the end of the session before this one, with its name in the ledger; ''
+    if there was none, or if its end shares no word with the subject `about`.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
@@ -301,9 +278,7 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
-    """Return the text of an answer in one line, without code, notes and heading marks; of a long
-    answer only the first paragraph and the last ones.
-    """
+    """Return an answer in one line, without code and notes; of a long answer only its two ends."""
     lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
     parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]
     whole = " ".join(parts)

@@ -1,11 +1,6 @@
-"""Save the new part of a session's transcript: notes, solved problems, episodes.
-
-Work is proportional to what was added since the last time. A turn that is read twice is stored
-once, even if the offset was lost or another file repeats the turn, since saved turns are
-recognised.
+"""Save the new part of a session's transcript: notes, solved problems, episodes. A turn that is
+read twice is stored once, even if the offset was lost or another file repeats it.
 """
-
-from __future__ import annotations
 
 import os
 import time
@@ -33,25 +28,21 @@ from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.conversations import prompts, sessions, worth
-from memory_fabric.store.conversations.prompts import STAGED
 from memory_fabric.store.home import log, switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
 
-# The limits of one event; later hooks read the remaining part. Each step is stored before the next
-# step. If an event has not enough time for even its first step, the steps of the next event are
-# half as long, and so on.
+# The limits of one event; later hooks read the remaining part. Each step is stored before the next.
+# An event without time for its first step halves the steps of the next event.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# The share of the remaining time for a step; the field of a session's notes that counts how often
-# the steps were halved; and the limit of that count.
+# A step's share of the remaining time; the note that counts the halvings, and their limit.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
 # The size of the transcript's end that is searched for the entry of a late prompt.
 LATE_BYTES = 2 << 20
-# Fields of a session's notes that determine its domain: the agent type as which it runs, the folder
-# in which it was launched, and the domain of its process.
+# The notes that determine a session's domain: agent type, launch folder, process's domain.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
 # Limits of a session's notes on its work; of a long answer only the end, a summary, is read.
@@ -66,9 +57,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Set the origin of a prompt that was staged after its transcript entry had been read. Each
-    entry determines the origin of only one prompt.
-    """
+    """Set the origin of a prompt that was staged after its transcript entry had been read."""
     if not is_clients_own(context.memory.settings, path):
         return
     try:
@@ -92,18 +81,15 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Save the new part of the transcript; return the results of the notes in it.
+    """Save the new part of the transcript; return the results of its notes, also in `into`, which
+    has the earlier results even if DeadlinePassed is raised.
 
     First sets the origins of the staged prompts whose entries the transcript shows. Then stores the
-    notes in `last`, the last message in the event, since the transcript may lag or be missing. The
-    results are also added to `into`, even if the time runs out before the last note.
-
+    notes in `last`, the last message in the event, since the transcript may lag or be missing.
     Reads about `max_bytes` in steps, and about `max_chars` of messages, which take a hundred times
     longer. The offset moves only after everything in a step was stored or queued. `is_here` means
-    that the session itself calls, so it is running; otherwise another session catches up on it. For
-    another session, or for a call by an agent of the session, pass the context of `context_of`.
-    `read` replaces the reader of the client's transcripts. Raises DeadlinePassed if the time ran
-    out before the last step.
+    that the session itself calls; otherwise another session catches up on it. For another session,
+    or for an agent of the session, pass the context of `context_of`. `read` replaces the reader.
     """
     database = context.memory.session_database()
     if is_here:
@@ -141,8 +127,8 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Save the next part of the transcript; return its size in bytes, the number of characters of
-    its messages, and True if more remains to be read.
+    """Save the next part of the transcript; return its bytes, its characters, and True if more
+    remains.
     """
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
@@ -168,7 +154,9 @@ def _step(
     if is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
         is_read = is_here and not reading.more
-        if is_read and any(p.origin == STAGED for p in prompts.unanswered(database, session)):
+        if is_read and any(
+            p.origin == prompts.STAGED for p in prompts.unanswered(database, session)
+        ):
             settle_late(context, session, path)
         if not offset:  # a fork's transcript begins with copied prompts
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
@@ -216,8 +204,8 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread and the last reading made progress. An
-    incomplete last line is no progress; a shorter file counts as a different transcript.
+    """Return True if part of the transcript is unread and the last reading made progress, that is,
+    read a complete line. A shorter file counts as a different transcript.
     """
     offset = read_to(memory, session)
     try:
@@ -243,8 +231,7 @@ def _remember(
     before = notes
     results = unread.attempt([], _take_notes, context, owned)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
-        # Imported late: needed only if tools were used.
-        from memory_fabric.hooks.session.store_incidents import keep_incidents
+        from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: tools only
 
         # Stop has already stored the notes of the last message, so these results may not be new.
         records = (result.record for result in results if result.record)
@@ -253,8 +240,7 @@ def _remember(
     _store_episodes(context, owned)
     database = memory.session_database()
     if own and (rows := unread.attempt([], worth.to_judge, database, session)):
-        # Imported late: needed only if memories were shown to the session.
-        from memory_fabric.hooks.session.outcomes import judge
+        from memory_fabric.hooks.session.outcomes import judge  # late: if memories were shown
 
         unread.attempt(None, judge, memory, rows, own, before, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
@@ -266,8 +252,7 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     """Return the session's notes with the last changed files, as relative paths inside the project,
     and the end of the last answer, which is '' while the last prompt has no answer.
     """
-    # Imported late: needed only if there are new turns.
-    from memory_fabric.capture.stated_causes import account
+    from memory_fabric.capture.stated_causes import account  # late: needed for new turns only
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
     inside = folder.rstrip(os.sep) + os.sep

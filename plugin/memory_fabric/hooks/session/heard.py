@@ -1,7 +1,5 @@
 """Check who typed a prompt, store its statements, and give the assistant a cue for a note."""
 
-from __future__ import annotations
-
 import os
 import time
 
@@ -16,7 +14,6 @@ from memory_fabric.capture.statement import CANDIDATE, STATED, statement
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients.transcript import before_prompt, is_clients_own
 from memory_fabric.config import trust_for
-from memory_fabric.events import Event
 from memory_fabric.ids import short_id
 from memory_fabric.models import PASTED, PROMPT, QUOTATION, STAGED, STATED_TYPES, Hit, Record
 from memory_fabric.recall.floor import RARE, Part
@@ -32,8 +29,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The least sum of two shares at which a sentence may change a record: the share of the record's
-# words in the sentence, and of the sentence's words in the record.
+# The least sum of the shares of common words in record and sentence to suspect a change.
 MEANT = 0.6
 # A longer text may be pasted.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
@@ -61,7 +57,7 @@ WHY = {
 }
 
 
-def doubt(event: Event, memory: Memory, prompt: str) -> str:
+def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
     """Return the reason to doubt that the user typed this prompt now: SCHEDULED if the assistant
     scheduled it, else a key of WHY if its commands must not be carried out; '' without a reason.
     """
@@ -99,9 +95,8 @@ def doubt(event: Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store the explicit statements of a prompt; return the cue for the assistant, and new records.
-
-    The cue is empty if the assistant is not asked for notes. `staged` is the time of a prompt whose
+    """Store the explicit statements of a prompt; return the cue for the assistant, or '' if the
+    session is not asked for notes, and the new records. `staged` is the time of a prompt whose
     transcript entry was not seen yet.
     """
     new = store_stated(context, session, prompt, staged)
@@ -153,24 +148,19 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
-    """Store the explicit statements of a prompt with their context; return the new records.
-
-    `at` is the time of an earlier prompt, whose forgotten records are not restored. Stores nothing
-    while notes are off. Makes candidates from a long text, which may be pasted.
+    """Store the explicit statements of a prompt with their context, unless notes are off; return
+    the new records: candidates from a long text, which may be pasted. `at` is the time of an
+    earlier prompt, whose forgotten records are not restored.
     """
     if context.memory.settings.notes == "off":
         return []
     trust = trust_for(context.memory.settings, "assistant" if staged else "user")
     new_records = []
     for said in stated(prompt):
-        text = without_secrets(said.text)
+        text, reason = without_secrets(said.text), without_secrets(said.why)
+        names, over = KnownNames(context.memory, text), said.instead_of
         record = statement(
-            text,
-            type=said.type,
-            why=without_secrets(said.why),
-            alternatives=said.instead_of,
-            known=KnownNames(context.memory, text),
-            base=STATED,
+            text, type=said.type, why=reason, alternatives=over, known=names, base=STATED
         )
         words = around(said.text, prompt)
         # A prompt without words besides the statement and its reason cannot reverse its meaning.

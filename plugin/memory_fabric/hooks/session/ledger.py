@@ -1,10 +1,6 @@
-"""The injection ledger: the memories in the context of a session, and the receipt for new ones.
-
-A ledger that cannot be read counts as empty; a failure to write it is reported. Recall works in
-both cases.
+"""The injection ledger: the memories in the context of a session, and the receipt for new ones. A
+ledger that cannot be read counts as empty, a failed write is reported; recall still works.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Set
@@ -23,11 +19,10 @@ MIN_TASK_CHARS = 30
 
 
 class Ledger:
-    """The ledger of one session.
-
-    `started_at` is the time of the session's first event, `prompts` the number of earlier prompts.
-    `loaded` means that the session block was delivered, `has_begun` that an earlier prompt stated a
-    task. The model may have lost everything injected before `compacted_at`.
+    """The ledger of one session. `started_at` is the time of the session's first event, `prompts`
+    the number of earlier prompts. `loaded` means that the session block was delivered, `has_begun`
+    that an earlier prompt stated a task. The model may have lost what was injected before
+    `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -52,10 +47,8 @@ class Ledger:
         return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Return the tasks (id, text) of this agent type that may be the starting agent's.
-
-        Tasks that are known to be other agents' are left out: the client writes an agent's task
-        next to the agent's transcript soon after its start.
+        """Return the tasks (id, text) of this agent type that may be the starting agent's: those of
+        other agents are known, because the client writes an agent's task next to its transcript.
         """
         if self._database is None:
             return []
@@ -63,8 +56,7 @@ class Ledger:
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        # Imported late: several agents of one type seldom start at once.
-        from memory_fabric.clients.transcript import task_of_agent
+        from memory_fabric.clients.transcript import task_of_agent  # late: mostly one agent starts
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path
@@ -96,10 +88,9 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return the functions to run after the output was written; none without a ledger.
-
-        `text` is the context with the memories, `own_words` the program's own text; both count as
-        costs of memory (`worth`). `offered` are noted tasks, one of which is the agent's.
+        """Return the functions to run after the output was written; none without a ledger. `text`
+        is the context with the memories, `own_words` the program's own text; both count as costs of
+        memory (`worth`). `offered` are noted tasks, one of which is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

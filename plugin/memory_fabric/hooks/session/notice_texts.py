@@ -1,7 +1,5 @@
 """Notices for the user: one short line each, limited by the setting `notices`."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -51,12 +49,11 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
     return _notice(parts, settings, verb, len(parts))
 
 
-def kept(found: Sequence[Kept], settings: Settings) -> str:
-    """Return the notice of the results of notes; '' if nothing is new or such notices are off.
-
-    The assistant's line is visible just above, so the notice has only the first words of a note if
+def kept(found: "Sequence[Kept]", settings: Settings) -> str:
+    """Return the notice of the results of notes; '' if nothing is new or such notices are off. The
+    assistant's line is visible just above, so the notice has only the first words of a note if
     there are several, and the user's words if they say more. Notes of a summary are shown whole.
-    Lines that were not kept, and records that were not dropped, are listed unless notices are off.
+    What was not kept or not dropped is listed unless notices are off.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -97,10 +94,8 @@ def settles(new: str, old: str) -> str:
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
-def waiting(due: Debt, settings: Settings) -> str:
-    """Return the notice at a session's start: contradictions for the user to resolve, and records
-    that were closed by notes of other sessions.
-    """
+def waiting(due: "Debt", settings: Settings) -> str:
+    """Return the notice at a session's start: contradictions, and records that others closed."""
     parts = [
         f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
         for new, old in due.asked
@@ -122,9 +117,7 @@ def _is_quoted(record: Record) -> bool:
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`, after the user's whole text; from position
-    MAX_SHOWN on only the beginning of the record's text.
-    """
+    """Return a record with its reason and `When:`; after MAX_SHOWN records only the beginning."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record

@@ -1,7 +1,5 @@
-"""Outcomes of memories shown to a session: of rules that blocked a call, fixes, and decisions.
-
-They are judged at the end of a turn from the new part of the transcript. docs/worth.md describes
-how each kind is counted, and the errors of these counts.
+"""Outcomes of memories shown to a session: of rules that blocked a call, fixes, and decisions. They
+are judged at the end of a turn from the new part of the transcript (see docs/worth.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +25,9 @@ from memory_fabric.text import STOPWORDS, stem, words
 
 # The most characters that are read of a tool's input or output, and of the answers of a turn.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# A sentence mentions a decision if it contains this share of the decision's content words, and if
-# at least this number of them were not in the prompt.
+# The words of a decision that a sentence mentions: their share, and how many not prompted.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
-# A call applies a fix if its input contains at least this number of the fix's content words that
-# are not in the failure.
+# The words of a fix, not in the failure, from which on a call applies the fix.
 APPLIED_WORDS = 2
 
 
@@ -82,9 +78,7 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence of `said` that contains a decision's id or most of its words; '' if
-    there is none. `asked` are the stems of the prompt, which prove nothing.
-    """
+    """Return the first sentence with a decision's id or most of its words that were not `asked`."""
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems
@@ -138,12 +132,11 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
     for turn in turns:
         for tool in turn.tools:
             result = results.get(tool.id)
-            if result is None:
-                continue
-            said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ")
+            said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ") if result else ""
             # Claude Code puts "PreToolUse:Bash hook error: " before it, other clients another text.
             is_held = matching.HELD_BACK in said
-            if not (is_held or (result.is_error and said.startswith(NOT_ITS_FAULT))):
+            is_refused = result and result.is_error and said.startswith(NOT_ITS_FAULT)
+            if result and not (is_held or is_refused):
                 yield tool, turn.cwd
 
 

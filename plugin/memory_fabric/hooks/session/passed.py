@@ -1,7 +1,5 @@
-"""Find the rules with `First:` whose required command has not passed before, from the transcripts.
-
-The transcripts of the session and its subagents are read only for calls with such a rule. File
-changes outside of tool calls are not noticed.
+"""Find the rules with `First:` whose required command has not passed before, from the transcripts
+of the session and its subagents. File changes outside of tool calls are not noticed.
 """
 
 from collections.abc import Sequence
@@ -13,7 +11,6 @@ from memory_fabric.capture.command_output import is_no_failure, outcome, pasted_
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients.transcript import Reading, ToolResult, ToolUse, paths_of_agents, read_on
 from memory_fabric.config import Settings
-from memory_fabric.events import Event
 from memory_fabric.patterns import pattern
 from memory_fabric.rules import matching, required
 from memory_fabric.rules.bindings import ACTIVITY, Binding, name_of
@@ -22,8 +19,8 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# The size of the ends of transcripts that are read, of the session and of each subagent, and the
-# number of last calls in them that are compared: thousands of calls would take too long.
+# The sizes of the ends that are read of the session's and its agents' transcripts, and the most
+# calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
 # The client's result for a command that continues in the background, and its notice of the pass.
@@ -35,8 +32,8 @@ _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
 
 class Made(NamedTuple):
-    """A tool call with its folder and its result, None if it has no result yet. `is_over` is True
-    for a command that has passed in the background. The call that is about to be made has no id.
+    """A tool call with its folder and its result; the call that is about to be made has neither id
+    nor result. `is_over` is True for a command that has passed in the background.
     """
 
     use: ToolUse
@@ -51,10 +48,10 @@ class Made(NamedTuple):
 
 
 def unmet(
-    event: Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
+    event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call, except those whose required commands (`first`) have passed
-    before, in the same line or in the session. The returned rules list the missing commands.
+    """Return the rules about a call, with the required commands (`first`) that have not passed
+    before in the same line or in the session, without the rules whose commands have all passed.
     """
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
@@ -89,9 +86,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the last call in which a command passed, and the reason why this pass no
-    longer counts, or ''.
-    """
+    """Return the id of a command's last call that passed, and why that no longer counts, or ''."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")

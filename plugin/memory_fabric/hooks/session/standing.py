@@ -1,8 +1,6 @@
 """The records of a session block, read from the memory and ranked."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from memory_fabric.ids import timestamp
 from memory_fabric.language.times import parsed
@@ -28,101 +26,75 @@ _OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source 
 _OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
 # The number of days for which starts show a fix, since its error may recur.
 FIX_DAYS = 7
-# An open point of the assistant that nobody confirmed or repeated is shown to this number of later
+# The assistant's open point, if nobody confirmed or repeated it, is shown to this many later
 # sessions with file changes. Such decisions become candidates (store.history.candidates).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
 
-class Standing:
-    """Records of a memory that are valid at a time (ISO 8601), the best of each kind first, without
-    the ids in `left_out`.
-
-    `rules` include pinned records of other types. `known` are the user's facts, and the fixes of
-    the last week; `others` is the share of a shared journal. `more` counts the rules and decisions
-    that are left out.
+def standing(
+    memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
+) -> session_block.Contents:
+    """Return the records of a memory that are valid at a time (ISO 8601), the best of each kind
+    first, without the ids in `left_out`, and without those that a session has `seen`. `rules`
+    include pinned records of other types, `known` are the user's facts and the fixes of the last
+    week, `others` is the share of a shared journal, and `more` counts the rules and decisions that
+    are left out.
     """
+    records_read = [*_own(memory), *_open(memory, "<>")]
+    sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
+    current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
+    newer = _newer(memory, current)
+    current += newer
+    # A record that contradicts an older record is ranked by the older record's type, so that it
+    # comes before the older one.
+    kinds = {r.id: r.type for r in current}
+    kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
+    best = session_block.ranked(current, sightings)
+    shown = session_block.still_new(best, left_out)
+    is_decision = {r.id: kinds[r.id] in session_block.DECISION_TYPES for r in shown}
+    is_rule = {r.id: kinds[r.id] in session_block.RULE_TYPES or r.pinned for r in shown}
+    decisions = session_block.distinct([r for r in shown if is_decision[r.id]], MAX_READ)
+    rules = [r for r in shown if is_rule[r.id] and not is_decision[r.id]]
+    rules = session_block.distinct(rules, MAX_READ)
+    facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
+    # Addresses, ports, versions and other numbers are needed more often than other facts.
+    facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
+    fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
+    latest = session_block.latest_of_session([*facts, *fixes])
+    facts = [record for record in latest if record not in fixes]
+    open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
+    open_records += _open(memory, "=")
+    # More are read than are shown, since the newest may all have the same author.
+    shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
+    others = [r for r in shared if r.id not in left_out]
+    most = session_block.MAX_DECISIONS
+    parts = (
+        [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN],
+        rules[: session_block.MAX_RULES],
+        decisions[:most],
+        [*facts[: session_block.MAX_FACTS], *(r for r in latest if r in fixes)],
+        within_share(others, lambda r: r.author, most, beside_own=bool(best)),
+    )
+    more = len(rules) + len(decisions) - len(parts[1]) - len(parts[2])
+    unseen = [tuple(session_block.still_new(part, seen)) for part in parts]
+    asked, shown_rules, shown_decisions, known, of_others = unseen
+    return session_block.Contents(asked, shown_rules, shown_decisions, known, of_others, more)
 
-    def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
-        self._memory = memory
-        records_read = [*_own(memory), *_open(memory, "<>")]
-        sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
-        current = [r for r in records_read if not self._is_passed_over(r, sightings)]
-        newer = _newer(memory, current)
-        current += newer
-        # A record that contradicts an older record is ranked by the older record's type, so that it
-        # comes before the older one.
-        kinds = {r.id: r.type for r in current}
-        kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
-        best = session_block.ranked(current, sightings)
-        shown = session_block.still_new(best, left_out)
-        decisions = session_block.DECISION_TYPES
-        decisions_made = [r for r in shown if kinds[r.id] in decisions]
-        rules = [
-            r
-            for r in shown
-            if kinds[r.id] in session_block.RULE_TYPES
-            or (r.pinned and kinds[r.id] not in decisions)
-        ]
-        rules, decisions_made = (
-            session_block.distinct(some, MAX_READ) for some in (rules, decisions_made)
-        )
-        self.rules = rules[: session_block.MAX_RULES]
-        self.decisions = decisions_made[: session_block.MAX_DECISIONS]
-        self.more = len(rules) + len(decisions_made) - len(self.rules) - len(self.decisions)
-        facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
-        # Addresses, ports, versions and other numbers are needed more often than other facts.
-        facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
-        fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
-        latest = session_block.latest_of_session([*facts, *fixes])
-        facts = [record for record in latest if record not in fixes]
-        self.known = [*facts[: session_block.MAX_FACTS], *(r for r in latest if r in fixes)]
-        open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
-        open_records += _open(memory, "=")
-        self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
-        # More are read than are shown, since the newest may all have the same author.
-        shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
-        other_records = [r for r in shared if r.id not in left_out]
-        self.others = within_share(
-            other_records, lambda r: r.author, session_block.MAX_DECISIONS, beside_own=bool(best)
-        )
 
-    @property
-    def records(self) -> list[Record]:
-        """The rules, then the decisions, then the shared records."""
-        return [*self.rules, *self.decisions, *self.others]
-
-    def contents(self, seen: Collection[str] = ()) -> session_block.Contents:
-        """Return the contents of a block, without the records that the session has `seen`."""
-
-        def new(records: Iterable[Record]) -> tuple[Record, ...]:
-            return tuple(session_block.still_new(records, seen))
-
-        return session_block.Contents(
-            asked=new(self.asked),
-            rules=new(self.rules),
-            decisions=new(self.decisions),
-            known=new(self.known),
-            others=new(self.others),
-            more=self.more,
-        )
-
-    def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
-        """Return True for an open point of the assistant that several later sessions left open."""
-        is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
-        is_open = record.type in OPEN_TYPES
-        if not (is_open and is_noted and sightings.get(record.id, 1) < 2):
-            return False
-        later = sessions.worked_since(
-            self._memory.session_database(), record.created_at, record.session, OPEN_FOR_SESSIONS
-        )
-        return later >= OPEN_FOR_SESSIONS
+def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]) -> bool:
+    """Return True for an open point of the assistant that several later sessions left open."""
+    is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
+    if record.type not in OPEN_TYPES or not is_noted or sightings.get(record.id, 1) > 1:
+        return False
+    later = sessions.worked_since(
+        memory.session_database(), record.created_at, record.session, OPEN_FOR_SESSIONS
+    )
+    return later >= OPEN_FOR_SESSIONS
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest open questions and blockers, own ("<>") or shared ("=") ones by `sign`,
-    without pinned records, which are listed anyway.
-    """
+    """Return the newest open questions and blockers, own ("<>") or shared ("="), but not pinned."""
     # These conditions match the index of open points; the `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"

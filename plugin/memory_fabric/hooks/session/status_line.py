@@ -1,10 +1,7 @@
-"""The line for the client's status bar: how many memories are known, shown, and to review.
-
+"""The line for the client's status bar: how many memories exist, were shown, and wait for review.
 The client runs this again and again, so it neither writes nor waits: databases are read without
 locks, and after MAX_S seconds the line is empty.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -24,11 +21,19 @@ MAX_NAME_CHARS = 40
 NAME = "memory"
 
 
+def _give_up(*_signal_and_frame: object) -> None:
+    """Exit with an empty line, even while waiting for input or a disk."""
+    os.write(1, b"\n")
+    os._exit(0)
+
+
 def main() -> None:
     """Print the line for the JSON object on stdin, and exit at once, always with status 0."""
     line = ""
     try:
-        _exit_after(MAX_S)
+        if hasattr(signal, "setitimer"):  # Windows has no such timer; there the client gives up
+            signal.signal(signal.SIGALRM, _give_up)
+            signal.setitimer(signal.ITIMER_REAL, MAX_S)
         # For a user who types the command in a terminal, the line is about the current folder.
         here = json.dumps({"cwd": os.getcwd()}).encode() if os.isatty(0) else b""
         line = status_line(here or read_input(), os.environ)
@@ -70,17 +75,3 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
     parts += [f"{counts.told} told"] if counts.told else []
     parts += [f"{counts.to_review} to review"] if counts.to_review else []
     return f"{NAME} {name}: {', '.join(parts)}"
-
-
-def _exit_after(seconds: float) -> None:
-    """Exit with an empty line after some seconds, even while waiting for input or a disk."""
-
-    def give_up(*_signal_and_frame: object) -> None:
-        os.write(1, b"\n")
-        os._exit(0)
-
-    try:
-        signal.signal(signal.SIGALRM, give_up)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-    except (AttributeError, ValueError):
-        return  # Windows has no such timer; there the client stops waiting

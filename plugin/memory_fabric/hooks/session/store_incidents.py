@@ -1,7 +1,5 @@
 """Store fixes: commands that failed and then passed, with the cause that the assistant stated."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,10 +35,9 @@ def keep_incidents(
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
     """Store the fixes in these turns; return the session's notes with the commands that still fail.
-
-    `noted` are fixes that the assistant noted in these turns. The evidence of their failure is
-    added to them, and the failure then gets no record of its own. A fix is a candidate while its
-    command has not passed since, or while a failure that the session had fixed is back.
+    `noted` are fixes that the assistant noted: they get the evidence of their failure, which then
+    has no record of its own. A fix is a candidate while its command has not passed since, or while
+    a failure that the session had fixed is back.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -86,10 +83,9 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return commands with their outcomes, changed files and messages, in order.
-
-    `calls` are earlier commands without a result: command and folder by id. Those that still have
-    no result are returned, too.
+    """Return commands with their outcomes, changed files and messages, in order. `calls` are
+    earlier commands (command and folder by id) without a result; those still without one are
+    returned.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -122,8 +118,8 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the noted fix of a failure: with `is_only` the only note, otherwise the note that
-    shares most words with the failure's cause and evidence; None if it shares too few.
+    """Return the fix that a note gives for a failure: with `is_only` the only note, otherwise the
+    note that shares most words with the failure's cause and evidence; None if it shares too few.
     """
     if is_only:
         return noted[0] if noted else None
@@ -137,9 +133,8 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Turn the fixes of a failure whose command has not passed into candidates: the fix `noted` in
-    these turns, which is removed from `noted`, and the session's fixes of the same error. The
-    user's own fixes remain unchanged.
+    """Turn the fixes of a failure whose command has not passed into candidates: the fix in `noted`,
+    which is removed there, and the session's fixes of the same error, except the user's own.
     """
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
@@ -154,7 +149,7 @@ def _doubt(
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
-    """Return the session's fixes of a command with this status, except the user's own fixes."""
+    """Return the session's fixes of a failed command with this status, except the user's own."""
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)

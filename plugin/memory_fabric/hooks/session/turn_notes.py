@@ -7,8 +7,7 @@ from memory_fabric import models
 from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes import keep as notes
 from memory_fabric.capture.notes import protocol
-from memory_fabric.capture.notes.keep import Said
-from memory_fabric.capture.notes.protocol import Kept
+from memory_fabric.capture.notes.grammar import may_hold
 from memory_fabric.capture.notes.quotation import around
 from memory_fabric.capture.notes.replaced import matching
 from memory_fabric.capture.notes.typed import typed_words
@@ -16,11 +15,11 @@ from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.statement import CANDIDATE, NOTE, USER_NOTE
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.config import is_checked, trust_for
+from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import records
 from memory_fabric.store.conversations import prompts, sessions
-from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import match_expression
@@ -48,13 +47,12 @@ def take(
     at: str = "",
     source: str = "assistant",
     before: str = "",
-    into: list[Kept] | None = None,
-) -> list[Kept]:
-    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
-
-    `at` is the time of the texts if they are older; `before` is the assistant's message before the
-    turn's prompt. The results are also added to `into`, even if the time runs out before the last
-    note. The session's next prompt shows the assistant the results that are new to the session.
+    into: list[protocol.Kept] | None = None,
+) -> list[protocol.Kept]:
+    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601); return
+    the results that are new to the session, also in `into`, even if the time runs out before the
+    last note. `at` is the time of the texts if they are older; `before` is the assistant's message
+    before the turn's prompt. The session's next prompt shows the results to the assistant.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -69,8 +67,7 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # The results are shown to the session's assistant, and to later sessions; only results that
-        # are new to this session are returned.
+        # Shown to the session's assistant and to later sessions; the new ones are returned.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -83,13 +80,7 @@ def take(
         ]
 
 
-def may_hold(text: str) -> bool:
-    """Return True if a text may contain a note; a quick check before the text is parsed."""
-    folded = text.casefold()
-    return "noted" in folded or "dropped" in folded
-
-
-def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
+def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said:
     """Return the prompts of a session that are searched for the quotations in notes."""
     session_prompts = prompts.of_session(memory.session_database(), session, until)
     typed = [prompt for prompt in session_prompts if prompt.origin != prompts.BY_MACHINE]
@@ -124,13 +115,15 @@ def stored_prompt(entry: Turn) -> str:
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
 
 
-def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
+def _trust_by(
+    context: RequestContext, session: str, prompt: prompts.Prompt, *, is_typed: bool
+) -> None:
     """Remove the mark "staged" from a prompt's records; give them the user's trust if typed."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
     for record in marked:
-        by = models.Provenance("prompt", trust="user", session=record.session, domain=record.domain)
+        by = Provenance("prompt", trust="user", session=record.session, domain=record.domain)
         evidence = {key: value for key, value in record.evidence.items() if key != models.STAGED}
         settled = record._replace(evidence=evidence)
         if is_typed:
@@ -140,16 +133,15 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
     if is_typed and not marked and may_hear(prompt.text):
-        # Imported late: most prompts state nothing.
-        from memory_fabric.hooks.session.heard import store_stated
+        from memory_fabric.hooks.session.heard import store_stated  # late: most state nothing
 
-        # While staged, its statements restored no forgotten record and raised no record's trust.
+        # A staged prompt neither restores a forgotten record nor raises the trust of a record.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
 def end_turn(
-    context: RequestContext, session: str, kept: Sequence[Kept], before: str = ""
-) -> list[models.Record]:
+    context: RequestContext, session: str, kept: Sequence[protocol.Kept], before: str = ""
+) -> list[Record]:
     """Store the user's statements of this turn as candidates, unless the assistant noted anything.
     Return the new candidates. `before` is the assistant's last message before the prompt.
     """
@@ -161,8 +153,7 @@ def end_turn(
     is_noted = any(one.record or one.replaced for one in kept)
     if is_noted or not is_checked(memory.settings):
         return []
-    # Imported late: most turns have no prompt with a possible statement.
-    from memory_fabric.capture.prompts import heard, said_again, stated
+    from memory_fabric.capture.prompts import heard, said_again, stated  # late: seldom needed
 
     new_records = []
     for prompt in waiting:
@@ -177,12 +168,9 @@ def end_turn(
             models.AGAIN: said_again(cue.sentence, earlier),
             models.STAGED: prompt.at if is_staged else "",
         }
-        record = models.Record(
-            type=HEARD_TYPES[cue.kind],
-            what=cue.sentence,
-            confidence=CANDIDATE,
-            evidence={key: value for key, value in evidence.items() if value},
-        )
+        evidence = {key: value for key, value in evidence.items() if value}
+        kind = HEARD_TYPES[cue.kind]
+        record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
         by = context.by("prompt", session, "assistant" if is_staged else "user")
         earlier_note = noted_before(memory, cue.sentence)
         if earlier_note is not None:
@@ -198,7 +186,7 @@ def last_said(memory: Memory, session: str) -> str:
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
 
 
-def noted_before(memory: Memory, sentence: str) -> models.Record | None:
+def noted_before(memory: Memory, sentence: str) -> Record | None:
     """Return the active record of trust "user" that quotes this sentence; None if there is none."""
     sentence_form = same_form(sentence)
     return next(
@@ -225,9 +213,7 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn with its session and two flags: new to memory, and part of the current session. A turn
-    of another session may still be new, if that session was interrupted before the turn was read.
-    """
+    """A turn with its session and two flags: new to memory, and part of the current session."""
 
     turn: Turn
     owner: str
@@ -236,14 +222,12 @@ class OwnedTurn(NamedTuple):
 
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
-    """Return the turns of a session's transcript in their order, each with its session.
-
-    A fork begins with copies: all turns up to the last turn that has the id of another session, or
-    that was saved for another session, as shown by its uuid, or by its time, role and text.
+    """Return the turns of a session's transcript in their order, each with its session. A fork
+    begins with copies: all turns up to the last one that has the id of another session, or that was
+    saved for another session, as shown by its uuid, or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # The session of each turn. A prompt that was copied into a fork lacks the id of its original
-    # session: it belongs to the session of the answer that follows.
+    # A prompt copied into a fork lacks its session's id: it belongs to that of the next answer.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
