@@ -219,7 +219,7 @@ class PostgresStore:
         """Return the payloads that the policies let the member read."""
         with self._memory(member, only) as memory:
             sql = "SELECT payload::text FROM memory_fabric.operations"
-            return "\n".join(str(row[0]) for row in memory.query(sql, ()))
+            return "\n".join(str(row[0]) for row in memory.reader.query(sql, ()))
 
     def knows(self, member: str, word: str, *, only: str = "") -> bool:
         """Return True if the functions of search know the word."""

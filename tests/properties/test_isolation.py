@@ -29,7 +29,7 @@ from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import review
 from memory_fabric.recall.explain import answer_as_json, explain
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.servers.mcp import graph_tools, memory_tools
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
@@ -320,7 +320,7 @@ def histories(scoped: Memory, ids: list[str]) -> Iterable[Any]:
     yield trace.history(scoped, None, 100)
     for name in (*NAMES, "Redis", *ids, "generalmark1alias"):
         yield trace.history(scoped, name, 100), tried(trace.why, scoped, name)
-        yield tried(history_tools.history, scoped, {"name": name}, Provenance("mcp"))
+        yield tried(memory_tools.history, scoped, {"name": name}, Provenance("mcp"))
         yield tried(plan.find, scoped, name), resolve.entities_meant(scoped, name)
     yield tried(undoing.last, scoped)
     for domain in scoped.domains or ():

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp.client.client import Client
 
-from memory_fabric.servers.mcp import history_tools
+from memory_fabric.servers.mcp import memory_tools
 from servers.mcp_clients import connected, run, texts
 from store.support import TOOL, World, database
 
@@ -169,10 +169,10 @@ def test_forget_deletes_a_conversation_turn_by_its_id(tmp_path: Path) -> None:
     turn |= {"text": "The port is 8080.", "created_at": "2026-01-15T10:00:00.000Z"}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)
 
-    preview = history_tools.forget(memory, {"what": "0000beef"}, TOOL).texts[0]
+    preview = memory_tools.forget(memory, {"what": "0000beef"}, TOOL).texts[0]
     code = CODE.search(preview)
     assert code is not None
-    done = history_tools.forget(memory, {"what": "0000beef", "confirm": code[1]}, TOOL)
+    done = memory_tools.forget(memory, {"what": "0000beef", "confirm": code[1]}, TOOL)
 
     assert "turn 0000beef of 2026-01-15, said by the user: The port is 8080." in preview
     assert done.texts[0].endswith("a turn cannot be restored.")

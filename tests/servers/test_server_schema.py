@@ -147,7 +147,7 @@ def test_a_client_of_either_protocol_lists_the_tools_and_gets_the_instructions(
 
             assert [tool.name for tool in found.tools] == [tool.name for tool in TOOLS]
             for tool, own in zip(found.tools, TOOLS, strict=True):
-                assert tool.title == own.title
+                assert tool.title == listed(own)["title"]
                 assert tool.input_schema == own.input
                 assert tool.output_schema == (own.output or None)
 

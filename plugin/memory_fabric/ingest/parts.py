@@ -7,6 +7,7 @@ confidence that the sender specifies.
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 from memory_fabric import ids, models
@@ -20,7 +21,6 @@ from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
 
-TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
 # Limit of notes that are read from one text; stated decisions are not limited.
 MAX_NOTES = 60
@@ -41,7 +41,7 @@ def provenance(claimed: Claimed) -> models.Provenance:
     """Return the provenance of an ingested text: its sender, and the time from `said_at`."""
     ingest = claimed.ingest
     at = said_at(ingest.created_at, claimed.accepted_at)
-    by = models.Provenance(models.INGEST, TRUST, ingest.session_id, ingest.source_model, at=at)
+    by = models.Provenance(models.INGEST, "tool", ingest.session_id, ingest.source_model, at=at)
     return by._replace(domain=ingest.domain)
 
 
@@ -76,26 +76,16 @@ def turns(claimed: Claimed) -> list[Turn]:
 
 def messages(summary: str) -> list[str]:
     """Split a summary into its messages, which are separated by lines of three hyphens."""
-    grouped: list[list[str]] = [[]]
-    for line in summary.splitlines():
-        if line.strip() == BETWEEN:
-            grouped.append([])
-        else:
-            grouped[-1].append(line)
-    return [text for lines in grouped if (text := "\n".join(lines).strip())]
+    grouped = groupby(summary.splitlines(), lambda line: line.strip() == BETWEEN)
+    texts = ("\n".join(lines).strip() for is_separator, lines in grouped if not is_separator)
+    return [text for text in texts if text]
 
 
 def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
     """Return the turns as rows for the store's table of episodes."""
-    by = provenance(claimed)
-    about = {
-        "session": session_of(claimed),
-        "role": ROLE,
-        "place": models.INGEST,
-        "agent": by.agent,
-        "project": claimed.ingest.project,
-        "created_at": by.at,
-    }
+    by, project = provenance(claimed), claimed.ingest.project
+    about = {"session": session_of(claimed), "role": "assistant", "place": models.INGEST}
+    about |= {"agent": by.agent, "project": project, "created_at": by.at}
     return [{"id": turn.id, "text": turn.text, **about} for turn in said]
 
 
@@ -110,17 +100,12 @@ def records(
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
+    # Reason and alternatives are parsed from the decision's text.
     decision = partial(statement, type="decision", known=known)
     decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
-    stated = [
-        # Reason and alternatives are parsed from the decision's text.
-        unread.attempt(models.Record("decision", text), decision, text)
-        for text in decisions
-        if text
-    ]
+    stated = [unread.attempt(models.Record("decision", t), decision, t) for t in decisions if t]
     notes = parse(without_injected(summary_text(claimed.ingest.session_summary))).notes[:MAX_NOTES]
-    redacted = (note._replace(text=without_secrets(note.text)) for note in notes)
-    stated += [_noted(note, known, unread) for note in redacted]
+    stated += [_noted(note, known, unread) for note in notes]
     by_form: dict[str, models.Record] = {}
     for record in stated:
         by_form.setdefault(same_form(record.what), record)
@@ -139,6 +124,7 @@ def records(
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
     """Return the record of a note. It supersedes nothing, and its quotation is not checked."""
+    note = note._replace(text=without_secrets(note.text))
     parse_note = partial(
         statement,
         type=note.kind,

@@ -73,10 +73,7 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return the stored rows most similar to a question as (table, row), most similar first.
-
-        Returns at most `most[table]` rows of each table, and [] if the model cannot be used.
-        """
+        """Return (table, row) of the most similar stored rows: at most `most[table]` of each."""
         if not self.ready():
             return []
         from memory_fabric.semantic.vectors import Matrix  # imported late: loads numpy
@@ -88,10 +85,7 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Return how similar hits are to a question, from −1 to 1, by the hits' ids.
-
-        Stored vectors are read; of the hits without one, only the first MAX_FRESH get a similarity.
-        """
+        """Return how similar hits are to a question, from −1 to 1, by the hits' ids."""
         if not self.ready():
             return {}
         from memory_fabric.semantic import vectors  # imported late: loads numpy
@@ -147,11 +141,8 @@ TOKENIZER = os.path.join("model", "tokenizer.json")
 
 
 def model_files() -> tuple[str, str]:
-    """Return the paths of the weights and the tokenizer. Raises FileNotFoundError.
-
-    Their package is located without importing it, because the import would load torch.
-    """
-    spec = find_spec(MODEL_PACKAGE)
+    """Return the paths of the weights and the tokenizer. Raises FileNotFoundError."""
+    spec = find_spec(MODEL_PACKAGE)  # not imported, because that would load torch
     for folder in (spec.submodule_search_locations if spec else None) or ():
         weights, tokenizer = os.path.join(folder, WEIGHTS), os.path.join(folder, TOKENIZER)
         if os.path.exists(weights) and os.path.exists(tokenizer):

@@ -62,9 +62,8 @@ class Model:
             self._words = weights_by_name["embeddings.word_embeddings.weight"]
             places = weights_by_name["embeddings.position_embeddings.weight"][:MAX_PIECES]
             self._places = places + weights_by_name["embeddings.token_type_embeddings.weight"][0]
-            self._begun = tuple(
-                weights_by_name[f"embeddings.LayerNorm.{n}"] for n in ("weight", "bias")
-            )
+            norm = "embeddings.LayerNorm"
+            self._begun = weights_by_name[f"{norm}.weight"], weights_by_name[f"{norm}.bias"]
             self._layers = [Layer(weights_by_name, number) for number in range(LAYERS)]
         except KeyError as error:
             raise ValueError(f"{weights} holds another model: {error} is missing") from error
@@ -91,29 +90,25 @@ class Model:
         real = np.zeros((count, length), dtype=np.float32)
         for row, some in enumerate(pieces):
             ids[row, : len(some)], real[row, : len(some)] = some, 1
+        # The state of the tokens (texts × tokens × dimensions); padded tokens are ignored.
         state = _normalized(self._words[ids] + self._places[:length], self._begun)
         ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
         for layer in self._layers:
-            state = _applied(layer, state, ignored)
+            flat = state.reshape(-1, DIMENSIONS)
+            inner = (flat @ layer.inner + layer.inner_bias).reshape(count, length, 3, HEADS, -1)
+            query, key, value = (inner[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+            scores = query @ key.transpose(0, 1, 3, 2) / np.float32((DIMENSIONS / HEADS) ** 0.5)
+            scores = scores + ignored
+            scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            scores /= scores.sum(axis=-1, keepdims=True)
+            heard = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, DIMENSIONS)
+            flat = _normalized(flat + heard @ layer.joined + layer.joined_bias, layer.attended)
+            wide = flat @ layer.wide + layer.wide_bias
+            wide *= 0.5 * (1 + np.tanh(GELU_SCALE * (wide + GELU_CUBE * wide * wide * wide)))
+            flat = _normalized(flat + wide @ layer.narrow + layer.narrow_bias, layer.ended)
+            state = flat.reshape(count, length, DIMENSIONS)
         total = (state * real[:, :, None]).sum(axis=1)
         return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-9)
-
-
-def _applied(layer: Layer, state: Any, ignored: Any) -> Any:
-    """Apply a layer to the state (texts × tokens × dimensions), ignoring padded tokens."""
-    count, length, _ = state.shape
-    flat = state.reshape(-1, DIMENSIONS)
-    inner = (flat @ layer.inner + layer.inner_bias).reshape(count, length, 3, HEADS, -1)
-    query, key, value = (inner[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
-    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((DIMENSIONS / HEADS) ** 0.5) + ignored
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    scores /= scores.sum(axis=-1, keepdims=True)
-    heard = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, DIMENSIONS)
-    flat = _normalized(flat + heard @ layer.joined + layer.joined_bias, layer.attended)
-    wide = flat @ layer.wide + layer.wide_bias
-    wide *= 0.5 * (1 + np.tanh(GELU_SCALE * (wide + GELU_CUBE * wide * wide * wide)))
-    flat = _normalized(flat + wide @ layer.narrow + layer.narrow_bias, layer.ended)
-    return flat.reshape(count, length, DIMENSIONS)
 
 
 def _norm(part: Any, name: str) -> tuple[Any, Any]:

@@ -4,8 +4,6 @@ A vector is stored as 8-bit integers, scaled so that the largest absolute value 
 has no meaning. Triggers delete a vector together with its text.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -86,8 +84,7 @@ class Matrix:
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
         """Return the rows most similar to a question's vector as (kind, row), most similar first.
 
-        Returns at most `most[kind]` rows of each kind, with a cosine similarity of at least
-        `floor`.
+        Returns at most `most[kind]` rows of each kind, whose cosine similarity is at least `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -180,8 +177,6 @@ BATCH_ROWS = 64
 LAST = (1 << 63) - 1
 # Only this number of the user's newest turns is embedded.
 MAX_TURNS = 20_000
-
-
 # SQL for the text of a row `t`. A record's observations are not embedded, because they repeat the
 # record's text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
@@ -203,7 +198,13 @@ def embed_all(
     embedded = 0
     with lock(memory.settings):
         for database in memory.databases():
-            _drop_unused(database)
+            with database.transaction(durable=False) as c:
+                c.execute("DELETE FROM vectors WHERE model <> ?", (NAME,))
+                c.execute(
+                    "DELETE FROM vectors WHERE kind = ? AND row <= coalesce((SELECT id FROM "
+                    "episodes WHERE role = 'user' ORDER BY id DESC LIMIT 1 OFFSET ?), 0)",
+                    (EPISODES, MAX_TURNS),
+                )
             todo = sum(missing(database, kind) for kind in KINDS)
             before = embedded
             for kind in KINDS:
@@ -221,26 +222,14 @@ def embed_all(
 def lock(settings: Settings) -> files.Locked:
     """Return the lock that allows one embedding process; its file's time is set to now."""
     path = os.path.join(settings.home, LOCK)
-    file_lock = files.Locked(path, 0)
     if os.path.exists(path):
         os.utime(path)
-    return file_lock
+    return files.Locked(path, 0)
 
 
 def missing(database: Database, kind: str) -> int:
     """Return how many rows of a kind have no vector of this model."""
-    rows = database.rows(f"SELECT count(*) {_lacking(kind)}", (kind, NAME))
-    return int(rows[0][0])
-
-
-def _drop_unused(database: Database) -> None:
-    with database.transaction(durable=False) as c:
-        c.execute("DELETE FROM vectors WHERE model <> ?", (NAME,))
-        c.execute(
-            "DELETE FROM vectors WHERE kind = ? AND row <= coalesce((SELECT id FROM episodes "
-            "WHERE role = 'user' ORDER BY id DESC LIMIT 1 OFFSET ?), 0)",
-            (EPISODES, MAX_TURNS),
-        )
+    return int(database.rows(f"SELECT count(*) {_lacking(kind)}", (kind, NAME))[0][0])
 
 
 def _lacking(kind: str) -> str:
@@ -251,10 +240,7 @@ def _lacking(kind: str) -> str:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows that have no vector and a key below `below`.
-
-    Return how many were embedded, and the lowest of their keys.
-    """
+    """Embed the newest rows with a key below `below`; return their number and their lowest key."""
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} {_lacking(kind)} AND t.{key} < ? "
@@ -268,9 +254,6 @@ def _embed_some(database: Database, kind: str, model: Model, below: int) -> tupl
         c.executemany(
             "INSERT OR REPLACE INTO vectors (kind, row, model, vector) "
             f"SELECT ?, t.{key}, ?, ? FROM {kind} AS t WHERE t.{key} = ? AND {TEXTS[kind]} = ?",
-            [
-                (kind, NAME, vector, row, text)
-                for vector, (row, text) in zip(stored, rows, strict=True)
-            ],
+            [(kind, NAME, vector, *row) for vector, row in zip(stored, rows, strict=True)],
         )
     return len(rows), int(rows[-1][0])

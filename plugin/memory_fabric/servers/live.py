@@ -1,20 +1,11 @@
 """Hook events answered by the MCP server of their session, whose interpreter is already running.
 
-    live = Live(settings)
-    live.listen()                     # before the greeting: bind the socket in <home>/live
-    live.warm()                       # a rehearsal, so that the first event finds all code loaded
-    live.close(grace_s)               # no new events; the current one is finished
-
-`live_client` is the other side and documents the protocol. The socket is named after the client
-process that started this server and the hooks. A second server of the same client waits until the
-first has ended, and then binds the same name.
-
-A few threads accept connections, so that a busy server can report that it is busy. Events are
-handled one at a time, with databases that stay open between events. No error in an event ends the
-server.
+`live_client` is the other side and documents the protocol. The socket in <home>/live is named after
+the client process that started this server and the hooks. A second server of the same client waits
+until the first has ended, and then binds the same name. A few threads accept connections, so that a
+busy server can report that it is busy. Events are handled one at a time, with databases that stay
+open between events. No error in an event ends the server.
 """
-
-from __future__ import annotations
 
 import _socket
 import json
@@ -153,6 +144,8 @@ class Live:
         return os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
 
     def _rehearse(self) -> None:
+        from shutil import rmtree  # late, after the greeting
+
         try:
             # Delete rehearsal folders and sockets of servers that have ended.
             for name in os.listdir(self._folder):
@@ -163,7 +156,7 @@ class Live:
                 if is_own or not process.isdigit() or processes.is_running(int(process)):
                     continue
                 if name.startswith(REHEARSAL):
-                    remove_folder(path)
+                    rmtree(path, ignore_errors=True)
                 # Processes of other namespaces or machines are invisible here: their files are
                 # kept.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
@@ -389,18 +382,19 @@ TRANSCRIPT = [
 
 def rehearse(folder: str, root: str) -> None:
     """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
-    from memory_fabric.hooks import dispatcher  # imported late, after the greeting
+    from shutil import rmtree  # these imports are late, after the greeting
+
+    from memory_fabric.hooks import dispatcher
     from memory_fabric.store import memory
     from memory_fabric.store.memory import HeldMemory
 
     world = os.path.join(folder, f"{REHEARSAL}{os.getpid()}")
-    remove_folder(world)
+    place, transcript = os.path.join(world, "project"), os.path.join(world, "1.jsonl")
+    rmtree(world, ignore_errors=True)
     os.makedirs(world, 0o700)
-    os.makedirs(os.path.join(world, "project", ".git"))
-    transcript = os.path.join(world, "1.jsonl")
+    os.makedirs(os.path.join(place, ".git"))
     with open(transcript, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in TRANSCRIPT)
-    place = os.path.join(world, "project")
     environ = {
         "HOME": world,
         "MEMORY_FABRIC_HOME": os.path.join(world, "memory"),
@@ -420,15 +414,4 @@ def rehearse(folder: str, root: str) -> None:
                 outcome.memory.close()
     finally:
         memory.release(world)
-        remove_folder(world)
-
-
-def remove_folder(folder: str) -> None:
-    """Delete the temporary folder of a rehearsal. Raises OSError."""
-    for place, folders, names in os.walk(folder, topdown=False):
-        for name in names:
-            os.unlink(os.path.join(place, name))
-        for name in folders:
-            os.rmdir(os.path.join(place, name))
-    if os.path.isdir(folder):
-        os.rmdir(folder)
+        rmtree(world, ignore_errors=True)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from memory_fabric.errors import FabricError
 
@@ -38,13 +38,8 @@ LATEST_S, MIRROR_S = 5.0, 0.5
 RETRY_S = 5.0
 
 
-class Item(NamedTuple):
-    """A job, whether it writes, a callback for its result, a test that the job is still wanted."""
-
-    job: Job
-    changes: bool
-    done: Done
-    wanted: Wanted | None = None
+# A job, True if it writes, a callback for its result, and a test that the job is still wanted.
+Item = tuple[Job, bool, Done, Wanted | None]
 
 
 class StoreThread:
@@ -89,7 +84,7 @@ class StoreThread:
         self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted | None = None
     ) -> None:
         """Run `job(memory)` in the thread if still `wanted`, then call `done(value, error)`."""
-        self._items.put(Item(job, changes, done, wanted))
+        self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
         """Run `job(memory)` in the thread and return its value; with `changes`, the job writes.
@@ -132,12 +127,13 @@ class StoreThread:
 
     def _run(self) -> None:
         while (item := self._next()) is not None:
-            if item.wanted is not None and not item.wanted():
+            job, changes, done, wanted = item
+            if wanted is not None and not wanted():
                 continue
             with self._free:
-                value, error = self._done(item.job, item.changes)
+                value, error = self._done(job, changes)
             try:
-                item.done(value, error)
+                done(value, error)
             except Exception as caught:  # noqa: BLE001 - the thread must live
                 print(f"memory-fabric: {type(caught).__name__}: {caught}", file=sys.stderr)  # noqa: T201
         self._flush()

@@ -19,7 +19,6 @@ from memory_fabric.errors import NotFound
 from memory_fabric.text import cut, name_key
 
 ASSETS = files("memory_fabric.viewer") / "assets"
-NONE, SELF = "'none'", "'self'"
 LIBRARY = "vendor/force-graph.min.js"
 # In load order: functions that run while the page loads must be defined before they are called.
 SCRIPTS = (
@@ -75,23 +74,14 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the page's policy: only its own scripts and styles, by hash, and if live its server.
-
-    The server also sends it as a header with frame-ancestors, which a page cannot set itself.
-    """
+    """Return the page's policy: its own scripts and styles, by hash, and if live its server."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {scripts}",
-            f"style-src {styles}",
-            "img-src data:",
-            f"connect-src {SELF if live else NONE}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    server = "'self'" if live else "'none'"
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:; "
+        f"connect-src {server}; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -108,7 +98,6 @@ def _asset(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """Return the page's own scripts, joined in one function scope."""
     parts = "\n".join(_asset(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
@@ -172,10 +161,7 @@ def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
 
 
 def _label(text: str, max_chars: int) -> str:
-    """Return a text for a label: on one line, escaped, and without invisible characters.
-
-    If all its characters are invisible, return their code points instead.
-    """
+    """Return a text as an escaped label on one line; of an invisible text, its code points."""
     visible = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
     text_shown = " ".join(visible.split())
     if not text_shown:
@@ -199,10 +185,7 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """Return the number of the entity with this name or alias, even if spelled differently.
-
-    Raises NotFound, which suggests similar names.
-    """
+    """Return the number of the entity with this name or alias in any spelling. Raises NotFound."""
     entities = picture["entities"]
     for spelled in (str, name_key):
         for key in ("name", "aliases"):

@@ -4,30 +4,18 @@ Lists refer to an entity by its index in `entities`. All texts are redacted by t
 they are output, because a stored row may be older than a rule.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from memory_fabric import __version__
+from memory_fabric import __version__, models
 from memory_fabric.clients.table import name_in
 from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
-from memory_fabric.models import (
-    BEFORE,
-    IMPORTED,
-    PROMPT,
-    TRUST_ORDER,
-    WHEN,
-    Json,
-    Payload,
-    Record,
-    worded,
-)
+from memory_fabric.models import Json, Payload, Record
 from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, SHARED, UNCONFIRMED, due
 from memory_fabric.redaction import redact
@@ -91,6 +79,7 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
     """
     project, moment = memory.project, parsed(now)
     now_s = moment.timestamp() if moment else 0.0
+    weeks = counts.worth_by_week(memory, timestamp(now_s - WORTH_S))
     whole = {
         "version": __version__,
         "made_at": now,
@@ -100,10 +89,7 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
         "review": review(memory, now),
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, now_s)],
         "worth": {
-            "weeks": [
-                counts.worth_as_json(week)
-                for week in counts.worth_by_week(memory, timestamp(now_s - WORTH_S))
-            ],
+            "weeks": [counts.worth_as_json(week) for week in weeks],
             "figures": counts.FIGURES,
             "limits": counts.LIMITS,
         },
@@ -153,14 +139,10 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
     """Return a record's fields `names`, some of them `computed`, with its `when` and `version`."""
-    values = {
-        **record._asdict(),
-        "short_id": short_id(record.id),
-        "at": record.created_at,
-        **computed,
-    }
+    basic = {"short_id": short_id(record.id), "at": record.created_at}
+    values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
-    when = str(record.evidence.get(WHEN) or "")
+    when = str(record.evidence.get(models.WHEN) or "")
     return fields | {"when": when, "version": version_of(record)}
 
 
@@ -171,26 +153,18 @@ def age_of(kind: str, at: str, now: str) -> Json:
 
 
 def review(memory: Memory, now: str) -> Json:
-    """Return what is due for review, in the order of `memory-fabric review`, and the totals.
-
-    Raises the same as `picture`.
-    """
+    """Return the items of `memory-fabric review` in order, and totals. Raises as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
     items = [item for kind in KINDS for item in [o for o in due_items if o.kind == kind][:MAX_DUE]]
+    rows: list[Json] = []
+    for item in items:
+        row: Json = {"kind": item.kind, "record": item.record.id, "days": item.days}
+        rows.append(row | {"from": item.source, "others": [r.id for r in item.others]})
     return {
         "total": total,
-        "due": [
-            {
-                "kind": item.kind,
-                "record": item.record.id,
-                "others": [record.id for record in item.others],
-                "days": item.days,
-                "from": item.source,
-            }
-            for item in items
-        ],
+        "due": rows,
         "brought": [{"from": name, "count": count} for name, count in brought.items()],
         "candidates": [candidate(item.record) for item in items if item.kind == CANDIDATE],
     }
@@ -198,11 +172,9 @@ def review(memory: Memory, now: str) -> Json:
 
 def candidate(record: Record) -> Json:
     """Return a candidate with the prompt and answer around it, and the version for changing it."""
-    computed = {
-        "again": candidates.said_again(record),
-        "prompt": str(record.evidence.get(PROMPT) or ""),
-        "before": str(record.evidence.get(BEFORE) or ""),
-    }
+    around = {"prompt": models.PROMPT, "before": models.BEFORE}
+    computed: Json = {n: str(record.evidence.get(key) or "") for n, key in around.items()}
+    computed["again"] = candidates.said_again(record)
     return _with_fields(record, CANDIDATE_FIELDS, computed)
 
 
@@ -291,7 +263,7 @@ def _entities(
                 "type": row.type,
                 "domain": row.domain,
                 "scope": BOTH if len(row.keys) > 1 else PAGE_SCOPES[row.keys[0][0]],
-                "trust": max(trusts, key=lambda trust: TRUST_ORDER.get(trust, -1), default=""),
+                "trust": max(trusts, key=lambda name: models.TRUST_ORDER.get(name, -1), default=""),
                 "at": max((remark["at"] for remark in remarks), default="") or row.created_at,
                 "aliases": aliases.get(number, []),
                 "observations": remarks,
@@ -336,8 +308,7 @@ def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tup
             key = (ends[0], ends[1], kind)
             repeated += key in by_key
             by_key.setdefault(key, dict(zip(RELATION_FIELDS, (*key, *fields), strict=True)))
-    relations = sorted(by_key.values(), key=lambda relation: relation["at"])
-    return relations[-MAX_RELATIONS:], repeated
+    return sorted(by_key.values(), key=lambda row: row["at"])[-MAX_RELATIONS:], repeated
 
 
 def _records(
@@ -362,9 +333,9 @@ def _records(
     for record in records:
         age = age_of(record.type, record.created_at, now)
         computed = {
-            "worded": worded(record),
+            "worded": models.worded(record),
             "client": name_in(record.evidence),
-            "imported": str(record.evidence.get(IMPORTED) or ""),
+            "imported": str(record.evidence.get(models.IMPORTED) or ""),
             "stale": age["stale"] and not record.pinned,
             "days": age["days"],
             "entities": list(about[record.id]),
@@ -395,7 +366,7 @@ def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> 
             "what": changes.summary(change, partial(find, change)),
             "undone": change.undone,
             "entities": list(_known(named, changes.entity_names(change)))[:MAX_TOUCHED],
-            "records": [id_ for id_ in changes.record_ids(change) if id_ in record_ids][
+            "records": list(filter(record_ids.__contains__, changes.record_ids(change)))[
                 :MAX_TOUCHED
             ],
         }

@@ -100,7 +100,7 @@ def nodes_of_recalls(
         for question in QUESTIONS:
             memory = TeamMemory(settings, connection, SPACE, ANN, Vocabulary())
             answer = Fabric(memory, NOW).recall(question)
-            assert memory.failed is None
+            assert memory.reader.failed is None
             assert answer.hits or "service" in question
     connection.remove_notice_handler(note)
     return [node for plan in plans for node in _reads(plan)]

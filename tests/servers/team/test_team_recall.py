@@ -24,7 +24,7 @@ MemoryOf = Callable[..., TeamMemory]
 
 def asked(memory: TeamMemory, text: str, **options: object) -> Answer:
     answer = Fabric(memory, NOW).recall(text, **options)  # type: ignore[arg-type]
-    assert memory.failed is None
+    assert memory.reader.failed is None
     assert answer.failures == ()
     return answer
 
@@ -209,7 +209,7 @@ def test_an_alias_is_known_only_while_its_entity_lists_it(
     say(ANN, record("PostgreSQL keeps the bills", entities=["PostgreSQL"]))
     for said in (first, second, third):
         say(ANN, said)
-        found = memory_of(BOB).query(names, (space, ["pgsql", "elephant"]))
+        found = memory_of(BOB).reader.query(names, (space, ["pgsql", "elephant"]))
         known.append({alias for (alias,) in found})
 
     assert known == [{"pgsql"}, {"pgsql", "elephant"}, {"elephant"}]

@@ -5,11 +5,8 @@ so the Host and Origin headers must match the server's own. Other programs and u
 can reach the port too, so reading needs a key.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
-from http import HTTPStatus
 from math import ceil
 from typing import Protocol
 from urllib.parse import parse_qs
@@ -38,7 +35,7 @@ MAX_ADDRESS_BYTES = 16 << 10
 # h11 limits the headers only if they arrive in several parts.
 MAX_HEADER_BYTES = 16 << 10
 READING = ("GET", "HEAD")
-# Values of Sec-Fetch-Site for requests from pages of other sites; following a link is allowed.
+# Values of Sec-Fetch-Site for requests from pages of other sites.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
     # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header adds it.
@@ -53,9 +50,7 @@ _SAFE = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS
 _SAFE_NAMES = frozenset(name for name, _ in _SAFE)
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
-HTTP_PORT = 80
 LOCAL = ("127.0.0.1", "[::1]", "localhost")
-SCHEMES = ("http://", "https://")
 # The limit of holders with a rate bucket; beyond it, all buckets are emptied.
 MAX_HOLDERS = 10_000
 # The key in an ASGI scope under which endpoints find the holder.
@@ -63,116 +58,18 @@ HOLDER = "memory_fabric.holder"
 
 
 class Holders(Protocol):
-    """Interface to the keys of a server; a key's holder is a string, NOBODY for an invalid key."""
+    """The keys of a server. The holder of a key or cookie is a string, NOBODY if it is invalid.
+
+    A browser gets the cookie of `cookie_for` in exchange for a key, '' if the key is invalid.
+    `is_good` returns False once the holder's key has been deleted.
+    """
 
     @property
-    def are_needed(self) -> bool:
-        """Return True if ingest requests must carry a key."""
-
-    def holder(self, key: str) -> str:
-        """Return the holder of a key, NOBODY if the key is invalid."""
-
-    def holder_by_cookie(self, cookie: str) -> str:
-        """Return the holder that a browser's cookie identifies, NOBODY if the cookie is invalid."""
-
-    def cookie_for(self, key: str) -> str:
-        """Return the cookie that a browser gets in exchange for a key; '' if the key is invalid."""
-
-    def is_good(self, holder: str) -> bool:
-        """Return True unless the holder's key has been deleted since."""
-
-
-class Guard:
-    """ASGI middleware with the checks of this module; `cookie` is the name of the key cookie."""
-
-    def __init__(self, app: ASGIApp, keys: Holders, names: Names, rate: Rate, cookie: str) -> None:
-        self._app, self._keys, self._names, self._rate = app, keys, names, rate
-        self._health = Rate(HEALTH_PER_S)
-        self._cookie = cookie
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or pass the request to the application."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        sender = ResponseSender(send, self._keys)
-        try:
-            await (self._answer(scope, sender) or self._app)(scope, receive, sender)
-        except Exception as error:
-            if sender.has_begun:
-                raise
-            await of_error(error)(scope, receive, sender)
-
-    def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
-        """Return the response to a request that must not reach the application, else None."""
-        headers = Headers(scope=scope)
-        self._refuse(scope, headers)
-        if (answer := self._opened(scope)) is not None:
-            return answer
-        path, is_health = scope["path"], scope["path"] in HEALTH
-        holder = NOBODY
-        if not is_health:
-            kind, _, key = headers.get("authorization", "").partition(" ")
-            holder = self._keys.holder(key.strip()) if kind.lower() == "bearer" else NOBODY
-            cookie = HTTPConnection(scope).cookies.get(self._cookie)
-            if holder == NOBODY and cookie:
-                holder = self._keys.holder_by_cookie(cookie)
-        scope[HOLDER] = holder
-        sender.holder = holder
-        # Ingest requests need a key only if there are permanent keys.
-        needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
-        if holder == NOBODY and needs_key and path not in OPEN:
-            if path == FRONT:
-                content = f"<!doctype html><title>memory-fabric</title><p>{COME_WITH_KEY}"
-                return HTMLResponse(content, HTTPStatus.UNAUTHORIZED, BEARER)
-            message = "The key is missing or not valid."
-            unauthorized = HTTPStatus.UNAUTHORIZED
-            raise Refused(unauthorized, "unauthorized", message, COME_WITH_KEY, headers=BEARER)
-        wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
-        if wait_s:
-            raise Refused(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "too_many_requests",
-                "Too many requests.",
-                f"Try again in {wait_s} s; [serve] rate in config.toml sets the limit.",
-                headers={"Retry-After": str(wait_s)},
-            )
-        return None
-
-    def _refuse(self, scope: Scope, headers: Headers) -> None:
-        """Raise Refused if the host or origin is foreign, or if the request is too large."""
-        if not self._names.fit_host(headers.getlist("host")):
-            message = "The Host header is not a name of this server."
-            remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
-            raise Refused(HTTPStatus.FORBIDDEN, "wrong_host", message, remedy)
-        if not self._names.fit_origins(headers.getlist("origin")):
-            message = "Requests from pages of other origins are not allowed."
-            raise Refused(HTTPStatus.FORBIDDEN, "wrong_origin", message)
-        if headers.get("sec-fetch-site") in STRANGERS and scope["path"] != FRONT:
-            message = "Requests from pages of other sites are not allowed."
-            raise Refused(HTTPStatus.FORBIDDEN, "wrong_origin", message)
-        if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
-            message = "The address is longer than 16 KB."
-            raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG, "too_large", message)
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
-            message = "The headers are longer than 16 KB."
-            raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
-        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if has_body and scope["method"] in READING and not scope["path"].startswith(WITH_BODY):
-            message = "A read request must not have a body."
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
-
-    def _opened(self, scope: Scope) -> Response | None:
-        """Log a browser in: redirect it, and set a cookie for the key in its URL."""
-        if scope["path"] != FRONT or scope["method"] != "GET":
-            return None
-        keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
-        cookie = self._keys.cookie_for(keys[0]) if len(keys) == 1 else ""
-        if not cookie:
-            return None
-        answer = RedirectResponse(FRONT, HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, cookie, httponly=True, samesite="strict")
-        return answer
+    def are_needed(self) -> bool: ...  # True if ingest requests must have a key
+    def holder(self, key: str) -> str: ...
+    def holder_by_cookie(self, cookie: str, /) -> str: ...
+    def cookie_for(self, key: str) -> str: ...
+    def is_good(self, holder: str) -> bool: ...
 
 
 class ResponseSender:
@@ -184,7 +81,6 @@ class ResponseSender:
         self.has_begun = self._is_over = False
 
     async def __call__(self, message: Message) -> None:
-        """Send one message of the response."""
         if self._is_over:
             return  # `receive` reports that the client disconnected
         if message["type"] == "http.response.start":
@@ -208,9 +104,9 @@ class Names:
         own = {*LOCAL, host.lower()}
         stated = checked(allowed)
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
-        self._hosts |= own if port == HTTP_PORT else set()
+        self._hosts |= own if port == 80 else set()  # browsers leave out the default port
         self._origins = {f"http://{name}" for name in self._hosts}
-        self._origins |= {f"{scheme}{name}" for name in stated for scheme in SCHEMES}
+        self._origins |= {f"https://{name}" for name in stated}
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
         """Return True if there is exactly one Host header, and its name is allowed."""
@@ -256,3 +152,84 @@ class Rate:
             return max(1, ceil((1 - tokens) / self._per_s))
         self._buckets[holder] = tokens - 1, now
         return 0
+
+
+class Guard:
+    """ASGI middleware with the checks of this module; `cookie` is the name of the key cookie."""
+
+    def __init__(self, app: ASGIApp, keys: Holders, names: Names, rate: Rate, cookie: str) -> None:
+        self._app, self._keys, self._names, self._rate = app, keys, names, rate
+        self._health = Rate(HEALTH_PER_S)
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sender = ResponseSender(send, self._keys)
+        try:
+            await (self._answer(scope, sender) or self._app)(scope, receive, sender)
+        except Exception as error:
+            if sender.has_begun:
+                raise
+            await of_error(error)(scope, receive, sender)
+
+    def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
+        """Return the response to a request that must not reach the application, else None."""
+        headers = Headers(scope=scope)
+        self._refuse(scope, headers)
+        if (answer := self._opened(scope)) is not None:
+            return answer
+        path, is_health = scope["path"], scope["path"] in HEALTH
+        holder = NOBODY
+        if not is_health:
+            kind, _, key = headers.get("authorization", "").partition(" ")
+            holder = self._keys.holder(key.strip()) if kind.lower() == "bearer" else NOBODY
+            cookie = HTTPConnection(scope).cookies.get(self._cookie)
+            if holder == NOBODY and cookie:
+                holder = self._keys.holder_by_cookie(cookie)
+        scope[HOLDER] = holder
+        sender.holder = holder
+        # Ingest requests need a key only if there are permanent keys.
+        needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
+        if holder == NOBODY and needs_key and path not in OPEN:
+            if path == FRONT:
+                content = f"<!doctype html><title>memory-fabric</title><p>{COME_WITH_KEY}"
+                return HTMLResponse(content, 401, BEARER)
+            message = "The key is missing or not valid."
+            raise Refused(401, "unauthorized", message, COME_WITH_KEY, headers=BEARER)
+        wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
+        if wait_s:
+            remedy = f"Try again in {wait_s} s; [serve] rate in config.toml sets the limit."
+            later = {"Retry-After": str(wait_s)}
+            raise Refused(429, "too_many_requests", "Too many requests.", remedy, headers=later)
+        return None
+
+    def _refuse(self, scope: Scope, headers: Headers) -> None:
+        """Raise Refused if the host or origin is foreign, or if the request is too large."""
+        if not self._names.fit_host(headers.getlist("host")):
+            message = "The Host header is not a name of this server."
+            remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
+            raise Refused(403, "wrong_host", message, remedy)
+        is_link = scope["path"] == FRONT  # following a link from another site is allowed
+        if not self._names.fit_origins(headers.getlist("origin")) or (
+            headers.get("sec-fetch-site") in STRANGERS and not is_link
+        ):
+            raise Refused(403, "wrong_origin", "Requests from pages of other sites are refused.")
+        if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
+            raise Refused(414, "too_large", "The address is longer than 16 KB.")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            raise Refused(431, "too_large", "The headers are longer than 16 KB.")
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        if has_body and scope["method"] in READING and not scope["path"].startswith(WITH_BODY):
+            raise Refused(413, "too_large", "A read request must not have a body.")
+
+    def _opened(self, scope: Scope) -> Response | None:
+        """Log a browser in: redirect it, and set a cookie for the key in its URL."""
+        if scope["path"] != FRONT or scope["method"] != "GET":
+            return None
+        keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
+        cookie = self._keys.cookie_for(keys[0]) if len(keys) == 1 else ""
+        answer = RedirectResponse(FRONT, 303)
+        answer.set_cookie(self._cookie, cookie, httponly=True, samesite="strict")
+        return answer if cookie else None

@@ -58,8 +58,7 @@ END_GRACE_S = 2.0
 class BatchedWriter:
     """Writer of ingested texts in batches; `store` is the thread that serves other requests.
 
-    `on_accepted` is called after each commit, to start a worker. An error raised by `check` is
-    returned as the response to a text.
+    `on_accepted` is called after each commit. An error raised by `check` is returned to the sender.
     """
 
     def __init__(
@@ -144,12 +143,13 @@ class BatchedWriter:
                     store = partial(_accepted, texts=texts)
                     outcomes = await self._thread.ask(store, at_once=False)
                 except Exception as error:  # noqa: BLE001 - reported to the waiting requests
-                    self._is_proven = self._is_proven and not _is_trouble(error)
                     outcomes = [error] * len(texts)
                 else:
-                    self._is_proven = not any(map(_is_trouble, outcomes))
+                    self._is_proven = True
                     self._on_accepted()
                     self._look()
+                errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+                self._is_proven &= all(isinstance(error, BadInput) for error in errors)
                 for (ingest, answer), outcome in zip(together, outcomes, strict=True):
                     self._bytes -= _bytes_of(ingest)
                     if answer.done():
@@ -205,10 +205,6 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
         except Exception as error:  # noqa: BLE001 - the other texts keep their outcomes
             return outcomes + [error] * (len(texts) - len(outcomes))
     return outcomes
-
-
-def _is_trouble(outcome: object) -> bool:
-    return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
 
 
 def _bytes_of(ingest: Ingest) -> int:

@@ -1,7 +1,6 @@
 """The API keys of the server: the key of this run, single-use keys, and permanent keys.
 
-Of a permanent key, only its name, its SHA-256 and its creation time are stored; the key itself is
-shown once and never stored.
+A permanent key is shown once; only its name, its SHA-256 and its creation time are stored.
 """
 
 import os
@@ -60,17 +59,14 @@ def kept(home: str) -> tuple[KeptKey, ...]:
     try:
         rows: Any = (files.parsed(text) or {})["keys"]
         keys = tuple(KeptKey(row["name"], row["sha256"], row["created_at"]) for row in rows)
-        if not isinstance(rows, list) or not all(map(_is_whole, keys)):
+        are_texts = all(isinstance(part, str) for key in keys for part in key)
+        are_keys = are_texts and all(DIGEST.fullmatch(key.digest) for key in keys)
+        if not (isinstance(rows, list) and are_keys):
             raise TypeError("no list of keys")
     except (KeyError, TypeError) as error:
-        raise StoreUnavailable(
-            path, f"{path} is damaged.", remedy="Remove it and make the keys again."
-        ) from error
+        remedy = "Remove it and make the keys again."
+        raise StoreUnavailable(path, f"{path} is damaged.", remedy=remedy) from error
     return keys
-
-
-def _is_whole(key: KeptKey) -> bool:
-    return all(isinstance(part, str) for part in key) and bool(DIGEST.fullmatch(key.digest))
 
 
 def make(home: str, name: str) -> str:

@@ -14,7 +14,8 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.servers.http import page_changes, project_stores
+from memory_fabric.servers.http import page_changes
+from memory_fabric.servers.http import project_stores as pages
 from memory_fabric.servers.http.ingest import BatchedWriter, Outcome, WorkerChild
 from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
 from memory_fabric.servers.http.readers import ReaderPool
@@ -42,13 +43,8 @@ class LocalStore(Store):
         worker: WorkerChild | None = None,
     ) -> None:
         self._settings = settings
-        self.page = PageJobs(
-            project_stores.picture,
-            project_stores.explained,
-            project_stores.history,
-            project_stores.status,
-            partial(project_stores.projects, only_served=only_served),
-        )
+        projects = partial(pages.projects, only_served=only_served)
+        self.page = PageJobs(pages.picture, pages.explained, pages.history, pages.status, projects)
         self._stores = ProjectStores(settings, only_served=only_served, open_memory=open_memory)
         self._readers = ReaderPool(settings, workers, only_served=only_served)
         self.worker = worker or WorkerChild(settings.project_dir)
@@ -65,13 +61,12 @@ class LocalStore(Store):
         """Start the worker if an earlier server left texts; later requests report a failure."""
         try:
             backlog = await self.writer.backlog()
+            if backlog.waiting or backlog.working:
+                self.worker.start()
         except FabricError:
             return
         except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
             print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-            return
-        if backlog.waiting or backlog.working:
-            self.worker.start()
 
     async def end(self) -> None:
         self._stores.close_others(CLOSE_GRACE_S)
@@ -105,19 +100,16 @@ class LocalStore(Store):
 
         from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
-        by = Provenance(
-            source="mcp", trust="tool", author=self._settings.author, origin=self._settings.origin
-        )
+        author, origin = self._settings.author, self._settings.origin
+        by = Provenance(source="mcp", trust="tool", author=author, origin=origin)
+        server = MemoryServer(self._stores.served, by).server
         return StreamableHTTPSessionManager(
-            MemoryServer(self._stores.served, by).server,
-            max_request_body_size=max_bytes,
-            max_sessions=MAX_MCP_SESSIONS,
+            server, max_request_body_size=max_bytes, max_sessions=MAX_MCP_SESSIONS
         )
 
     async def _change(self, request: Request) -> Response:
-        """Make a change that the page requests, or return a preview of the change."""
         change = (await model_in(request, ChangeBody, page_changes.MAX_BYTES)).root
         project = query_in(request, PageQuery).project
-        is_preview = page_changes.is_preview(change)
         job = partial(page_changes.carry_out, asked=change)
-        return await self._stores.answer(job, project, changes=not is_preview)
+        changes = not page_changes.is_preview(change)
+        return await self._stores.answer(job, project, changes=changes)

@@ -6,7 +6,6 @@ someone else is lost.
 """
 
 from collections.abc import Callable, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from memory_fabric.capture import edit
@@ -16,16 +15,7 @@ from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall import review
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.redaction import redact
-from memory_fabric.servers.http.requests import (
-    BroughtBody,
-    EditBody,
-    ForgetBody,
-    MergeBody,
-    PageChange,
-    RecordBody,
-    Shown,
-    UndoBody,
-)
+from memory_fabric.servers.http import requests
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.store.history import changes, resolve, trace
 from memory_fabric.store.history import undo as undoing
@@ -45,16 +35,14 @@ PATH = "/api/changes"
 MAX_BYTES = 512 << 10
 
 
-def is_preview(asked: PageChange) -> bool:
+def is_preview(asked: requests.PageChange) -> bool:
     """Return True if a request asks only for a preview of a change."""
-    return isinstance(asked, BroughtBody | ForgetBody | MergeBody | UndoBody) and asked.code is None
+    return isinstance(asked, requests.Confirmed) and asked.code is None
 
 
-def carry_out(memory: Memory, asked: PageChange) -> Answer:
-    """Make or preview the requested change, and return the result as JSON.
-
-    Raises Refused (409) if the memory has changed since it was shown, NotFound, BadInput,
-    StoreUnavailable.
+def carry_out(memory: Memory, asked: requests.PageChange) -> Answer:
+    """Make or preview the requested change; return the result as JSON. Raises NotFound, BadInput,
+    StoreUnavailable, and Refused (409) if the memory has changed since it was shown.
     """
     batch = memory.batch = memory.whole.batch = new_id()
     try:
@@ -70,7 +58,7 @@ def carry_out(memory: Memory, asked: PageChange) -> Answer:
     return shown
 
 
-def _edit(memory: Memory, asked: EditBody) -> Answer:
+def _edit(memory: Memory, asked: requests.EditBody) -> Answer:
     visible = visible_to_process(memory)
     visible.batch = memory.batch
     for record in (asked.record, *asked.instead_of):
@@ -84,11 +72,11 @@ def _edit(memory: Memory, asked: EditBody) -> Answer:
     closing = [record.id for record in asked.instead_of]
     edited = edit.change(visible, asked.record.id, wanted, closing, BY)
     if edited.replaced and wanted == edit.Edit():
-        return _of_replaced(edited.new, edited.replaced)
+        return _of_record("replaced", edited.new, edited.replaced)
     return _of_record("changed", edited.new)
 
 
-def _decide(memory: Memory, asked: RecordBody) -> Answer:
+def _decide(memory: Memory, asked: requests.RecordBody) -> Answer:
     _require_as_shown(memory, asked.record)
     name = asked.record.id
     if asked.action in ("pin", "unpin"):
@@ -99,7 +87,7 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
     if asked.action == "keep":
         return _of_record(*edit.keep(memory, name, BY))
     if asked.action == "replace":
-        return _of_replaced(*edit.replace(memory, name, BY))
+        return _of_record("replaced", *edit.replace(memory, name, BY))
     record, _, _ = resolve.record_by_id(memory, name)
     if record.status == "candidate":
         return _of_record(*edit.decision(memory, name, BY, keep=False)())
@@ -107,7 +95,7 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
     return _of_record(edit.FORGOTTEN, record)
 
 
-def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
+def _decide_all(memory: Memory, asked: requests.BroughtBody) -> Answer:
     records = [one.record for one in review.brought(memory, asked.of)]
     if not records:
         raise NotFound(asked.of, f"Nothing of {asked.of} waits to be confirmed.")
@@ -125,7 +113,7 @@ def _decide_all(memory: Memory, asked: BroughtBody) -> Answer:
     return {"done": done, "said": f"{done.capitalize()}: all {len(ids)} from {asked.of}"}
 
 
-def _forget(memory: Memory, asked: ForgetBody) -> Answer:
+def _forget(memory: Memory, asked: requests.ForgetBody) -> Answer:
     from memory_fabric.store.forget import plan  # imported only for the first change
 
     matches = plan.find(memory, asked.what)
@@ -142,7 +130,7 @@ def _forget(memory: Memory, asked: ForgetBody) -> Answer:
     return {"done": "forgotten", "said": f"Forgotten: {subject}"}
 
 
-def _merge(memory: Memory, asked: MergeBody) -> Answer:
+def _merge(memory: Memory, asked: requests.MergeBody) -> Answer:
     from memory_fabric.store.history import merge  # imported only for the first change
 
     plan = merge.plan(memory, asked.into, asked.names)
@@ -158,7 +146,7 @@ def _merge(memory: Memory, asked: MergeBody) -> Answer:
     return {"done": "merged", "said": f"{names}: now {plan.into.name}", "into": plan.into.name}
 
 
-def _undo(memory: Memory, asked: UndoBody) -> Answer:
+def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
     target = changes.by_id(memory, asked.id) if asked.id else undoing.last(memory)
     chosen = changes.together(memory, target)
     described = [trace.described(memory, change) for change in chosen]
@@ -170,7 +158,7 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
     undone = undoing.undo(memory, chosen, BY)
     if not any(fate.by for fate in undone):
         message = f"Not undone, {undone[0].because}: {_as_shown(described[0].what).rstrip('.')}."
-        raise Refused(HTTPStatus.CONFLICT, "not_undone", message)
+        raise Refused(409, "not_undone", message)
     sentences = [row.what for row, fate in zip(described, undone, strict=True) if fate.by]
     failures = len(undone) - len(sentences)
     more = f" and {many(len(sentences) - 1, 'other change')}" if len(sentences) > 1 else ""
@@ -180,52 +168,39 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
 
 # Maps the class of a request body to the function that handles it.
 _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
-    EditBody: _edit,
-    RecordBody: _decide,
-    BroughtBody: _decide_all,
-    ForgetBody: _forget,
-    MergeBody: _merge,
-    UndoBody: _undo,
+    requests.EditBody: _edit,
+    requests.RecordBody: _decide,
+    requests.BroughtBody: _decide_all,
+    requests.ForgetBody: _forget,
+    requests.MergeBody: _merge,
+    requests.UndoBody: _undo,
 }
 
 
-def _require_as_shown(memory: Memory, shown: Shown) -> None:
+def _require_as_shown(memory: Memory, shown: requests.Shown) -> None:
     """Raise Refused if the record has changed since the page showed it."""
     record, _, _ = resolve.record_by_id(memory, shown.id)
     if resolve.version_of(record) == shown.version:
         return
     when = str(record.evidence.get(WHEN) or "")
     current = resolve.record_json(record) | {"version": resolve.version_of(record), "when": when}
-    raise Refused(
-        HTTPStatus.CONFLICT,
-        "changed",
-        f"{short_id(record.id)} was changed since it was shown; nothing was done.",
-        "Look at it as it is now, and decide again.",
-        field="version",
-        more={"current": _as_shown(current)},
-    )
+    message = f"{short_id(record.id)} was changed since it was shown; nothing was done."
+    remedy, more = "Look at it as it is now, and decide again.", {"current": _as_shown(current)}
+    raise Refused(409, "changed", message, remedy, field="version", more=more)
 
 
 def _require_code(given: str, code: str, message: str) -> None:
     if given != code:
-        text = f"{message}; nothing was done."
-        remedy = "Look at a new preview, and confirm that."
-        raise Refused(HTTPStatus.CONFLICT, "changed", text, remedy, field="code")
+        text, remedy = f"{message}; nothing was done.", "Look at a new preview, and confirm that."
+        raise Refused(409, "changed", text, remedy, field="code")
 
 
-def _of_record(done: str, record: Record, sentence: str = "") -> Answer:
-    sentence = sentence or f"{done.capitalize()}: {_named(record)}"
-    return {"done": done, "said": sentence, "record": record.id}
-
-
-def _of_replaced(new: Record, old: Sequence[Record]) -> Answer:
-    short_ids = ", ".join(short_id(record.id) for record in old)
-    return _of_record("replaced", new, f"{_named(new)}; it replaces {short_ids}.")
-
-
-def _named(record: Record) -> str:
+def _of_record(done: str, record: Record, replaced: Sequence[Record] = ()) -> Answer:
     wording = cut(one_line(record.what), MAX_SHOWN_CHARS)
-    return f"{shown_type(record.type)} {short_id(record.id)}, {wording}"
+    named = f"{shown_type(record.type)} {short_id(record.id)}, {wording}"
+    short_ids = ", ".join(short_id(old.id) for old in replaced)
+    said = f"{named}; it replaces {short_ids}." if replaced else f"{done.capitalize()}: {named}"
+    return {"done": done, "said": said, "record": record.id}
 
 
 def _code_of(chosen: Sequence[Change]) -> str:

@@ -50,10 +50,7 @@ class ProjectStores:
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
-        """Return the result of a job on a project's memory as a JSON response.
-
-        With `changes`, the job writes. Raises FabricError and any error of the job.
-        """
+        """Return a job's result as JSON; with `changes`, the job writes. Raises its errors."""
         store = await self._store_of(project)
 
         def visible(memory: Memory) -> Any:
@@ -68,8 +65,9 @@ class ProjectStores:
 
     async def _store_of(self, project_id: str) -> StoreThread:
         """Return the store of a project. Raises NotFound if no project of this id may be shown."""
-        if not project_id or project_id == await self.served.ask(_project_id):
-            return self.served
+        served = self.served
+        if not project_id or project_id == await served.ask(lambda m: m.project and m.project.id):
+            return served
         if self.only_served:
             message = "This server can be reached from other machines and shows one project only."
             remedy = "Start memory-fabric serve without --host to see the others."
@@ -92,10 +90,6 @@ def need_folder(folder: str) -> None:
         message = "The folder of the served project is missing."
         remedy = "Move it back, or start memory-fabric serve where it is now."
         raise StoreUnavailable(folder, message, remedy=remedy)
-
-
-def _project_id(memory: Memory) -> str:
-    return memory.project.id if memory.project else ""
 
 
 def recalled(
@@ -161,4 +155,4 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
         proposals = [] if domain else review.proposals(settings)
         waiting = [{"project": p.id, "name": p.name, **candidate(r)} for p, r in proposals]
     found = presentable({"projects": listed, "proposals": waiting})
-    return found | {"served": _project_id(memory)}
+    return found | {"served": memory.project.id if memory.project else ""}

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import partial
@@ -46,13 +45,6 @@ class Reader(NamedTuple):
     pid: int
     executor: ProcessPoolExecutor
 
-    def kill(self) -> None:
-        """Kill the process, which is safe because a reader writes nothing."""
-        for child in multiprocessing.active_children():
-            if child.pid == self.pid:
-                child.kill()
-        self.executor.shutdown(wait=False, cancel_futures=True)
-
 
 class ReaderPool:
     """Pool of at most `number` readers; with 0 or 1, the server process answers everything."""
@@ -77,7 +69,11 @@ class ReaderPool:
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
     ) -> Response:
         """Run a job in a reader, or call `inside` if none is available. Raises StoreUnavailable."""
-        ended = 0
+        ended, loop = 0, asyncio.get_running_loop()
+
+        def free_again(reader: Reader, _: object) -> None:
+            loop.call_soon_threadsafe(self._free.put_nowait, reader)
+
         while self._readers:
             try:
                 reader = await asyncio.wait_for(self._free.get(), self._answer_s)
@@ -99,16 +95,12 @@ class ReaderPool:
                     raise StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
                 # A reader finishes its job even if the client has gone.
-                loop = asyncio.get_running_loop()
-                answer.add_done_callback(partial(self._free_again, loop, reader))
+                answer.add_done_callback(partial(free_again, reader))
                 raise
             else:
                 self._free.put_nowait(reader)
                 return response
         return await self._answer_inside(inside)
-
-    def _free_again(self, loop: AbstractEventLoop, reader: Reader, _: object) -> None:
-        loop.call_soon_threadsafe(self._free.put_nowait, reader)
 
     async def end(self) -> None:
         """End all readers, even starting ones; the server has no other children of this kind."""
@@ -130,10 +122,13 @@ class ReaderPool:
 
     def _replace(self, reader: Reader) -> None:
         self._readers.discard(reader)
-        reader.kill()
-        print(  # noqa: T201
-            f"memory-fabric: a reader ended; again in {FIRST_PAUSE_S:g} s.", file=sys.stderr
-        )
+        # Killing is safe because a reader writes nothing.
+        for child in multiprocessing.active_children():
+            if child.pid == reader.pid:
+                child.kill()
+        reader.executor.shutdown(wait=False, cancel_futures=True)
+        message = f"memory-fabric: a reader ended; again in {FIRST_PAUSE_S:g} s."
+        print(message, file=sys.stderr)  # noqa: T201
         self._start(FIRST_PAUSE_S)
 
     def _start(self, pause_s: float) -> None:

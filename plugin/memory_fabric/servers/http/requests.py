@@ -7,35 +7,19 @@ releases are accepted; unknown fields of other requests are refused.
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    RootModel,
-    StringConstraints,
-    ValidationError,
-    WithJsonSchema,
-    create_model,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope
 
+from memory_fabric import ingest_protocol
 from memory_fabric.capture.remember import MAX_TEXT_CHARS
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import timestamp
-from memory_fabric.ingest_protocol import (
-    LEFT_OUT,
-    MAX_DECISION_CHARS,
-    MAX_DECISIONS,
-    MAX_NAME_CHARS,
-    Ingest,
-)
+from memory_fabric.ingest_protocol import LEFT_OUT, MAX_NAME_CHARS, Ingest
 from memory_fabric.recall import filters
 from memory_fabric.recall.agent_domains import stated_name
 from memory_fabric.redaction.redact import without_secrets
@@ -71,64 +55,39 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
                     return bytes(body)
     except TimeoutError as error:
         text = f"The body did not arrive within {BODY_S:g} seconds."
-        raise Refused(
-            HTTPStatus.REQUEST_TIMEOUT, "too_slow", text, headers={"Connection": "close"}
-        ) from error
+        raise Refused(408, "too_slow", text, headers={"Connection": "close"}) from error
     except ClientDisconnect as error:
-        message = "The body is incomplete."
-        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", message) from error
-    message = f"The body is larger than {max_bytes:,} bytes."
-    raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message, "Send it in parts.")
-
-
-class WithBody:
-    """Application wrapper that receives the whole body first, within the limits of `whole_body`."""
-
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app, self._max_bytes = app, max_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the application once the whole body has arrived."""
-        body = await whole_body(scope, receive, self._max_bytes)
-        unread = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replay() -> Message:
-            return unread.pop() if unread else await receive()
-
-        await self._app(scope, replay, send)
+        raise Refused(400, "broken_off", "The body is incomplete.") from error
+    text = f"The body is larger than {max_bytes:,} bytes."
+    raise Refused(413, "too_large", text, "Send it in parts.")
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body as a model. Raises Refused: 400 for other than an object, 422 for a field."""
+    """Return the body as a model. Raises Refused: 400 if it is no JSON object, 422 for a field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
-        message = f"The body must be {JSON_TYPE}."
         remedy = f"Send the header Content-Type: {JSON_TYPE}."
-        raise Refused(HTTPStatus.BAD_REQUEST, "wrong_content_type", message, remedy)
+        raise Refused(400, "wrong_content_type", f"The body must be {JSON_TYPE}.", remedy)
     charset = parameters.lower().partition("charset=")[2].strip("\"' ")
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library accepts lone surrogates, as in a text cut inside a surrogate pair.
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        # The standard library accepts lone surrogates, as in a text cut inside a surrogate pair,
+        # but also NaN and Infinity, for which `int` raises ValueError.
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=int)
     except UnicodeError as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
+        raise Refused(400, "bad_encoding", "The body must be UTF-8.") from error
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", "The body must be one JSON object.")
+        raise Refused(400, "bad_json", "The body must be one JSON object.")
     try:
         return model.model_validate(value)
     except ValidationError as error:
         field, why = first_error(error)
         field = field or "action"
-        status, text = HTTPStatus.UNPROCESSABLE_ENTITY, f"{field} {why}."
-        raise Refused(status, "bad_field", text, field=field[:MAX_NAME_CHARS]) from error
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+        raise Refused(422, "bad_field", f"{field} {why}.", field=field[:MAX_NAME_CHARS]) from error
 
 
 def first_error(error: ValidationError) -> tuple[str, str]:
@@ -179,25 +138,29 @@ def _a_time(value: str) -> str:
     return timestamp(max(0.0, seconds))
 
 
-Text = Annotated[str, BeforeValidator(_storable)]
-Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)]
+Name = Annotated[
+    str, pydantic.StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)
+]
 Domain = Annotated[
     Name,
     AfterValidator(_a_domain),
-    WithJsonSchema({"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}),
+    pydantic.WithJsonSchema(
+        {"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}
+    ),
 ]
 Decision = Annotated[
-    str, StringConstraints(max_length=MAX_DECISION_CHARS), BeforeValidator(_storable)
+    str,
+    pydantic.StringConstraints(max_length=ingest_protocol.MAX_DECISION_CHARS),
+    BeforeValidator(_storable),
 ]
-Decisions = Annotated[list[Decision], Field(max_length=MAX_DECISIONS)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Time = Annotated[
     Name,
     AfterValidator(_a_time),
-    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}),
+    pydantic.WithJsonSchema(
+        {"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}
+    ),
 ]
-
-
 EXAMPLE: dict[str, Any] = {
     "session_summary": "We moved the invoices to PostgreSQL 17.",
     "key_decisions": ["Use PostgreSQL 17 for the invoices"],
@@ -212,13 +175,17 @@ def _field(description: str) -> Any:
 class IngestBody(BaseModel):
     """Body of an ingest request: a text to remember, and its metadata."""
 
-    model_config = ConfigDict(strict=True, json_schema_extra={"examples": [EXAMPLE]})
+    model_config = pydantic.ConfigDict(strict=True, json_schema_extra={"examples": [EXAMPLE]})
 
-    session_summary: Annotated[Text, AfterValidator(_with_words)] = Field(
-        description="The text itself: a summary, or messages with a line `---` between them.",
-        json_schema_extra={"pattern": r"[^\s\u0000]"},
+    session_summary: Annotated[str, BeforeValidator(_storable), AfterValidator(_with_words)] = (
+        Field(
+            description="The text itself: a summary, or messages with a line `---` between them.",
+            json_schema_extra={"pattern": r"[^\s\u0000]"},
+        )
     )
-    key_decisions: Decisions | None = _field("What was decided, one sentence each.")
+    key_decisions: (
+        Annotated[list[Decision], Field(max_length=ingest_protocol.MAX_DECISIONS)] | None
+    ) = _field("What was decided, one sentence each.")
     domain: Domain | None = _field(f"The domain of the text; `{LEFT_OUT.domain}` by default.")
     expert_domain: Domain | None = _field("Another name of `domain`, which has priority.")
     source_model: Name | None = _field(f"The model; `{LEFT_OUT.source_model}` by default.")
@@ -243,18 +210,18 @@ MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
-Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
-Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
-Wording = Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
-Subject = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARS)]
+Id = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
+Code = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{8}$")]
+Wording = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT_CHARS)]
+Subject = Annotated[str, pydantic.StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARS)]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = pydantic.ConfigDict(strict=True, extra="forbid")
 
 
 class Shown(_Body):
-    """Fields that identify a memory and its version as the page showed it."""
+    """A memory, and the version of it that the page showed."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")
@@ -282,25 +249,27 @@ class RecordBody(_Body):
     record: Shown
 
 
-class _Confirmed(_Body):
+class Confirmed(_Body):
+    """Request for a change that is previewed first, and made if the preview's code is sent."""
+
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
 
-class BroughtBody(_Confirmed):
+class BroughtBody(Confirmed):
     """Request to confirm or forget all unconfirmed memories of a source, like `review`."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")
 
 
-class ForgetBody(_Confirmed):
+class ForgetBody(Confirmed):
     """Request to forget what an id, a name or a text refers to, like `memory-fabric forget`."""
 
     action: Literal["forget"]
     what: Subject = Field(description="An id, an entity's name, or words.")
 
 
-class MergeBody(_Confirmed):
+class MergeBody(Confirmed):
     """Request to merge entities into one, like `memory-fabric merge`."""
 
     action: Literal["merge"]
@@ -310,7 +279,7 @@ class MergeBody(_Confirmed):
     )
 
 
-class UndoBody(_Confirmed):
+class UndoBody(Confirmed):
     """Request to undo a change, like `memory-fabric undo`."""
 
     action: Literal["undo"]
@@ -320,7 +289,7 @@ class UndoBody(_Confirmed):
 PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | UndoBody
 
 
-class ChangeBody(RootModel[Annotated[PageChange, Field(discriminator="action")]]):
+class ChangeBody(pydantic.RootModel[Annotated[PageChange, Field(discriminator="action")]]):
     """Request for one change of the memory, of any kind above."""
 
 
@@ -357,7 +326,7 @@ class HistoryQuery(PageQuery):
 
 
 class _Question(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = pydantic.ConfigDict(extra="forbid")
 
     q: Words = ""
     limit: Limit = 10
@@ -367,7 +336,7 @@ class _Question(BaseModel):
 
 # The fields of a program's question; every filter may be repeated.
 filter_fields: dict[str, Any] = {name: (list[Words], []) for name in filters.KEYS}
-RecallQuery = create_model("RecallQuery", __base__=_Question, **filter_fields)
+RecallQuery = pydantic.create_model("RecallQuery", __base__=_Question, **filter_fields)
 
 
 def query_in(request: Request, model: type[Model]) -> Model:

@@ -36,18 +36,17 @@ class Forbidden(FabricError):
     """The holder of the key may not do this."""
 
 
-# Seconds after which clients may retry while memory cannot be written.
-RETRY_AFTER_S = 5
-LATER = {"Retry-After": str(RETRY_AFTER_S)}
+# Clients may retry after this number of seconds while memory cannot be written.
+LATER = {"Retry-After": "5"}
 # Most specific classes first, because the first match counts.
-STATUSES: tuple[tuple[type[Exception], HTTPStatus, str, Mapping[str, str] | None], ...] = (
-    (BadInput, HTTPStatus.BAD_REQUEST, "bad_input", None),
-    (NotFound, HTTPStatus.NOT_FOUND, "not_found", None),
-    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", LATER),
-    (DeadlinePassed, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", LATER),
-    (Unauthorized, HTTPStatus.UNAUTHORIZED, "unauthorized", {"WWW-Authenticate": "Bearer"}),
-    (Forbidden, HTTPStatus.FORBIDDEN, "forbidden", None),
-    (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed", None),
+STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ...] = (
+    (BadInput, 400, "bad_input", None),
+    (NotFound, 404, "not_found", None),
+    (StoreUnavailable, 503, "unavailable", LATER),
+    (DeadlinePassed, 503, "unavailable", LATER),
+    (Unauthorized, 401, "unauthorized", {"WWW-Authenticate": "Bearer"}),
+    (Forbidden, 403, "forbidden", None),
+    (FabricError, 500, "failed", None),
 )
 # Fields of a recall result that repeat the query.
 ECHOES = ("query", "label", "notes", "searched")
@@ -97,19 +96,17 @@ def of_error(error: Exception) -> Response:
     if isinstance(error, Refused):
         return error.answer
     for kind, status, code, headers in STATUSES:
-        if isinstance(error, kind) and isinstance(error, FabricError):
-            return Refused(
-                status,
-                code,
-                without_secrets(_without_path(error, error.message)),
-                without_secrets(_without_path(error, error.remedy)),
-                field=without_secrets(getattr(error, "field", "")),
-                headers=headers,
-            ).answer
+        if isinstance(error, kind):
+            texts = (_without_path(error, text) for text in (error.message, error.remedy))
+            field = without_secrets(getattr(error, "field", ""))
+            refused = Refused(
+                status, code, *map(without_secrets, texts), field=field, headers=headers
+            )
+            return refused.answer
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
     text = "The request could not be answered."
     remedy = "The terminal of memory-fabric serve shows the error."
-    return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", text, remedy).answer
+    return Refused(500, "failed", text, remedy).answer
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
@@ -133,7 +130,5 @@ def without_names(error: Exception) -> str:
 
 def _without_path(error: FabricError, text: str) -> str:
     path = getattr(error, "path", "")
-    if not path:
-        return text
     begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
-    return begun.replace(path, "the memory")
+    return begun.replace(path, "the memory") if path else text

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, Protocol
 from uuid import UUID
@@ -18,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from memory_fabric import __version__, ids, ingest_protocol
 from memory_fabric.errors import FabricError, StoreUnavailable
@@ -36,7 +35,6 @@ from memory_fabric.viewer.page import page
 # Anyone may request readiness, so the memory is checked at most once a second; a check that takes
 # longer than PATIENCE_S counts as failed.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
-RECALL, MCP = "/v1/memory/recall", "/mcp"
 # The SDK's own limit, which is higher than ours because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
@@ -74,13 +72,15 @@ class Store(Protocol):
 
 def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: True) -> Starlette:
     """Build the application; `keys_are_needed` returns True if ingest requests need a key."""
-    api, health = Api(store), HealthApi(store)
-    mcp = McpEndpoint(store)
+    api, mcp = Api(store), McpEndpoint(store)
     html = page({"live": True}, live=True)
 
     async def front(request: Request) -> Response:
         await store.admit(request.scope[HOLDER])
         return HTMLResponse(html)
+
+    async def lives(_request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
 
     async def described(request: Request) -> Response:
         paths = frozenset(route.path for route in request.app.routes)
@@ -104,16 +104,16 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
         routes=[
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
             Route(ingest_protocol.PATH + "/{id}", api.ingested),
-            Route(RECALL, api.recall),
+            Route("/v1/memory/recall", api.recall),
             api.page_route("/api/picture", store.page.picture, requests.PageQuery),
             api.page_route("/api/recall", store.page.explained, requests.PageQuestion),
             api.page_route("/api/history", store.page.history, requests.HistoryQuery),
             api.page_route("/api/status", store.page.status, requests.PageQuery),
             Route("/api/projects", api.projects),
-            Route(MCP, requests.WithBody(mcp, MAX_MCP_BYTES), methods=["GET", "POST", "DELETE"]),
+            Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
             Route(FRONT, front),
-            Route("/healthz", health.lives),
-            Route("/readyz", health.is_ready),
+            Route("/healthz", lives),
+            Route("/readyz", api.is_ready),
             Route("/openapi.json", described),
             *store.more_routes,
         ],
@@ -126,10 +126,12 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
 
 
 class Api:
-    """The endpoints for reading and ingesting; errors are raised as exceptions."""
+    """The endpoints for reading, ingesting and monitoring; errors are raised as exceptions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
+        self._looking = asyncio.Lock()
 
     async def ingest(self, request: Request) -> Response:
         """Return 202 once the text is durable, or 409 if another text has its idempotency key."""
@@ -138,9 +140,9 @@ class Api:
         if isinstance(outcome, IdempotencyConflict):
             message = f"This idempotency_key was used for another text, {outcome.id}."
             remedy = "Send a new text with a new key."
-            raise Refused(HTTPStatus.CONFLICT, "conflict", message, remedy, field="idempotency_key")
+            raise Refused(409, "conflict", message, remedy, field="idempotency_key")
         queued = {"status": "queued", "domain": outcome.domain, "length": outcome.length}
-        return JSONResponse(queued | {"id": outcome.id}, HTTPStatus.ACCEPTED)
+        return JSONResponse(queued | {"id": outcome.id}, 202)
 
     async def ingested(self, request: Request) -> Response:
         """Return the state of an ingested text and the records made from it."""
@@ -151,8 +153,7 @@ class Api:
             is_id = False
         text = await self._store.ingested(request.scope[HOLDER], id_) if is_id else None
         if text is None:
-            message = "There is no text with this id."
-            raise Refused(HTTPStatus.NOT_FOUND, "not_found", message)
+            raise Refused(404, "not_found", "There is no text with this id.")
         return JSONResponse(text._asdict())
 
     async def recall(self, request: Request) -> Response:
@@ -188,19 +189,6 @@ class Api:
 
         return Route(path, answer)
 
-
-class HealthApi:
-    """Health endpoints for process monitoring."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
-        self._looking = asyncio.Lock()
-
-    async def lives(self, _request: Request) -> Response:
-        """Return 200, which shows that the process answers."""
-        return JSONResponse({"status": "ok"})
-
     async def is_ready(self, _request: Request) -> Response:
         """Return 200 if texts can be stored and processed, else 503 with the reasons."""
         async with self._looking:
@@ -213,8 +201,7 @@ class HealthApi:
                 self._looked_at = time.monotonic()
         if not self._reasons:
             return JSONResponse({"status": "ready"})
-        not_ready = {"status": "not ready", "reasons": self._reasons}
-        return JSONResponse(not_ready, HTTPStatus.SERVICE_UNAVAILABLE, LATER)
+        return JSONResponse({"status": "not ready", "reasons": self._reasons}, 503, LATER)
 
 
 class McpEndpoint:
@@ -227,11 +214,17 @@ class McpEndpoint:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of an MCP client."""
+        """Answer one request of an MCP client, once the whole body has arrived."""
+        body = await requests.whole_body(scope, receive, MAX_MCP_BYTES)
+        unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return unread.pop() if unread else await receive()
+
         kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != requests.JSON_TYPE:
             message = f"An MCP message must be {requests.JSON_TYPE}."
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
+            raise Refused(415, "wrong_content_type", message)
         await self._store.admit(scope[HOLDER])
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
@@ -239,7 +232,7 @@ class McpEndpoint:
         manager = await asyncio.shield(opening)
         if self._end.is_set():
             raise StoreUnavailable("", "The server is shutting down.")
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, replay, send)
 
     async def close(self) -> None:
         """End all MCP sessions."""

@@ -4,8 +4,6 @@ Any program on this machine can open connections without a key. Idle connections
 others: at the limit, the connection that has waited longest for a complete request is closed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import ipaddress
@@ -133,7 +131,7 @@ class Workers(Multiprocess):
             raise StoreUnavailable("", text, remedy="Run with --workers 1 to see why.")
 
     def join_all(self) -> None:
-        """Wait for the workers to end; kill a worker that takes longer than END_S."""
+        """Wait for the workers to end; kill each that takes longer than END_S."""
         for worker in self.processes:
             worker.process.join(END_S)
             if worker.process.is_alive():
@@ -162,12 +160,10 @@ class Server(Listener):
         is_local = is_loopback(host)
         self._keys = Keys(settings.home, strict=not is_local)
         if not is_local and not self._keys.has_kept:
-            raise BadInput(
-                "--host",
-                f"{host} can be reached from other machines, and there is no permanent key.",
-                remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
-                "127.0.0.1, ::1 and localhost need none.",
-            )
+            text = f"{host} can be reached from other machines, and there is no permanent key."
+            remedy = "Make one with memory-fabric serve --new-key, or stay on this machine: "
+            remedy += "127.0.0.1, ::1 and localhost need none."
+            raise BadInput("--host", text, remedy=remedy)
         super().__init__(host, port, allowed)
         # Requests do not belong to the session in which the server was started.
         self._settings = settings._replace(session="")
@@ -176,11 +172,11 @@ class Server(Listener):
     @property
     def address(self) -> str:
         """The URL of the page, with the key of this run."""
-        return self._with_key(self._keys.lasting)
+        return f"{super().address}?key={self._keys.lasting}"
 
     def address_for_once(self) -> str:
-        """A URL of the page with a single-use key."""
-        return self._with_key(self._keys.once())
+        """Return a URL of the page with a single-use key."""
+        return f"{super().address}?key={self._keys.once()}"
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM; meanwhile synchronise a linked home with its log."""
@@ -195,9 +191,6 @@ class Server(Listener):
             follower.start(lambda: self._settings)
         self._serve(config_for(guard))
         store.close()
-
-    def _with_key(self, key: str) -> str:
-        return f"http://{self.host}:{self.port}/?key={key}"
 
 
 class TeamServer(Listener):
@@ -271,8 +264,8 @@ class PatientProtocol(H11Protocol):
         super().__init__(**given)
         # When the wait for a complete request began; None while a request is being answered.
         self._waits_since: float | None = None
-        self._ending: asyncio.TimerHandle | None = None
-        self._unread_ending: asyncio.TimerHandle | None = None
+        # Timers that close the connection: for a slow request, and for an unread response.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -312,27 +305,25 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting for a request."""
         super().connection_lost(exc)
-        self._stop_waiting()
-        self._stop_reading()
+        self._stop("request")
+        self._stop("response")
 
     def pause_writing(self) -> None:
         """Start the timer, because the client reads more slowly than the server writes."""
         super().pause_writing()
-        if self._unread_ending is None:
-            self._unread_ending = self.loop.call_later(READING_S, self.transport.abort)
+        if "response" not in self._timers:
+            self._timers["response"] = self.loop.call_later(READING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop the timer, because the client has read its response."""
         super().resume_writing()
-        self._stop_reading()
+        self._stop("response")
 
     def send_400_response(self, msg: str) -> None:
         """Answer input that is not HTTP with an error in the usual format."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        status, code = HTTPStatus.BAD_REQUEST, "bad_request"
-        error = sys.exception()
-        hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 0
-        if hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+        status, code, error = HTTPStatus.BAD_REQUEST, "bad_request", sys.exception()
+        if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
             status, code = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large"
             msg = "The head of the request is longer than 16 KB."
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -344,10 +335,10 @@ class PatientProtocol(H11Protocol):
     def _wait_or_not(self) -> None:
         # The timer continues if the client reads only a few bytes now and then.
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
+            self._stop("request")
             if not self.cycle.more_body:
                 self._waits_since = None
-        elif self._ending is None and not self.transport.is_closing():
+        elif "request" not in self._timers and not self.transport.is_closing():
 
             def end() -> None:
                 if self.transport.get_write_buffer_size():
@@ -355,17 +346,11 @@ class PatientProtocol(H11Protocol):
                 else:
                     self.transport.close()
 
-            self._ending = self.loop.call_later(ASKING_S, end)
+            self._timers["request"] = self.loop.call_later(ASKING_S, end)
 
-    def _stop_waiting(self) -> None:
-        if self._ending is not None:
-            self._ending.cancel()
-            self._ending = None
-
-    def _stop_reading(self) -> None:
-        if self._unread_ending is not None:
-            self._unread_ending.cancel()
-            self._unread_ending = None
+    def _stop(self, timer: str) -> None:
+        if timer in self._timers:
+            self._timers.pop(timer).cancel()
 
 
 def _error(code: str, message: str) -> bytes:

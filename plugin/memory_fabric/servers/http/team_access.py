@@ -1,16 +1,13 @@
 """Requests on a team's database: each runs in a thread, in one transaction, as the key's member.
 
-The process keeps nothing but connections and recent answers, so several processes can serve one
-database. A broken connection is reopened by the next request. The database checks the key at each
-request, so deleting a key or removing a member takes effect immediately.
+Several processes can serve one database, because a process keeps only connections and recent
+answers. The database checks the key at each request, so deleting a key or removing a member takes
+effect immediately. Reads may go to a replica (a hot standby) once it shows what the primary
+contained when the request arrived, so that clients read their own writes and never see erased
+content; otherwise the primary answers. While the primary is down, the replica answers alone.
 
-Reads may go to a replica (a hot standby). It is used only once it shows what the primary contained
-when the request arrived; otherwise the primary answers. So a client can read its own writes, and a
-lagging replica never shows erased content. While the primary is down, the replica answers alone.
-
-An answer is cached for seconds, for the same question by the same member with the same domain,
-while the state of the space is unchanged: every added, replaced or erased operation changes the
-state (memory_fabric.changes).
+An answer is cached for the same question by the same member with the same domain, for some seconds
+and only until an operation of the space is added, replaced or erased (memory_fabric.changes).
 """
 
 import asyncio
@@ -57,10 +54,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a team's database: `dsn` is a libpq connection string, `space` the space served.
-
-    `read` is the connection string of a replica, or "".
-    """
+    """Access to a `space` by libpq connection strings: `dsn`, and `read` of a replica or ""."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -80,14 +74,14 @@ class Access:
         Either all of its writes are committed or none. Raises Unauthorized, Forbidden,
         StoreUnavailable, DeadlinePassed, and the errors of the job.
         """
-        return await self._queued(lambda: self.with_connection(self._asked(holder, job)))
+        return await self.in_thread(lambda: self.with_connection(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
         """Run a job that only reads, on the replica if there is one; otherwise like `ask`.
 
-        The value is cached under the `question` for some seconds, unless `question` is None.
+        Unless `question` is None, the value is cached under it for some seconds.
         """
-        return await self._queued(lambda: self._read(holder, job, question))
+        return await self.in_thread(lambda: self._read(holder, job, question))
 
     def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
         if self._replica is None or time.monotonic() < self._retry_at:
@@ -125,7 +119,10 @@ class Access:
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S
             # Each check runs in a transaction of its own, so it sees what was replayed in between.
-            while state and not self._shows(connection, holder, state):
+            while state:
+                seen = team_keys.holder_of(connection, bytes.fromhex(holder))
+                if seen is not None and seen.state >= state:
+                    break
                 if time.monotonic() > until:
                     raise StoreUnavailable("", BEHIND)
                 time.sleep(LOOK_S)
@@ -138,8 +135,8 @@ class Access:
                     return value  # type: ignore[no-any-return]
                 memory = self.memory_of(connection, member)
                 value = job(memory)
-                if memory.failed is not None:
-                    raise memory.failed
+                if memory.reader.failed is not None:
+                    raise memory.reader.failed
                 if question:
                     if len(self._answers) >= MAX_KEPT:
                         self._answers = {}
@@ -148,30 +145,20 @@ class Access:
 
         return asked
 
-    def _shows(self, connection: Connection, holder: str, state: int) -> bool:
-        member = team_keys.holder_of(connection, bytes.fromhex(holder))
-        return member is not None and member.state >= state
-
     def _admitted(self, connection: Connection, holder: str) -> team_keys.Holder:
         member = team_keys.holder_of(connection, bytes.fromhex(holder))
         if member is None or member.space != self.space:
-            raise Unauthorized(
-                "The key is missing or not valid.",
-                remedy="Ask an owner of the space: memory-fabric serve --team DSN --new-key.",
-            )
+            remedy = "Ask an owner of the space: memory-fabric serve --team DSN --new-key."
+            raise Unauthorized("The key is missing or not valid.", remedy=remedy)
         return member
 
-    async def in_thread(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)` in a worker thread; raises the same errors as `ask`."""
-        return await self._queued(lambda: self.with_connection(job))
-
-    async def _queued(self, job: Callable[[], T]) -> T:
+    async def in_thread(self, job: Callable[[], T]) -> T:
+        """Run a job in a worker thread. Raises StoreUnavailable if too many jobs wait for one."""
         if self._waiting >= MAX_WAITING:
             raise StoreUnavailable("", "Too many requests wait for the database.")
         self._waiting += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, job)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, job)
         finally:
             self._waiting -= 1
 

@@ -31,10 +31,7 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The space, member and domain to which a key gives access, and the state of the space.
-
-    The state is a number that grows with each change of the space's visible content.
-    """
+    """The holder of a key; `state` grows with each change of the space's visible content."""
 
     space: str
     member: str
@@ -44,10 +41,7 @@ class Holder(NamedTuple):
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
-    """Create and return a key for a member; the serving role may now act for that member.
-
-    Raises BadInput for an invalid or existing name, NotAMember, NotAllowed.
-    """
+    """Create a key, and let the login role act for its member. Raises BadInput, TeamError."""
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         raise BadInput("NAME", f"{name!r} is no name for a key.", remedy="Use a short word.")
     if domain and not stated_name(domain):
@@ -58,27 +52,24 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
         try:
             connection.execute("SELECT memory_fabric.add_key(%s, %s, %s, %s, %s, %s)", given)
         except psycopg.errors.UniqueViolation:
-            raise BadInput(
-                "NAME",
-                f"There is a key {name} already.",
-                remedy="Choose another name, or delete that one with --drop-key.",
-            ) from None
+            remedy = "Choose another name, or delete that one with --drop-key."
+            raise BadInput("NAME", f"There is a key {name} already.", remedy=remedy) from None
         except psycopg.errors.UndefinedObject:
-            raise NotAMember(
-                f"{member} is no member of {space}.",
-                remedy=f"Add the member first: memory-fabric team add {member}.",
-            ) from None
-        _allow_to_act_for(connection, member)
+            remedy = f"Add the member first: memory-fabric team add {member}."
+            raise NotAMember(f"{member} is no member of {space}.", remedy=remedy) from None
+        is_member = "SELECT pg_has_role(session_user, %s, 'MEMBER'), session_user::text"
+        row = connection.execute(is_member, (member,)).fetchone()
+        if row is not None and not row[0]:
+            member_role, login_role = sql.Identifier(member), sql.Identifier(row[1])
+            connection.execute(sql.SQL("GRANT {} TO {}").format(member_role, login_role))
     return key
 
 
 def kept(connection: Connection, space: str) -> list[MemberKey]:
     """Return the keys of a space that the caller may see, oldest first."""
+    query = "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)"
     with translated("Cannot list the keys"):
-        rows = connection.execute(
-            "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)", (space,)
-        ).fetchall()
-    return [MemberKey(*row) for row in rows]
+        return [MemberKey(*row) for row in connection.execute(query, (space,))]
 
 
 def drop(connection: Connection, space: str, name: str) -> None:
@@ -91,9 +82,8 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
     """Return the holder of the key or cookie with this digest; None if none is valid."""
-    row = connection.execute(
-        "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)", (hashed,)
-    ).fetchone()
+    query = "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)"
+    row = connection.execute(query, (hashed,)).fetchone()
     return Holder(*row) if row else None
 
 
@@ -105,17 +95,6 @@ def digest(given: str) -> bytes:
 def cookie_of(key: str) -> str:
     """Return the cookie that replaces the key in a browser; every process derives the same one."""
     return hashlib.sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
-
-
-def _allow_to_act_for(connection: Connection, member: str) -> None:
-    """Grant the member's role to the role that is logged in."""
-    row = connection.execute(
-        "SELECT pg_has_role(session_user, %s, 'MEMBER'), session_user::text", (member,)
-    ).fetchone()
-    if row is not None and not row[0]:
-        connection.execute(
-            sql.SQL("GRANT {} TO {}").format(sql.Identifier(member), sql.Identifier(row[1]))
-        )
 
 
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
@@ -135,15 +114,9 @@ def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
     if space in known:
         return space
     if space:
-        raise NotAMember(
-            f"The login is no member of {space}.",
-            remedy="Ask an owner of the space: memory-fabric team add MEMBER.",
-        )
+        remedy = "Ask an owner of the space: memory-fabric team add MEMBER."
+        raise NotAMember(f"The login is no member of {space}.", remedy=remedy)
     if len(known) == 1:
         return known[0]
-    listed = ", ".join(known) or "none"
-    raise BadInput(
-        "--space",
-        f"The login is in several spaces or none: {listed}.",
-        remedy="Name the one to serve: --space NAME.",
-    )
+    text = f"The login is in several spaces or none: {', '.join(known) or 'none'}."
+    raise BadInput("--space", text, remedy="Name the one to serve: --space NAME.")

@@ -5,8 +5,6 @@ log in the form of sharing.replica.wire: an operation replaces the member's own 
 (heads) for its key. A member can withdraw only their own statements; those of others are kept.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -57,21 +55,14 @@ class TeamMemory(Memory):
         self.domains = None if domains is None else tuple(domains)
         self.reader = TeamReader(connection, space, member, vocabulary, self.domains)
 
-    @property
-    def failed(self) -> FabricError | None:
-        """Return the first database error in this transaction, or None."""
-        return self.reader.failed
-
     def databases(self) -> list[Database]:
         """Return an empty list: there are no local databases."""
         return []
 
     def readers(self) -> list[Reader]:
-        """Return the reader of the space."""
         return [self.reader]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return this memory limited to those of these domains that are visible."""
         visible = [name for name in domains if self.domains is None or name in self.domains]
         return TeamMemory(
             self.settings, self.connection, self.space, self.member, self.vocabulary, visible
@@ -82,10 +73,6 @@ class TeamMemory(Memory):
 
     def follow_settings(self) -> None:
         """Do nothing: the settings read at the start are kept."""
-
-    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return the rows of a query in this transaction. Raises StoreUnavailable."""
-        return self.reader.query(sql, values)
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
@@ -104,11 +91,8 @@ class TeamMemory(Memory):
     ) -> Record | None:
         """Store a record for the team and return it, or the existing record that it repeats."""
         if record.scope != SCOPE:
-            raise BadInput(
-                "scope",
-                f"This server keeps what is for the team, not for the scope {record.scope}.",
-                remedy="Leave the scope out.",
-            )
+            text = f"This server keeps what is for the team, not for the scope {record.scope}."
+            raise BadInput("scope", text, remedy="Leave the scope out.")
         domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
         by = by._replace(domain=domain)
         return super().remember(record._replace(domain=domain), by, supersedes, echo=echo, at=at)
@@ -121,10 +105,7 @@ class TeamMemory(Memory):
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Append the statements of a change; return the result that a local memory would return.
-
-        Raises NotFound, StoreUnavailable; in that case nothing is changed.
-        """
+        """Append a change's statements; return its result. Raises NotFound, StoreUnavailable."""
         _one_at_a_time(self)
         return _EFFECTS[operation.kind](self, operation)
 
@@ -158,19 +139,11 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
         heads.setdefault(key, []).append(str(op_id))
         last = max(last, reading)
     operations = []
-    for statement in by_key.values():
+    for kind, key, value in by_key.values():
         last = wire.reading_after(last, time.time_ns() // 1_000_000, origin)
+        base, made_at = tuple(heads.get(key, ())), ids.timestamp()
         operations.append(
-            TeamOperation(
-                op_id=ids.new_id(),
-                origin=origin,
-                kind=statement.kind,
-                key=statement.key,
-                value=statement.value,
-                base=tuple(heads.get(statement.key, ())),
-                clock=last,
-                made_at=ids.timestamp(),
-            )
+            TeamOperation(ids.new_id(), origin, kind, key, value, base, last, made_at)
         )
     reasons: list[str] = []
     log = SharedLog(memory.connection, memory.space)
@@ -183,12 +156,9 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
 
 
 def undo_last(memory: TeamMemory) -> int:
-    """Undo the member's last change through this server; return its number of statements.
-
-    Replaced ones are made again, others withdrawn. 0 if no change is current.
-    """
+    """Undo the member's last change through this server; return its number of statements, or 0."""
     _one_at_a_time(memory)
-    last = memory.query(
+    last = memory.reader.query(
         "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
         # All statements of one change have the same time, that of their transaction.
@@ -196,12 +166,12 @@ def undo_last(memory: TeamMemory) -> int:
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
     )
-    replaced = memory.query(
+    replaced = memory.reader.query(
         "SELECT key, payload -> 'value' FROM memory_fabric.operations "
         "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id",
         (memory.space, [str(op_id) for _, _, base in last for op_id in base]),
     )
-    before = dict(replaced)
+    before: dict[str, Any] = dict(replaced)
     append(memory, [Statement(kind, key, before.get(key)) for key, kind, _ in last], UNDOING)
     return len(last)
 
@@ -251,34 +221,23 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
     ends = list(dict.fromkeys(end for r in new.values() for end in (r["from"], r["to"])))
     existing = _entities(memory, ends) | _named(memory, ends)
     created = [name for name in ends if name not in existing]
-    append(
-        memory,
-        [
-            *(_entity(operation, name, entity_type(name) or UNKNOWN_TYPE) for name in created),
-            *(
-                Statement(wire.RELATION, key, _with_time(operation, relation))
-                for key, relation in new.items()
-            ),
-        ],
-    )
+    statements = [_entity(operation, n, entity_type(n) or UNKNOWN_TYPE) for n in created]
+    for key, relation in new.items():
+        statements.append(Statement(wire.RELATION, key, _with_time(operation, relation)))
+    append(memory, statements)
     return {"relations": list(new.values()), "created_ends": created}
 
 
-def _delete_entities(memory: TeamMemory, operation: Operation) -> Result:
-    own = memory.reader.own_about(operation.payload["entityNames"])
-    append(memory, [Statement(row.kind, row.key, None) for row in own])
-    return {"deleted": len(own)}
-
-
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's observations, relations or records that an operation lists."""
+    """Withdraw the member's statements that an operation lists, or is about by entity names."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
         keys += [wire.key_of_observation(name, text) for text in deletion["observations"]]
     keys += map(_relation_key, payload.get("relations", ()))
     keys += map(wire.key_of_record, payload.get("ids", ()))
-    own = memory.reader.own(keys)
+    about = memory.reader.about(payload.get("entityNames", ()))
+    own = [row for row in about if row.author == memory.member] or memory.reader.own(keys)
     append(memory, [Statement(row.kind, row.key, None) for row in own])
     return {"deleted": len(own)}
 
@@ -307,7 +266,7 @@ _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
     "create_entities": _create_entities,
     "create_relations": _create_relations,
     "add_observations": _add_observations,
-    "delete_entities": _delete_entities,
+    "delete_entities": _withdraw,
     "delete_observations": _withdraw,
     "delete_relations": _withdraw,
     "remember": _remember,
@@ -316,7 +275,6 @@ _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
 
 
 def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
-    """Return the texts that no member has stated as observations of the entity."""
     keys = {wire.key_of_observation(name, text): text for text in texts}
     standing = {row.key for row in memory.reader.standing(list(keys))}
     return [text for key, text in keys.items() if key not in standing]
@@ -356,4 +314,4 @@ def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]
 def _one_at_a_time(memory: TeamMemory) -> None:
     """Serialise a member's changes by a lock; otherwise two could replace the same heads."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-    memory.query(lock, (f"{memory.space}\n{memory.member}",))
+    memory.reader.query(lock, (f"{memory.space}\n{memory.member}",))

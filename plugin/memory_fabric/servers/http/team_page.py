@@ -1,6 +1,6 @@
 """Data of the viewer's page for a team: picture, recall, history and status of its log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memory_fabric import __version__, ids
@@ -9,14 +9,13 @@ from memory_fabric.language.concepts import concepts
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_queries import COUNTED
 from memory_fabric.servers.http.team_rows import Row
-from memory_fabric.sharing.replica import wire
 from memory_fabric.text import name_key, neutralised
 from memory_fabric.viewer.picture import age_of, presentable
 
 # Limits for what a browser can draw and search smoothly; the server's search finds the rest.
-MAX_RECORDS, MAX_STATEMENTS = 2000, 5000
-MAX_ENTITIES = 3000
+LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "
     "confidence pinned valid_from valid_to superseded_by"
@@ -25,23 +24,14 @@ SHOWN = (
 
 def picture(memory: TeamMemory) -> dict[str, Any]:
     """Return the team's newest memories for the page, in the form of viewer.picture."""
-    now, newest = ids.timestamp(), memory.reader.newest
-    stated = newest(wire.ENTITY, MAX_ENTITIES)
-    observations = newest(wire.OBSERVATION, MAX_STATEMENTS)
-    relations = newest(wire.RELATION, MAX_STATEMENTS)
-    fields = (
-        team_rows.record_fields(row, memory.member) for row in newest(wire.RECORD, MAX_RECORDS)
-    )
+    now = ids.timestamp()
+    shown = {name: memory.reader.newest(kind, LIMITS[name]) for name, kind in COUNTED.items()}
+    fields = (team_rows.record_fields(row, memory.member) for row in shown["records"])
     records = [record for record in fields if record is not None]
-    entities = _entities(stated, observations, relations, records, memory.member, now)
+    entities = _entities(shown, records, memory.member, now)
     numbers = {name: number for number, name in enumerate(entities)}
     by_key = {name_key(name): number for name, number in numbers.items()}
-    sizes = {
-        "records": len(records),
-        "entities": len(stated),
-        "observations": len(observations),
-        "relations": len(relations),
-    }
+    sizes = {name: len(rows) for name, rows in shown.items()} | {"records": len(records)}
     counts = memory.reader.counts()
     left_out = {name: max(0, counts[name] - count) for name, count in sizes.items()}
     whole = {
@@ -50,7 +40,7 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
         "live": True,
         "project": {"name": memory.space, "id": memory.space},
         "entities": list(entities.values()),
-        "relations": _relations(relations, numbers),
+        "relations": _relations(shown["relations"], numbers),
         "records": [_record(record, by_key, now) for record in records],
         "changes": [],
         "tiers": status(memory)["tiers"],
@@ -109,12 +99,7 @@ def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
 
 
 def _entities(
-    stated: Iterable[Row],
-    observations: Iterable[Row],
-    relations: Iterable[Row],
-    records: Iterable[dict[str, Any]],
-    member: str,
-    now: str,
+    shown: Mapping[str, Iterable[Row]], records: Iterable[dict[str, Any]], member: str, now: str
 ) -> dict[str, dict[str, Any]]:
     """Return all entities by name: stated ones, and those mentioned by other statements."""
     entities: dict[str, dict[str, Any]] = {}
@@ -126,36 +111,31 @@ def _entities(
         entity["at"] = max(entity["at"], at)
         return entity
 
-    for row in stated:
+    for row in shown["entities"]:
         statement = team_rows.said_in(row)
         if statement is not None:
             entity = named(statement.name, statement.type, statement.domain, statement.created_at)
             trust = team_rows.trust_of(row.author, member)
             entity |= {"aliases": list(statement.aliases), "trust": trust}
-    for row in observations:
+    for row in shown["observations"]:
         statement = team_rows.said_in(row)
         if statement is not None:
             entity = named(statement.name, "", statement.domain, statement.created_at)
-            entity["observations"].append(
-                {
-                    "text": statement.text,
-                    "at": statement.created_at,
-                    "trust": team_rows.trust_of(row.author, member),
-                    "source": row.author,
-                    "domain": statement.domain,
-                    "scope": team_rows.SCOPE,
-                    **dict.fromkeys(("session", "agent", "record"), ""),
-                }
-            )
-    for row in relations:
-        for end in team_rows.ends_of(row):
+            trust = team_rows.trust_of(row.author, member)
+            observation = {"text": statement.text, "at": statement.created_at, "trust": trust}
+            observation |= {"source": row.author, "domain": statement.domain}
+            observation |= {"scope": team_rows.SCOPE, "session": "", "agent": "", "record": ""}
+            entity["observations"].append(observation)
+    for row in shown["relations"]:
+        relation = team_rows.relation_in(row)
+        for end in (relation.source, relation.target) if relation is not None else ():
             named(end)
     for record in records:
         for name, kind in record["entities"]:
             named(name, kind, record["domain"], record["created_at"])
     for entity in entities.values():
         entity |= age_of(entity["type"], entity["at"], now)
-    return dict(list(entities.items())[:MAX_ENTITIES])
+    return dict(list(entities.items())[: LIMITS["entities"]])
 
 
 def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, Any]]:

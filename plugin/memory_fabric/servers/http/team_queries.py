@@ -13,22 +13,12 @@ import psycopg
 
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.models import Filters
-from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.responses import Forbidden
 from memory_fabric.servers.http.team_rows import SCOPE, Row
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.translate import team_error
-from memory_fabric.sharing.team.errors import (
-    LoginFailed,
-    NoAnswer,
-    NotAllowed,
-    NotAMember,
-    ServerFull,
-    ServerReadOnly,
-    TeamError,
-    TooSlow,
-)
+from memory_fabric.sharing.team import errors
 from memory_fabric.store.queries.search import EVERYTHING
 
 Rows = list[tuple[Any, ...]]
@@ -75,23 +65,20 @@ class SpaceQueries:
         return [row for row in last.values() if row.value]
 
     def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[Row]:
-        """Return all members' statements about entities with exactly these names.
-
-        They are entities, observations and relations: at most `most` of each, oldest first.
-        """
+        """Return all members' statements about these entities, at most `most` of each kind."""
         wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
         if not wanted or condition is None:
             return []
-        ids = [
-            *self.ids("newest_heads", wire.ENTITY, wanted, condition, most),
-            *self.ids("newest_heads", wire.OBSERVATION, wanted, condition, most),
-            *self.ids("related_heads", wanted, condition, most),
+        ids = self.ids("related_heads", wanted, condition, most)
+        for kind in (wire.ENTITY, wire.OBSERVATION):
+            ids += self.ids("newest_heads", kind, wanted, condition, most)
+        # The names that a row of the graph is about are in one or two of its fields.
+        fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
+        return [
+            row
+            for row in self._rows(ids)
+            if any(row.value.get(name) in wanted for name in fields.get(row.kind, ("entity",)))
         ]
-        return [row for row in self._rows(ids) if not team_rows.names_in(row).isdisjoint(wanted)]
-
-    def own_about(self, names: Sequence[str]) -> list[Row]:
-        """Return the caller's own statements about entities with exactly these names."""
-        return [row for row in self.about(names) if row.author == self._member]
 
     def records_ending(self, ending: str) -> list[Row]:
         """Return the records whose id ends with this text."""
@@ -143,10 +130,7 @@ class SpaceQueries:
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[Row]:
-        """Return those of these rows that the member may read, ordered by their clocks.
-
-        The value of a withdrawal is empty.
-        """
+        """Return the rows that the member may read, by clock. A withdrawn value is empty."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []
@@ -165,13 +149,11 @@ class SpaceQueries:
         if filters.sessions or (filters.scopes and SCOPE not in filters.scopes):
             return None
         condition: dict[str, Any] = {
-            "types": [name.lower() for name in filters.types],
-            "categories": [name.lower() for name in filters.categories],
-            "projects": [name.lower() for name in filters.projects],
-            "agents": list(filters.agents),
-            "since": filters.since,
-            "before": filters.before,
-            "as_of": filters.as_of,
+            name: [text.lower() for text in getattr(filters, name)]
+            for name in ("types", "categories", "projects")
+        }
+        condition |= {
+            name: getattr(filters, name) for name in ("agents", "since", "before", "as_of")
         }
         condition = {name: value for name, value in condition.items() if value}
         if self._domains is not None:
@@ -191,29 +173,21 @@ def of_database(error: psycopg.Error) -> FabricError:
     return of_log(team_error(error, "Cannot answer"))
 
 
-def of_log(error: TeamError) -> FabricError:
+def of_log(error: errors.TeamError) -> FabricError:
     """Convert an error of the shared log into the error of a request, without the address."""
-    if isinstance(error, TooSlow):
+    if isinstance(error, errors.TooSlow):
         return DeadlinePassed("The database took too long for an answer.", remedy="Ask for less.")
-    if isinstance(error, ServerReadOnly):
-        return StoreUnavailable(
-            "",
-            "The team's database accepts no writes now: it is a replica or in read-only mode.",
-            remedy="Reading works; write again when the failover has ended.",
-        )
-    if isinstance(error, NotAMember | NotAllowed):
-        return Forbidden(
-            "The member of this key may not do this in the space.",
-            remedy="Ask an owner of the space: memory-fabric team add MEMBER.",
-        )
-    if isinstance(error, NoAnswer | ServerFull | LoginFailed):
-        return StoreUnavailable(
-            "",
-            "The team's database does not answer.",
-            remedy="It comes back by itself as soon as the database answers.",
-        )
+    if isinstance(error, errors.ServerReadOnly):
+        text = "The team's database accepts no writes now: it is a replica or in read-only mode."
+        remedy = "Reading works; write again when the failover has ended."
+        return StoreUnavailable("", text, remedy=remedy)
+    if isinstance(error, errors.NotAMember | errors.NotAllowed):
+        text = "The member of this key may not do this in the space."
+        remedy = "Ask an owner of the space: memory-fabric team add MEMBER."
+        return Forbidden(text, remedy=remedy)
+    if isinstance(error, errors.NoAnswer | errors.ServerFull | errors.LoginFailed):
+        remedy = "It comes back by itself as soon as the database answers."
+        return StoreUnavailable("", "The team's database does not answer.", remedy=remedy)
     print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
-    return FabricError(
-        "The team's database could not answer this.",
-        remedy="The terminal of memory-fabric serve shows the error.",
-    )
+    remedy = "The terminal of memory-fabric serve shows the error."
+    return FabricError("The team's database could not answer this.", remedy=remedy)

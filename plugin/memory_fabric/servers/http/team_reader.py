@@ -1,6 +1,7 @@
 """Queries of recall on a space, run as the requesting member (see store.queries.reader.Reader).
 
-Turns of conversations are never sent to the shared log, so queries for turns return nothing.
+Methods without a docstring return what those of `Reader` return. Turns of conversations are never
+sent to the shared log, so queries for turns return nothing.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -12,13 +13,7 @@ from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.team_queries import SpaceQueries
 from memory_fabric.servers.http.team_rows import STORE, Row
-from memory_fabric.servers.http.team_words import (
-    RANKED_ROWS,
-    SPARE,
-    Vocabulary,
-    WordQuery,
-    word_query,
-)
+from memory_fabric.servers.http.team_words import RANKED_ROWS, SPARE, Vocabulary, word_query
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.queries.graph import NOW
@@ -56,19 +51,16 @@ class TeamReader(SpaceQueries, Reader):
     def observations(
         self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
     ) -> list[Candidate]:
-        """Return matching observations as candidates, best first."""
         matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
         return self._candidates(matches[wire.OBSERVATION])
 
     def observations_with(
         self, names: Iterable[str], limit: int, filters: Filters
     ) -> list[Candidate]:
-        """Return observations that contain one of these names, best first."""
         matches = self._matching((wire.OBSERVATION,), [list(names)], limit, filters)
         return self._candidates(matches[wire.OBSERVATION])
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
-        """Return the newest observations of the entities that these name keys stand for."""
         names = list(dict.fromkeys(name for _, name, _ in self._meant(keys)))
         return self._candidates(self.newest(wire.OBSERVATION, limit, filters, names))
 
@@ -80,16 +72,13 @@ class TeamReader(SpaceQueries, Reader):
         session: str,
         phrases: Sequence[str] = (),
     ) -> list[Candidate]:
-        """Return matching active records, best first."""
         matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
         return self._candidates(matches[wire.RECORD])
 
     def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
-        """Return the active records with these ids that the filters allow."""
         return self._candidates(self.standing([wire.key_of_record(id_) for id_ in ids], filters))
 
     def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
-        """Return the newest records, then the newest observations."""
         candidates = self._candidates(self.newest(wire.RECORD, limit, filters))
         free = limit - len(candidates)
         return candidates + self._candidates(self.newest(wire.OBSERVATION, free, filters))
@@ -98,25 +87,31 @@ class TeamReader(SpaceQueries, Reader):
         """Return an empty list: turns are never sent to the shared log."""
         return []
 
-    def turns_by_session(self, *_: object) -> dict[str, list[tuple[int, float]]]:
-        """Return an empty result: there are no turns here."""
+    def turns_by_session(self, *_: object, **__: object) -> dict[str, Any]:
+        """Return an empty mapping: turns are never sent to the shared log."""
         return {}
 
-    def session_texts(self, *_: object) -> dict[str, str]:
-        """Return an empty result: there are no turns here."""
-        return {}
-
-    def turns_at(self, *_: object) -> list[Candidate]:
-        """Return an empty result: there are no turns here."""
-        return []
+    turns_at, session_texts = episodes, turns_by_session
 
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
-        """Return entities with one of these words in their name or type, best first."""
         rows = self._matching((wire.ENTITY,), [list(names)], limit, filters)[wire.ENTITY]
-        texts = self._texts_of([str(row.value.get("name")) for row in rows], filters)
+        entity_names = [str(row.value.get("name")) for row in rows]
+        # The newest observations of each entity describe it.
+        texts: dict[str, list[str]] = {}
+        condition = self.condition(filters._replace(types=()))
+        if condition is not None and rows:
+            sql = (
+                "SELECT o FROM unnest(%s::text[]) AS n, "
+                "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o"
+            )
+            values = (entity_names, self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY)
+            for row in self.fetched(id_ for (id_,) in self.query(sql, values)):
+                statement = team_rows.said_in(row)
+                if statement is not None and statement.text:
+                    texts.setdefault(name_key(statement.name), []).append(statement.text)
         candidates = (
-            team_rows.entity_candidate(row, texts.get(name_key(str(row.value.get("name"))), ()))
-            for row in rows
+            team_rows.entity_candidate(row, texts.get(name_key(name), ()))
+            for row, name in zip(rows, entity_names, strict=True)
         )
         return [candidate for candidate in candidates if candidate is not None]
 
@@ -130,7 +125,6 @@ class TeamReader(SpaceQueries, Reader):
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
-        """Return the existing entities for these name keys, each with its relations at `at`."""
         names = {entity.name for entity in self.entities_by_key(keys).values()}
         around: dict[str, list[Relation]] = {name: [] for name in sorted(names)}
         for relation in self.relations_of(list(around), at, filters):
@@ -140,7 +134,6 @@ class TeamReader(SpaceQueries, Reader):
         return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations valid at a time that begin or end at these names, oldest first."""
         # A relation has an agent, type or category only through a record that states it.
         if not names or filters.agents or filters.types or filters.categories:
             return []
@@ -157,7 +150,6 @@ class TeamReader(SpaceQueries, Reader):
         return list(relations)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return the time at which a relation was stated last; empty if it is not stated."""
         if relation not in self._stated:
             rows = self.standing([wire.key_of_relation(*relation)])
             times = (str(row.value.get("created_at") or "") for row in rows)
@@ -165,15 +157,12 @@ class TeamReader(SpaceQueries, Reader):
         return self._stated[relation]
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        """Return the entity's name for each of these words that is an alias."""
         matches = self._meant(terms)
         names = {term for term, _, is_alias in matches if not is_alias}
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return, for each word that occurs, the approximate number of rows with it. `sources` is
-        ignored, because rows of all sources are ranked together.
-        """
+        """Return the approximate number of rows of all sources with each word that occurs."""
         known, count = self._statistics(terms)
         common = {
             term: round(known[term].share * count)
@@ -184,7 +173,6 @@ class TeamReader(SpaceQueries, Reader):
         return {**common, **{str(word): 1 for (word,) in self.call("known_words", rare)}}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names within `most_edits` changes of a word."""
         rows = self.call("names_like", word, most_edits, columns="key, name")
         return [(key, name) for key, name in rows]
 
@@ -237,37 +225,34 @@ class TeamReader(SpaceQueries, Reader):
     ) -> dict[str, list[Row]]:
         """Return the matching rows of each kind, best first; cached for the transaction."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
-        if search not in self._matches:
-            rows = self._searched(*search)
-            self._matches[search] = {
-                kind: [row for row in rows if row.kind == kind] for kind in kinds
-            }
-        return self._matches[search]
-
-    def _searched(
-        self,
-        kinds: tuple[str, ...],
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        phrases: Sequence[str],
-    ) -> list[Row]:
+        if search in self._matches:
+            return self._matches[search]
+        rows: list[Row] = []
         condition = self.condition(filters)
         terms = [*phrases, *(word for group in groups for word in group)]
-        if condition is None or not terms:
-            return []
-        query = word_query(groups, *self._statistics(terms), limit, phrases)
-        if query is None:
-            return []
-        scores = self._scores(kinds, query, query.ranked, condition, limit, RANKED_ROWS)
-        if len(scores) < limit:
-            newest = self._scores(kinds, query, query.newest, condition, limit, SPARE * limit)
-            scores = newest | scores
-        rows = [row._replace(score=scores[row.op_id]) for row in self.fetched(scores)]
-        return sorted(rows, key=lambda row: -row.score)
+        query = None
+        if condition is not None and terms:
+            query = word_query(groups, *self._statistics(terms), limit, phrases)
+        if query is not None:
+            scores: dict[str, float] = {}
+            searched, scoring = list(kinds), (list(query.groups), list(query.weights))
+            for function, matching, budget in (
+                ("find_heads", query.ranked, RANKED_ROWS),
+                ("find_newest_heads", query.newest, SPARE * limit),
+            ):
+                if matching and len(scores) < limit:
+                    ranked = self.query(
+                        f"SELECT op_id, score FROM memory_fabric.{function}("
+                        "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s)",
+                        (self._space, searched, matching, *scoring, condition, limit, budget),
+                    )
+                    scores = {str(id_): float(score) for id_, score in ranked} | scores
+            rows = [row._replace(score=scores[row.op_id]) for row in self.fetched(scores)]
+            rows.sort(key=lambda row: -row.score)
+        self._matches[search] = {kind: [r for r in rows if r.kind == kind] for kind in kinds}
+        return self._matches[search]
 
     def _statistics(self, terms: Sequence[str]) -> tuple[Mapping[str, Any], int]:
-        """Return the statistics of these words, and the approximate number of rows."""
         try:
             return (
                 self._vocabulary.look_up(self._connection, self._space, terms),
@@ -276,44 +261,6 @@ class TeamReader(SpaceQueries, Reader):
         except psycopg.Error as error:
             raise self.failure(error) from error
 
-    def _scores(
-        self,
-        kinds: tuple[str, ...],
-        query: WordQuery,
-        matching: str,
-        condition: str,
-        limit: int,
-        budget: int,
-    ) -> dict[str, float]:
-        """Return the scores by row id of the best matches among at most `budget` ranked rows."""
-        if not matching:
-            return {}
-        function = "find_newest_heads" if matching == query.newest else "find_heads"
-        groups, weights = list(query.groups), list(query.weights)
-        rows = self.query(
-            f"SELECT op_id, score FROM memory_fabric.{function}("
-            "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s)",
-            (self._space, list(kinds), matching, groups, weights, condition, limit, budget),
-        )
-        return {str(id_): float(score) for id_, score in rows}
-
-    def _texts_of(self, names: Sequence[str], filters: Filters) -> dict[str, list[str]]:
-        """Return the newest observations of these entities, by the name key of the entity."""
-        condition = self.condition(filters._replace(types=()))
-        if condition is None or not names:
-            return {}
-        ids = self.query(
-            "SELECT o FROM unnest(%s::text[]) AS n, "
-            "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o",
-            (list(names), self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY),
-        )
-        texts: dict[str, list[str]] = {}
-        for row in self.fetched(id_ for (id_,) in ids):
-            statement = team_rows.said_in(row)
-            if statement is not None and statement.text:
-                texts.setdefault(name_key(statement.name), []).append(statement.text)
-        return texts
-
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
         """Return (key, entity's name, True if the key is an alias) for these name keys."""
         wanted = list(dict.fromkeys(keys))
@@ -321,7 +268,6 @@ class TeamReader(SpaceQueries, Reader):
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
 
     def _candidates(self, rows: Iterable[Row]) -> list[Candidate]:
-        """Return the records and observations among these rows as candidates."""
         candidates = (
             team_rows.record_candidate(row, self._member)
             if row.kind == wire.RECORD

@@ -53,20 +53,13 @@ def record_candidate(row: Row, member: str) -> Candidate | None:
         "record": value["id"],
         **{name: value[name] for name in _SHOWN},
         "said_in": value["source"],
-        "session": "",
-        "promoted_at": "",
+        **dict.fromkeys(("session", "promoted_at"), ""),
         "entities": [name for name, _ in value["entities"]],
         **{key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)},
     }
-    return Candidate(
-        id=f"record:{value['id']}",
-        source="records",
-        text=value["what"],
-        timestamp=value["created_at"],
-        bm25=row.score,
-        metadata=metadata,
-        store=STORE,
-    )
+    id_, at = f"record:{value['id']}", value["created_at"]
+    candidate = Candidate(id_, "records", value["what"], timestamp=at, store=STORE)
+    return candidate._replace(bm25=row.score, metadata=metadata)
 
 
 _SHOWN = (
@@ -76,9 +69,7 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return the fields of the row's record as `member` may see them; None if the row has no valid
-    record of a team.
-    """
+    """Return a row's record as `member` may see it; None if it is no valid record of a team."""
     value, id_ = row.value, row.value.get("id")
     is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
     if not is_record or not claims_read.is_of_a_team(value):
@@ -126,22 +117,10 @@ def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
 
 
 def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, Any]) -> Candidate:
-    return Candidate(
-        id=id_,
-        source="graph",
-        entity=said.name,
-        text=text,
-        timestamp=said.created_at,
-        bm25=row.score,
-        metadata={
-            "entityType": said.type,
-            "author": author_of(row),
-            "domain": said.domain,
-            "scope": SCOPE,
-            **metadata,
-        },
-        store=STORE,
-    )
+    about = {"entityType": said.type, "author": author_of(row), "domain": said.domain}
+    metadata = {**about, "scope": SCOPE, **metadata}
+    candidate = Candidate(id_, "graph", text, said.name, timestamp=said.created_at, store=STORE)
+    return candidate._replace(bm25=row.score, metadata=metadata)
 
 
 def said_in(row: Row) -> Said | None:
@@ -170,18 +149,6 @@ def relation_in(row: Row) -> Relation | None:
         for name in ("from", "relationType", "to")
     ]
     return Relation(*ends) if all(ends) else None
-
-
-def ends_of(row: Row) -> tuple[str, ...]:
-    """Return the names at both ends of a row's relation; empty for a row of another kind."""
-    relation = relation_in(row)
-    return (relation.source, relation.target) if relation is not None else ()
-
-
-def names_in(row: Row) -> frozenset[str]:
-    """Return the names of the entities that a row of the graph is about."""
-    fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}.get(row.kind, ("entity",))
-    return frozenset(str(row.value[name]) for name in fields if name in row.value)
 
 
 def author_of(row: Row) -> str:

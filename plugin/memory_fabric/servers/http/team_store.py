@@ -1,9 +1,8 @@
 """The HTTP application's store for a team's shared log, with its queue of texts to ingest.
 
-The queue is a table. A worker locks a row while it processes the text, so any number of workers can
-run side by side (FOR UPDATE SKIP LOCKED). Each text is processed in one transaction as its member;
-if a worker dies, the text stays in the queue. Only the records made from a text are stored, since
-turns are never sent to the shared log.
+The queue is a table. A worker locks a row while it processes the text (FOR UPDATE SKIP LOCKED), in
+one transaction as the text's member; if a worker dies, the text stays in the queue. Only the
+records made from a text are stored, since turns are never sent to the shared log.
 """
 
 import asyncio
@@ -35,16 +34,8 @@ from memory_fabric.servers.http.team_memory import TeamMemory, undo_last
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store import write
 from memory_fabric.store.operations.ingest import digest
-from memory_fabric.store.queues.ingest_queue import (
-    FIRST_RETRY_S,
-    MAX_ATTEMPTS,
-    MAX_ERROR_CHARS,
-    MOST_RETRY_S,
-    Accepted,
-    Claimed,
-    IdempotencyConflict,
-    QueuedText,
-)
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, QueuedText
 from memory_fabric.text import cut, one_line
 
 UNDO_PATH = "/v1/memory/undo"
@@ -66,6 +57,7 @@ STATE = (
     "coalesce(to_char(ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), ''), "
     "records FROM memory_fabric.ingested WHERE space = %s AND id = %s"
 )
+MEMBERS = "SELECT memory_fabric.members_with_texts(%s)"
 CLAIM = (
     "SELECT id, body, attempts, domain, "
     "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') "
@@ -93,36 +85,26 @@ class MemberKeys:
         may_be_key = 0 < len(key) <= team_keys.MAX_KEY_CHARS
         return team_keys.digest(key).hex() if may_be_key else NOBODY
 
-    def holder_by_cookie(self, cookie: str) -> str:
-        """Return the digest of a cookie in hexadecimal."""
-        return self.holder(cookie)
+    holder_by_cookie = holder
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie that replaces a key in a browser."""
         return team_keys.cookie_of(key) if self.holder(key) else ""
 
-    def is_good(self, _holder: str) -> bool:
-        """Return True: responses are too short for a key to be checked again meanwhile."""
+    def is_good(self, holder: str) -> bool:
+        """Return True, because responses are too short for a key to be checked again meanwhile."""
         return True
 
 
 class TeamStore(Store):
     """The application's store for one space; `holder` is a key's digest in hexadecimal."""
 
-    page = PageJobs(
-        team_page.picture,
-        team_page.explained,
-        team_page.history,
-        team_page.status,
-        team_page.projects,
-    )
-
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
     ) -> None:
         self._access = Access(settings, dsn, space, read, insecure=insecure)
         self._worker = Worker(self._access)
-        self.page = self.page._replace(status=self._status)
+        jobs = (team_page.picture, team_page.explained, team_page.history, self._status)
+        self.page = PageJobs(*jobs, team_page.projects)
         self.more_routes = [Route(UNDO_PATH, self._undo, methods=["POST"])]
 
     async def begin(self) -> None:
@@ -148,7 +130,7 @@ class TeamStore(Store):
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
         outcome = await self._access.ask(holder, partial(accept, ingest=ingest))
         if isinstance(outcome, Accepted):
-            self._worker.wake()
+            self._worker.due.set()
         return outcome
 
     async def ingested(self, holder: str, id_: str) -> QueuedText | None:
@@ -157,7 +139,8 @@ class TeamStore(Store):
     async def reasons(self) -> list[str]:
         """Return the reason why the database cannot be used; empty if it answers."""
         try:
-            await self._access.in_thread(lambda connection: connection.execute("SELECT 1"))
+            access = self._access
+            await access.in_thread(lambda: access.with_connection(lambda c: c.execute("SELECT 1")))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not ready
             return [str(error)]
         return []
@@ -177,12 +160,11 @@ class TeamStore(Store):
         return status
 
     async def _undo(self, request: Request) -> Response:
-        """Undo the member's last change made through this server."""
 
-        def undo(memory: Any) -> dict[str, int]:
-            return {"undone": undo_last(memory)}
+        def undo(memory: TeamMemory) -> Response:
+            return answered(memory, lambda _: {"undone": undo_last(memory)})
 
-        return await self._access.ask(request.scope[HOLDER], lambda memory: answered(memory, undo))
+        return await self._access.ask(request.scope[HOLDER], undo)
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
@@ -191,63 +173,56 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
     domain = body["domain"] = memory.domain_of(str(body["domain"]))
     hashed, length = digest(body), len(body["session_summary"])
     text, key = orjson.dumps(body).decode(), ingest.idempotency_key
-    new = memory.query(ACCEPT, (ids.new_id(), memory.space, domain, key, hashed, text, length))
+    new = memory.reader.query(
+        ACCEPT, (ids.new_id(), memory.space, domain, key, hashed, text, length)
+    )
     if new:
         return Accepted(str(new[0][0]), length, domain)
-    [(id_, stored_hash, length, domain)] = memory.query(KNOWN, (memory.space, key))
+    [(id_, stored_hash, length, domain)] = memory.reader.query(KNOWN, (memory.space, key))
     if stored_hash != hashed:
-        return IdempotencyConflict(str(id_))
+        return ingest_queue.IdempotencyConflict(str(id_))
     return Accepted(str(id_), length, domain, repeated=True)
 
 
 def find(memory: TeamMemory, id_: str) -> QueuedText | None:
     """Return the state of one of the caller's texts; None if the id is unknown."""
-    rows = memory.query(STATE, (memory.space, id_))
+    rows = memory.reader.query(STATE, (memory.space, id_))
     return QueuedText(*rows[0]) if rows else None
 
 
-class Worker:
-    """A thread that processes queued texts when they are due, until it is closed."""
+class Worker(threading.Thread):
+    """A thread that processes queued texts when due, or at once if `due` is set, until closed."""
 
     def __init__(self, access: Access) -> None:
+        super().__init__(name="ingest", daemon=True)
         self._access = access
-        self._due, self._ending = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def wake(self) -> None:
-        """Make the worker check the queue immediately."""
-        self._due.set()
+        self.due, self._ending = threading.Event(), threading.Event()
 
     def close(self, timeout_s: float) -> None:
         """Stop after the current text; if that takes too long, another worker processes it."""
         self._ending.set()
-        self._due.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout_s)
+        self.due.set()
+        if self.is_alive():
+            self.join(timeout_s)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Process texts until `close` is called."""
         last_error = ""
         while not self._ending.is_set():
             try:
-                for member in self._access.with_connection(self._members):
-                    while not self._ending.is_set() and self._process_next(member):
+                rows = self._access.with_connection(
+                    lambda c: c.execute(MEMBERS, (self._access.space,)).fetchall()
+                )
+                for (member,) in rows:
+                    while not self._ending.is_set() and self._process_next(str(member)):
                         pass
                 last_error = ""
             except Exception as error:  # noqa: BLE001 - the texts of others are processed all the same
                 if str(error) != last_error:  # printed once, not at each attempt
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
-            self._due.wait(POLL_S)
-            self._due.clear()
-
-    def _members(self, connection: Connection) -> list[str]:
-        sql = "SELECT memory_fabric.members_with_texts(%s)"
-        rows = connection.execute(sql, (self._access.space,)).fetchall()
-        return [str(member) for (member,) in rows]
+            self.due.wait(POLL_S)
+            self.due.clear()
 
     def _process_next(self, member: str) -> bool:
         """Process one due text of a member; return False if there is none."""
@@ -263,14 +238,20 @@ class Worker:
                 claimed.append(str(id_))
                 # Records of a text belong to the text's domain, even if a line states another one.
                 memory = self._memory(connection, member, "" if domain == "general" else domain)
-                text = Claimed(str(id_), _ingest(body), attempts, at)
+                fields = {name: value for name, value in body.items() if name in Ingest._fields}
+                fields["key_decisions"] = tuple(fields.get("key_decisions", ()))
+                text = Claimed(str(id_), Ingest(**fields), attempts, at)
                 connection.execute(DONE, (_stored_records(memory, text), id_))
                 return True
 
         def note_failure(connection: Connection) -> None:
             with connection.transaction():
                 self._memory(connection, member)
-                limits = (MAX_ATTEMPTS, FIRST_RETRY_S, MOST_RETRY_S)
+                limits = (
+                    ingest_queue.MAX_ATTEMPTS,
+                    ingest_queue.FIRST_RETRY_S,
+                    ingest_queue.MOST_RETRY_S,
+                )
                 connection.execute(FAILED, (reason, *limits, claimed[0]))
 
         try:
@@ -280,7 +261,7 @@ class Worker:
                 raise
             # A member may insert any content, so any error is possible.
             message = str(error) if isinstance(error, FabricError) else type(error).__name__
-            reason = cut(one_line(message), MAX_ERROR_CHARS)
+            reason = cut(one_line(message), ingest_queue.MAX_ERROR_CHARS)
         self._access.with_connection(note_failure)
         return True
 
@@ -290,14 +271,8 @@ class Worker:
 
 
 def _stored_records(memory: TeamMemory, text: Claimed) -> list[str]:
-    """Store the records extracted from a text and return their ids."""
     by = parts.provenance(text)
     stored = (
         state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})
     )
     return list(dict.fromkeys(record.id for record in stored if record is not None))
-
-
-def _ingest(body: dict[str, Any]) -> Ingest:
-    fields = {name: value for name, value in body.items() if name in Ingest._fields}
-    return Ingest(**fields | {"key_decisions": tuple(fields.get("key_decisions", ()))})

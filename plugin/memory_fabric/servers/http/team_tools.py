@@ -4,18 +4,15 @@ Only the caller's own statements can be forgotten or replaced; those of others a
 always a TeamMemory.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from memory_fabric import __version__, ids
+from memory_fabric import ids
 from memory_fabric.capture.remember import state
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Relation
@@ -26,7 +23,7 @@ from memory_fabric.servers.http.guard import HOLDER
 from memory_fabric.servers.http.team_access import Access
 from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.http.team_rows import Row
-from memory_fabric.servers.mcp import graph_view, memory_tools, protocol, sdk_server
+from memory_fabric.servers.mcp import graph_view, memory_tools, sdk_server
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
 from memory_fabric.sharing.replica import wire
@@ -81,16 +78,13 @@ def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
     code = hashlib.sha256(matches.encode()).hexdigest()[:6]
     confirmed = arguments.get("confirm", "")
     if not confirmed:
-        lines = [f"- {_line(row)}" for row in mine]
-        preview = within([*lines, *([note] if note else [])], "All of these would be forgotten.")
+        lines = [f"- {_line(row)}" for row in mine] + ([note] if note else [])
+        preview = within(lines, "All of these would be forgotten.")
         confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{code}".'
         return Outcome((f"{preview}\n{confirm}",))
     if confirmed != code:
-        raise BadInput(
-            "confirm",
-            f"The code {confirmed!r} does not fit what this means now; nothing was forgotten.",
-            remedy="Look at a new preview, and confirm its code.",
-        )
+        text = f"The code {confirmed!r} does not fit what this means now; nothing was forgotten."
+        raise BadInput("confirm", text, remedy="Look at a new preview, and confirm its code.")
     writes.append(team, [writes.Statement(row.kind, row.key, None) for row in mine])
     retention = "The log keeps what was said for 30 days."
     return Outcome((f"Forgotten: {len(mine)}. {retention} {note}".rstrip(),), changed=True)
@@ -154,8 +148,7 @@ CALLS: Mapping[str, local_tools.Call] = {
 def _answer(
     memory: TeamMemory, names: Sequence[str], following: int = 0, *, outgoing: bool = False
 ) -> Outcome:
-    graph = _graph(memory, names, outgoing=outgoing)
-    structure = graph_view.as_object(graph)
+    structure = graph_view.as_object(_graph(memory, names, outgoing=outgoing))
     if following:
         structure["note"] = f"For the rest call again with cursor {following}."
     return Outcome((as_json(structure),), structure)
@@ -179,9 +172,10 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
             types.setdefault(statement.name, statement.type)
         else:
             texts[statement.name][statement.text] = None
-    existing = [name for name in texts if name in types or texts[name]]
     entities = (
-        Entity(name, types.get(name, UNKNOWN_TYPE), tuple(texts[name])) for name in existing
+        Entity(name, types.get(name, UNKNOWN_TYPE), tuple(remarks))
+        for name, remarks in texts.items()
+        if name in types or remarks
     )
     return Graph(tuple(entities), tuple(relations))
 
@@ -206,10 +200,8 @@ def _line(row: Row) -> str:
 
 
 def _text(kind: str, value: object) -> str:
-    """Return a statement as one line of text that is safe to show to a model or on a screen."""
-    return neutralised(
-        cut(one_line(without_secrets(team_rows.said_of(kind, value))), MAX_TEXT_CHARS)
-    )
+    text = one_line(without_secrets(team_rows.said_of(kind, value)))
+    return neutralised(cut(text, MAX_TEXT_CHARS))
 
 
 class _Failed(Exception):
@@ -231,11 +223,9 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
         async def answer(name: str, arguments: dict[str, Any]) -> Outcome:
             def job(memory: TeamMemory) -> Outcome:
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
-                if memory.failed is not None:
-                    raise memory.failed
-                if outcome.failed:
+                if outcome.failed and memory.reader.failed is None:
                     raise _Failed(outcome)  # rolls back a failed call
-                return outcome
+                return outcome  # an error of the database is raised by `access`
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:
@@ -251,21 +241,11 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
         holder = _holder(context)
         return await sdk_server.resource_read(params, lambda: access.read(holder, whole_graph))
 
-    server: Server[Any] = Server(
-        protocol.NAME,
-        version=__version__,
-        title=protocol.TITLE,
-        instructions=protocol.INSTRUCTIONS,
-        on_list_tools=sdk_server.list_tools,
-        on_list_resources=sdk_server.list_resources,
-        on_read_resource=read_resource,
-    )
-    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
+    server = sdk_server.server_of(call_tool, on_read_resource=read_resource)
     return StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, max_request_body_size=max_bytes
     )
 
 
 def _holder(context: Context) -> str:
-    """Return the holder of the key with which the request was authenticated."""
     return str(context.request.scope[HOLDER])  # type: ignore[union-attr]

@@ -71,8 +71,15 @@ def word_query(
     Each group contains the spellings of one word; `known` has the statistics of all spellings and
     phrases. The space has about `rows` rows. Frequent words are limited as the module describes.
     """
-    every = [found for found in (_group(group, known) for group in groups) if found]
-    every = sorted(every, key=lambda one: one.share)[:MAX_GROUPS]
+    every = []
+    for spellings in groups:
+        shares = {
+            _all_of(known.get(text, Word())): known.get(text, Word()).share for text in spellings
+        }
+        shares.pop("", None)  # of spellings without lexemes
+        if shares:
+            every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
+    every = sorted(every, key=lambda group: group.share)[:MAX_GROUPS]
     if phrases:
         texts = [_all_of(known.get(phrase, Word())) for phrase in phrases]
         wanted = " & ".join(f"({text})" for text in texts if text)
@@ -134,14 +141,6 @@ def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
     counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
     weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
     return WordQuery(tuple(group.query for group in groups), tuple(weights))
-
-
-def _group(words: Sequence[str], known: Mapping[str, Word]) -> _Group | None:
-    shares = {text: word.share for word in (known.get(w, Word()) for w in words)
-             if (text := _all_of(word))}  # fmt: skip
-    if not shares:
-        return None
-    return _Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values())))
 
 
 def _any_of(groups: Sequence[_Group]) -> str:

@@ -1,8 +1,6 @@
 """The nine tools of the reference memory server, on our store (contracts MEM-01 … MEM-11)."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -52,24 +50,21 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Return a page of the combined graph of project and user, in creation order (MEM-10)."""
-    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
-    return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
+    return _graph_answer(memory, arguments, graph_view.read)
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Return entities that match the query, best first, with relations (MEM-07, MEM-09)."""
-    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     query, enough = arguments["query"], memory.settings.max_results
+    found = partial(graph_view.found, query=query, enough=enough)
     # The best matches come first, so half a page is usually enough, at half the cost.
-    most = most // 2 if query else most
-    return _graph_answer(memory, graph_view.found(_readable(memory), query, enough, start, most))
+    return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Return the entities of these names; unknown names are skipped (MEM-07, MEM-08)."""
-    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
-    names = arguments["names"]
-    return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
+    opened = partial(graph_view.opened, names=arguments["names"])
+    return _graph_answer(memory, arguments, opened)
 
 
 def whole_graph(memory: Memory) -> str:
@@ -85,13 +80,17 @@ def _readable(memory: Memory) -> list[Database]:
     return databases
 
 
-def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
-    """Return a page as a tool's outcome, with a note about what is missing."""
-    page, not_shown = view
+def _graph_answer(
+    memory: Memory, arguments: Arguments, view: Callable[..., tuple[Page, str]], pages: float = 1
+) -> Outcome:
+    """Return a page of a view as a tool's outcome, with a note about what is missing."""
+    start = graph_view.start_of(arguments.get("cursor", ""))
+    max_chars = int(pages * memory.settings.max_reply_chars)
+    page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:
-        rest = f"For the rest call again with cursor {page.following}."
-        notes.append(f"Cut to size: {not_shown}. {rest}")
+        cursor = page.following
+        notes.append(f"Cut to size: {not_shown}. For the rest call again with cursor {cursor}.")
     if page.cut:
         names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")

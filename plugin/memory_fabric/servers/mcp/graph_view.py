@@ -5,8 +5,7 @@ page. If an entity is longer than a page, its first page has only the observatio
 next pages have the remaining relations.
 """
 
-from __future__ import annotations
-
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -36,6 +35,24 @@ MOST_ROWS = 1 << 62
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
+class Start(NamedTuple):
+    """Start of a page: position of its first entity, and how many of its relations were shown."""
+
+    place: int = 0
+    relations: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.place}.{self.relations}" if self.relations else str(self.place)
+
+
+class Page(NamedTuple):
+    """The part of the graph that fits, the start of the next page, names of shortened entities."""
+
+    graph: Graph
+    following: Start | None = None
+    cut: tuple[str, ...] = ()
+
+
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """Return a page of all entities in creation order, and a note about what follows."""
     everything = graph.read_if_small(databases) if start == Start() else None
@@ -51,8 +68,8 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
         return found, ""
     counts = [graph.counts(db) for db in databases]
     entities, relations = (sum(column) for column in zip(*counts, strict=True))
-    shown_count = f"{len(found.graph.entities)} of {entities} entities and "
-    return found, f"{shown_count}{len(found.graph.relations)} of {relations} relations are shown"
+    shown = f"{len(found.graph.entities)} of {entities} entities"
+    return found, f"{shown} and {len(found.graph.relations)} of {relations} relations are shown"
 
 
 def opened(
@@ -65,9 +82,8 @@ def opened(
     found = page(in_databases(databases), rest, start, max_chars=max_chars, whole_first=True)
     if found.following is None:
         return found, ""
-    not_shown = len(ordered) - found.following.place
-    whole = f"{not_shown} of the {len(ordered)} entities"
-    return found, f"{whole} are not shown, or not with all relations"
+    missing = f"{len(ordered) - found.following.place} of the {len(ordered)} entities"
+    return found, f"{missing} are not shown, or not with all relations"
 
 
 def found(
@@ -91,22 +107,18 @@ def found(
         return result, ""
     last = result.following.place
     more = len(best) - last
-    count_text = f"at least {more}" if is_cut and more > 0 else str(more) if more > 0 else "some"
-    return result, f"the best {last} are shown, {count_text} more match"
+    count = "some" if more <= 0 else f"at least {more}" if is_cut else str(more)
+    return result, f"the best {last} are shown, {count} more match"
 
 
 def as_object(view: Graph) -> dict[str, Any]:
     """Return the graph as the JSON object that the tools return."""
-    return {
-        "entities": [
-            {"name": name, "entityType": kind, "observations": list(texts)}
-            for name, kind, texts in view.entities
-        ],
-        "relations": [
-            {"from": source, "to": target, "relationType": kind}
-            for source, kind, target in view.relations
-        ],
-    }
+    entities = [
+        {"name": name, "entityType": kind, "observations": list(texts)}
+        for name, kind, texts in view.entities
+    ]
+    relations = [{"from": r.source, "to": r.target, "relationType": r.type} for r in view.relations]
+    return {"entities": entities, "relations": relations}
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
@@ -151,32 +163,13 @@ def _best_then_others(
                 yield name
 
 
-class Start(NamedTuple):
-    """Start of a page: position of its first entity, and how many of its relations were shown."""
-
-    place: int = 0
-    relations: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.place}.{self.relations}" if self.relations else str(self.place)
-
-
-class Page(NamedTuple):
-    """The part of the graph that fits, the start of the next page, names of shortened entities."""
-
-    graph: Graph
-    following: Start | None = None
-    cut: tuple[str, ...] = ()
-
-
 def start_of(cursor: str) -> Start:
     """Return the start that a cursor encodes; the first page for ''. Raises BadInput."""
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
-    message = f"There is no page {cursor[:40]!r}."
     remedy = "Give the cursor of the note in the answer before, or none."
-    raise BadInput("cursor", message, remedy=remedy)
+    raise BadInput("cursor", f"There is no page {cursor[:40]!r}.", remedy=remedy)
 
 
 def in_databases(databases: Sequence[Database]) -> Opener:
@@ -197,12 +190,11 @@ def in_memory(view: Graph) -> Opener:
     if cached is not None and cached[0] is view:
         return cached[1]
     entities = {entity.name: entity for entity in view.entities}
-    touching: dict[str, list[int]] = {}
-    leaving: dict[str, list[int]] = {}
+    touching, leaving = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for number, (source, _, target) in enumerate(view.relations):
-        leaving.setdefault(source, []).append(number)
-        touching.setdefault(source, []).append(number)
-        touching.setdefault(target, []).append(number)
+        leaving[source].append(number)
+        touching[source].append(number)
+        touching[target].append(number)
 
     def opened(names: Sequence[str], ends: Sequence[str]) -> list[Part]:
         around = touching if len(ends) > 1 else leaving
@@ -274,9 +266,8 @@ class _Filled:
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity; return how many of its relations did not fit, None if it was not added.
-
-        The first entity is always added, with as many of its relations as fit.
+        """Add an entity, in any case the first; return how many of its relations did not fit,
+        or None if the entity was not added.
         """
         relations = self._relations
         size = _entity_chars(entity) + sum([n for key, _, n in around if key not in relations])

@@ -1,10 +1,7 @@
-"""JSON-RPC 2.0: parse lines into messages, and format messages as lines.
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): messages from lines, and lines of messages.
 
-https://www.jsonrpc.org/specification, restricted as in MCP: parameters are an object, and an id is
-a string or a number.
+As MCP demands, parameters are an object, and an id is a string or a number.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +50,9 @@ def message_of(value: Any) -> Message | None:
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, "Invalid Request", "a message is an object")
     stated = value.get("id")
-    id_ = stated if _is_id(stated) else None
+    id_: Id | None = stated if isinstance(stated, str) else None
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        id_ = stated if stated - stated == 0 else None  # JSON has no infinity and NaN
     method, params = value.get("method"), value.get("params")
     if "id" in value and id_ is None:
         wrong = "an id is a text or a number"
@@ -91,12 +90,6 @@ def line_of(message: dict[str, Any]) -> bytes:
         return json.dumps(message).encode() + b"\n"
 
 
-def _is_id(stated: object) -> bool:
-    if isinstance(stated, float):
-        return stated - stated == 0  # False for infinity and NaN, which JSON cannot represent
-    return isinstance(stated, str | int) and not isinstance(stated, bool)
-
-
 # Answers of our own tools are kept short, because a model reads them.
 MAX_ANSWER_CHARS = 4000
 # Characters reserved for the line about what was left out.
@@ -106,10 +99,7 @@ quoted: Callable[[str], str] = encode_basestring
 
 
 class Outcome(NamedTuple):
-    """Result of a tool call: texts, structured content (None for text only), and if it failed.
-
-    With `changed`, the graph may have changed, so subscribers are notified.
-    """
+    """Result of a tool call; `structure` is None for text only. `changed`: the graph may differ."""
 
     texts: tuple[str, ...]
     structure: Mapping[str, Any] | None = None

@@ -1,11 +1,9 @@
-"""The tools `recall` and `remember`: compact, capped answers in text only.
+"""The tools `recall`, `remember`, `forget` and `history`: compact, capped answers in text only.
 
 If an answer has both text and structured content, the model reads only the latter.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memory_fabric import ids, models
@@ -14,6 +12,8 @@ from memory_fabric.models import Answer, Entity, Hit, Provenance, Record
 from memory_fabric.recall import filters as filtering
 from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
+from memory_fabric.store.forget import plan
+from memory_fabric.store.history import trace
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
@@ -28,7 +28,10 @@ REMEMBER_TRUST = "assistant"
 EVIDENCE = {"when": models.WHEN, "also": models.ALSO}
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
-
+MAX_TEXT_CHARS = 300
+DEFAULT_CHANGES, MAX_INJECTIONS = 20, 5
+KEPT_OF_TURN = "Backups keep copies; a turn cannot be restored."
+KEPT_COPIES = "Journals and backups keep copies; memory-fabric undo restores it."
 FORGOTTEN = "Not stored: this was forgotten, and only the user can bring it back."
 KEPT = "Not replaced, since only the user can:"
 HINT = "If this replaces it, call remember again with instead_of {id}."
@@ -58,28 +61,20 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     if GRAPH_REQUIRED in answer.failures and not memory.readers():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     text = _rendered(answer, limit)
-    _count(memory, said_by, [hit.id for hit in answer.hits], text, now)
+    if said_by.session and memory.settings.writes:
+        from memory_fabric.store.conversations import sessions, worth  # imported on the first call
+
+        try:
+            database = memory.session_database()
+            items = worth.items([hit.id for hit in answer.hits], text)
+            sessions.record_told(database, said_by.session, worth.ASKED_FOR, now, items)
+        except StoreUnavailable:
+            pass  # answering matters more than logging the answer among the injections
     return Outcome((text,))
 
 
-def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now: str) -> None:
-    """Log the answer among its session's injections, if the database is writable."""
-    if not by.session or not memory.settings.writes:
-        return
-    from memory_fabric.store.conversations import sessions, worth  # imported on the first call
-
-    try:
-        items = worth.items(given, text)
-        sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, items)
-    except StoreUnavailable:
-        return  # answering matters more than logging the answer
-
-
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement and return a confirmation. Only the user may restore a forgotten statement.
-
-    Raises BadInput for a text without letters or digits, because it could not be found.
-    """
+    """Store a statement and confirm it. Raises BadInput for a text without letters or digits."""
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
 
@@ -136,11 +131,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return provenance, record and sentences after verifying the user's words given in `from`.
-
-    Words that the user did not type in this session are ignored, and all words in a subagent's
-    call.
-    """
+    """Return provenance, record and quotation, with the user's trust if the user typed `from`."""
     if not arguments.get("from") or by.agent:
         return by, record, ""
     from memory_fabric.capture.notes.grammar import Note, source
@@ -197,10 +188,7 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the records that a call replaces, identified by id or by unambiguous text.
-
-    Raises NotFound for an unknown id, BadInput for another scope or domain.
-    """
+    """Return the records that `instead_of` means, by id or text. Raises NotFound, BadInput."""
     name = _bare(arguments.get("instead_of", ""))
     if not name:
         return []
@@ -224,9 +212,8 @@ def _bare(name: str) -> str:
 
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
     from memory_fabric.capture.contradiction import as_line, contradicting, is_choice_against
-    from memory_fabric.store.history.trace import graph_rows
 
-    came = graph_rows(memory, stored, repeated=repeated)
+    came = trace.graph_rows(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
     against = [old for old in contradicting(memory, stored) if old not in kept]
     choice = next((old for old in against if is_choice_against(stored, old)), None)
@@ -254,8 +241,11 @@ def named_record(record: Record) -> str:
     """Return a one-line description of a record: its type, short id, scope and text."""
     most = max(MAX_HIT_CHARS, len(models.users_words(record)) + 2)
     what = neutralised(cut(models.worded(record, most), most))
-    kind, id_ = models.shown_type(record.type), ids.short_id(record.id)
-    return f"{kind} {id_} (scope {record.scope}): {what}"
+    return f"{_type_and_id(record)} (scope {record.scope}): {what}"
+
+
+def _type_and_id(record: Record) -> str:
+    return f"{models.shown_type(record.type)} {ids.short_id(record.id)}"
 
 
 def _rendered(answer: Answer, limit: int) -> str:
@@ -313,3 +303,108 @@ def _reference(hit: Hit) -> str:
     if source != "graph":
         return ids.short_id(identifier)
     return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))
+
+
+def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
+    """Preview what would be forgotten, with a code; given that code, forget exactly that."""
+    what, code = arguments["what"], arguments.get("confirm", "")
+    if code:
+        matches = plan.confirmed(memory, what, code)
+        forgotten = plan.forget(memory, matches, said_by)
+        remark = KEPT_OF_TURN if matches.turns else KEPT_COPIES
+        return Outcome((f"Forgotten: {forgotten}. {remark}",), changed=True)
+    matches = plan.find(memory, what)
+    lines = [
+        f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in matches.records
+    ]
+    lines += [
+        f"- entity {_name(e.name)} ({_name(e.type)}) with {len(e.observations)} observations of "
+        f"its own and {e.relations} relations"
+        for e in matches.entities
+    ]
+    lines += [f"- observation of {_name(o.entity)}: {_short(o.text)}" for o in matches.observations]
+    lines += [
+        f"- turn {ids.short_id(t.id)} of {t.at[:10]}, said by the {t.role}: {_short(t.text)}"
+        for t in matches.turns
+    ]
+    lines += [
+        f"- stays, since it is also about others: {_type_and_id(r)}: {_short(r.what)}"
+        for r in matches.kept
+    ]
+    fitting = within(lines, "All of these would be forgotten.")
+    confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{matches.code}".'
+    return Outcome((f"{fitting}\n{confirm}",))
+
+
+def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+    """Return the origin, injections and changes of an entity or record, newest first."""
+    name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
+    origin = trace.why(memory, name)
+    changes = trace.history(memory, name, limit)
+    lines = [
+        *(_of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)),
+        *([f"It is gone: {_change_line(origin.deletion)}"] if origin.deletion else []),
+    ]
+    for injection in origin.injections[:MAX_INJECTIONS]:
+        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
+        session, day = _name(injection.session), injection.at[:10]
+        lines.append(f"given to session {session}{agent} by {injection.channel} on {day}")
+    if (more := len(origin.injections) - MAX_INJECTIONS) > 0:
+        lines.append(f"given {more} more times")
+    lines += [_change_line(change) for change in changes]
+    return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
+
+
+def _of_record(origin: trace.RecordTrace) -> Iterator[str]:
+    record = origin.record
+    yield f"{_type_and_id(record)}: {_short(record.what)}"
+    if record.why:
+        yield f"reason: {_short(record.why)}"
+    yield f"said by {_by(record._asdict(), record.created_at)}, confidence {record.confidence:.2f}"
+    if len(origin.seen_in) > 1:
+        yield f"seen in {len(origin.seen_in)} sessions"
+    if origin.tiers:
+        yield f"lies in {', '.join(origin.tiers)}"
+    if record.superseded_by:
+        yield f"superseded by {ids.short_id(record.superseded_by)}"
+
+
+def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
+    also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
+    yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
+    for statement in origin.statements:
+        provenance = {n: getattr(statement, n) for n in ("trust", "source", "session")}
+        by = _by(
+            provenance | {"author": statement.agent, "origin": models.SHARED_LOG}, statement.at
+        )
+        yield f"- {_short(statement.text)} (said by {by})"
+
+
+def _change_line(described: trace.DescribedChange) -> str:
+    change = described.change
+    undone = ", undone" if change.undone else ""
+    who = _by(change.by, change.at)
+    return f"* {ids.short_id(change.id)} {_short(described.what)} ({who}{undone})"
+
+
+def _by(known: Mapping[str, Any], at: str) -> str:
+    session = str(known.get("session") or "")
+    who, author = str(known.get("trust") or "unknown"), str(known.get("author") or "")
+    if who == "foreign" and author:
+        is_member = known.get("origin") == models.SHARED_LOG
+        who = f"{cut(author, MAX_NAME_CHARS)}, {'' if is_member else 'as claimed, '}unverified,"
+    parts = [
+        who,
+        f"through {known['source']}" if known.get("source") else "",
+        f"in session {cut(session, MAX_NAME_CHARS)}" if session else "",
+        f"on {at[:10]}" if at else "",
+    ]
+    return neutralised(" ".join(part for part in parts if part))
+
+
+def _short(text: str) -> str:
+    return neutralised(cut(one_line(text), MAX_TEXT_CHARS))
+
+
+def _name(text: str) -> str:
+    return neutralised(cut(one_line(text), MAX_NAME_CHARS))

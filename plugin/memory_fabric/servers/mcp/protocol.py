@@ -5,24 +5,13 @@ request carries an envelope in `_meta`, and each result is stamped. The first re
 of these two eras a connection uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memory_fabric import __version__
+from memory_fabric.servers.mcp import schema
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
-from memory_fabric.servers.mcp.schema import (
-    BOOLEAN,
-    STRING,
-    TOOLS,
-    Schema,
-    array,
-    listed,
-    needing,
-    problems,
-    whole,
-)
+from memory_fabric.servers.mcp.schema import STRING, Schema, needing, problems, whole
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
@@ -66,7 +55,9 @@ _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
 _CLIENT = whole(name=STRING, version=STRING)
-_FILTER: Schema = dict.fromkeys(CHANGES, BOOLEAN) | {"resourceSubscriptions": array(STRING)}
+_FILTER: Schema = dict.fromkeys(CHANGES, schema.BOOLEAN) | {
+    "resourceSubscriptions": schema.array(STRING)
+}
 # The schemas of the parameters of each method, limited to what is used here.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
@@ -103,10 +94,8 @@ DISCOVERY = {
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault if the parameters of a method are invalid.
-
-    Null parameters, also in the filter of a listener, count as absent; only `arguments` must not be
-    null, as in the reference server.
+    """Raise Fault if the parameters of a method are invalid. Null counts as absent, also in the
+    filter of a listener; only `arguments` must not be null, as in the reference server.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")
@@ -120,11 +109,9 @@ def check_envelope(params: Mapping[str, Any]) -> None:
     """Raise Fault for a request of 2026-07-28 with an incomplete envelope or another version."""
     meta = params.get("_meta")
     if not isinstance(meta, dict):
-        raise Fault(
-            INVALID_PARAMS,
-            f"params._meta must be an object carrying the required {VERSION_KEY!r} and "
-            f"{CAPABILITIES_KEY!r} envelope keys",
-        )
+        text = "params._meta must be an object carrying the required "
+        text += f"{VERSION_KEY!r} and {CAPABILITIES_KEY!r} envelope keys"
+        raise Fault(INVALID_PARAMS, text)
     missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]
     if missing:
         lacks = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
@@ -154,7 +141,7 @@ def greeting(requested: str) -> dict[str, Any]:
 
 def tool_list(*, modern: bool) -> dict[str, Any]:
     """Return the result of `tools/list`; 2026-07-28 has no `execution` field."""
-    tools = [listed(tool) for tool in TOOLS]
+    tools = [schema.listed(tool) for tool in schema.TOOLS]
     if modern:
         tools = [{k: v for k, v in tool.items() if k != "execution"} for tool in tools]
     return {"tools": tools, **KEPT}
@@ -163,12 +150,6 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
 def not_found(uri: str) -> Fault:
     """Return the error for an unknown resource, worded like the reference server's."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
-
-
-def client_name(params: Mapping[str, Any]) -> str:
-    """Return the client's name in a request of 2026-07-28; '' if absent."""
-    client = params["_meta"].get(CLIENT_KEY)
-    return str(client["name"]) if client else ""
 
 
 def versions(requested: Any) -> dict[str, Any]:

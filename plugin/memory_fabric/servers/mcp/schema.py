@@ -5,8 +5,6 @@ with the recorded `tests/contract/memory-server.tools.json`), except for descrip
 dialect of input schemas; the last four are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -35,16 +33,12 @@ class Tool(NamedTuple):
     deletes: bool = False
     drop_in: bool = True
 
-    @property
-    def title(self) -> str:
-        return self.name.replace("_", " ").title()
-
 
 def listed(tool: Tool) -> dict[str, Any]:
     """Return the definition of a tool in the form of `tools/list`."""
     wire: dict[str, Any] = {
         "name": tool.name,
-        "title": tool.title,
+        "title": tool.name.replace("_", " ").title(),
         "description": tool.description,
         "inputSchema": tool.input,
         "annotations": {
@@ -107,13 +101,13 @@ _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
 
 # Schemas of arguments, with descriptions for the model.
-_FACTS, _EXACT_NAME, _EXACT_NAMES = _texts("One fact each."), "Exact name.", "Exact names."
+_FACTS, _NAME, _NAMES = _texts("One fact each."), _text("Exact name."), _texts("Exact names.")
 _NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
 _RELATION = whole(
     **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
 )
 
-_DELETION = whole(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
+_DELETION = whole(entityName=_NAME, observations=_texts("Exact texts."))
 
 NINE = (
     Tool(
@@ -131,29 +125,16 @@ NINE = (
     Tool(
         "add_observations",
         "Add observations to entities that exist.",
-        whole(observations=array(whole(entityName=_text(_EXACT_NAME), contents=_FACTS))),
+        whole(observations=array(whole(entityName=_NAME, contents=_FACTS))),
         _result(results=_ADDED),
     ),
-    Tool(
-        "delete_entities",
-        "Delete entities with their relations.",
-        whole(entityNames=_texts(_EXACT_NAMES)),
-        _SUCCESS,
-        deletes=True,
-    ),
-    Tool(
-        "delete_observations",
-        "Delete single observations.",
-        whole(deletions=array(_DELETION)),
-        _SUCCESS,
-        deletes=True,
-    ),
-    Tool(
-        "delete_relations",
-        "Delete relations; the entities stay.",
-        whole(relations=array(_RELATION)),
-        _SUCCESS,
-        deletes=True,
+    *(
+        Tool(f"delete_{kind}", text, whole(**arguments), _SUCCESS, deletes=True)
+        for kind, text, arguments in (
+            ("entities", "Delete entities with their relations.", {"entityNames": _NAMES}),
+            ("observations", "Delete single observations.", {"deletions": array(_DELETION)}),
+            ("relations", "Delete relations; the entities stay.", {"relations": array(_RELATION)}),
+        )
     ),
     Tool(
         "read_graph",
@@ -172,7 +153,7 @@ NINE = (
     Tool(
         "open_nodes",
         "Open entities by exact name, with their relations.",
-        needing(["names"], {"names": _texts(_EXACT_NAMES), "cursor": CURSOR}),
+        needing(["names"], {"names": _NAMES, "cursor": CURSOR}),
         _GRAPH,
         reads=True,
     ),

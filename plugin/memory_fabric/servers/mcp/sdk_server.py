@@ -1,7 +1,5 @@
 """The MCP server `memory` on the SDK's low-level API, which `serve` offers over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
@@ -27,19 +25,30 @@ from memory_fabric.servers.store_thread import Mark, StoreThread, Watch, mark_of
 Context = ServerRequestContext[Any]
 
 
-async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
-    """Answer `tools/list` with the tools that clients see."""
-    return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
+def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -> Server[Any]:
+    """Return a server that calls tools by `call`, lists our tools and the graph as a resource."""
 
+    async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
-async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
-    """Answer `resources/list`: the graph is the only resource."""
-    return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
+    async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
 
+    async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[])
 
-async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-    """Answer `resources/templates/list` with an empty list."""
-    return types.ListResourceTemplatesResult(resource_templates=[])
+    server: Server[Any] = Server(
+        protocol.NAME,
+        version=__version__,
+        title=protocol.TITLE,
+        instructions=protocol.INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        **handlers,
+    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call)
+    return server
 
 
 async def called(
@@ -84,20 +93,13 @@ class MemoryServer:
         self._watch = Watch(store, self._tell_soon)
         self._handler = tools.RequestHandler(said_by, "", self._watch)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.server: Server[Any] = Server(
-            protocol.NAME,
-            version=__version__,
-            title=protocol.TITLE,
-            instructions=protocol.INSTRUCTIONS,
-            on_list_tools=list_tools,
-            on_list_resources=list_resources,
-            on_list_resource_templates=list_templates,
+        self.server = server_of(
+            self._call,
             on_read_resource=self._read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
         )
-        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call)
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         greeting = context.session.client_params

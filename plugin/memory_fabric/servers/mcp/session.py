@@ -4,8 +4,6 @@ Lines arrive in one thread. Requests that need the memory are answered by the st
 order; all others are answered at once.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -29,10 +27,9 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """A client's connection. Any thread calls `send` with whole lines; it must not wait for the
-    client.
+    """Connection of a client in the folder `place`; `said_by` is the provenance of writes.
 
-    `said_by` is the provenance of writes; `place` is the folder in which the client works.
+    Any thread calls `send` with whole lines; `send` must not wait for the client.
     """
 
     def __init__(
@@ -112,8 +109,10 @@ class Session:
         if wrong is not None:
             self._settle(request, self._result(request, wire(wrong)))
             return
-        client = protocol.client_name(request.params) if self._modern else self._client
         meta = request.params.get("_meta")
+        # A request of 2026-07-28 may name its client; earlier clients are named by `initialize`.
+        stated = meta.get(protocol.CLIENT_KEY) if meta and self._modern else None
+        client = str(stated["name"]) if stated else self._client
         handler = tools.RequestHandler(self._said_by, self._place, self._watch)
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
@@ -235,7 +234,6 @@ class Session:
             self._settled.notify_all()
 
     def _tell(self) -> None:
-        """Notify subscribers that the graph has changed (MEM-16)."""
         if self._subscribed:
             self._say(jsonrpc.notification(UPDATED, {"uri": GRAPH_URI}))
         for request, hears in list(self._listening.items()):

@@ -1,16 +1,10 @@
 """The MCP server over standard input and output: what `memory-fabric mcp` runs.
 
-    main(environ: Mapping[str, str] | None = None) -> NoReturn
-
-needs only Python's standard library, so that a bare interpreter may run it, which starts faster:
-
-    python -I -S -c "import sys; sys.path.insert(0, sys.argv[1]); \
-        from memory_fabric.servers.mcp.stdio_server import main; main()" <plugin root>/plugin
-
-There are three threads: this one reads and parses lines and answers requests that need no memory,
-the store's thread runs the others, and while a client reads too slowly, a third one writes the
-output. In a home that is linked to a team's shared log, a fourth one synchronises operations with
-the log.
+It needs only the standard library, so that a bare interpreter (python -I -S) may run it, which
+starts faster. There are three threads: this one reads and parses lines and answers requests that
+need no memory, the store's thread answers all others, and while a client reads too slowly, a third
+thread writes the output. In a home that is linked to a team's shared log, a fourth thread
+synchronises operations with the log.
 """
 
 from __future__ import annotations
@@ -68,7 +62,10 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     live: Live | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
-    output = Output(claimed_output(), _interrupt)
+    # If no client reads responses any more, SIGTERM ends this thread, which reads lines.
+    this_thread = threading.get_ident()
+    gone = lambda: signal.pthread_kill(this_thread, signal.SIGTERM)  # noqa: E731
+    output = Output(claimed_output(), gone)
     author, origin = settings.author, settings.origin
     said_by = Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
@@ -99,11 +96,6 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
 
     follower.start(working_folder.settings)
     return True
-
-
-def _interrupt() -> None:
-    """Send SIGTERM to the thread that reads lines, because no client reads responses any more."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
@@ -154,11 +146,7 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """Writer of whole lines that never blocks the sender.
-
-    If the client reads slowly, a background thread drains the queue. `gone` is called once if the
-    client has closed its end.
-    """
+    """Writer of whole lines that never blocks the sender; `gone` is called if nobody reads."""
 
     def __init__(self, handle: int, gone: Callable[[], None]) -> None:
         self._handle, self._gone = handle, gone
@@ -187,7 +175,14 @@ class Output:
 
     def _write(self, *, wait: bool) -> None:
         try:
-            while remaining := self._next():
+            while True:
+                with self._written:
+                    remaining = memoryview(b"".join(self._lines))
+                    self._lines.clear()
+                    if not remaining:
+                        self._busy = False
+                        self._written.notify_all()
+                        return
                 while remaining:
                     if not wait and not self._takes():
                         with self._written:
@@ -201,15 +196,6 @@ class Output:
             # The writer stays busy, so that nothing more is written.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
-
-    def _next(self) -> memoryview | None:
-        with self._written:
-            whole = b"".join(self._lines)
-            self._lines.clear()
-            if not whole:
-                self._busy = False
-                self._written.notify_all()
-        return memoryview(whole) if whole else None
 
 
 def claimed_output() -> int:
@@ -225,11 +211,9 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started, which counts as the client's once it has a
-    memory.
+    """The folder in which the server was started; it counts as the client's once it has a memory.
 
-    Until a command or hook has created a memory there, the server uses only the user's memory,
-    because a desktop client starts its servers in any folder.
+    Before, only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:

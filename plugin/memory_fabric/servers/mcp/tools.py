@@ -1,7 +1,5 @@
 """Tool calls: from a tool's name and arguments to its outcome; every error is a text."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +10,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import domain_for, isolates, stated_name, visible_from
 from memory_fabric.recall.filters import KEYS
 from memory_fabric.servers import store_thread
-from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.servers.mcp import graph_tools, memory_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.mcp.schema import STRING, TOOLS, known_part, problems
 from memory_fabric.store.home import callers, switches
@@ -35,8 +33,8 @@ CALLS: Calls = {
     "open_nodes": graph_tools.open_nodes,
     "recall": memory_tools.recall,
     "remember": memory_tools.remember,
-    "forget": history_tools.forget,
-    "history": history_tools.history,
+    "forget": memory_tools.forget,
+    "history": memory_tools.history,
 }
 # Tools whose statements may specify a domain; isolated callers may use only their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
@@ -131,11 +129,10 @@ class RequestHandler:
     def call(
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
-        """Return the outcome of a valid call of a tool.
+        """Return the outcome of a valid call of a tool. Raises FabricError.
 
         A call without an id in `meta` does not come from an agent, unless clients of this name have
-        agents. Raises FabricError if the caller must be known but is not, if memory is switched
-        off, or if config.toml cannot be read.
+        agents.
         """
         # first, because domains may have been isolated since
         store_thread.renew(memory)
