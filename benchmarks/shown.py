@@ -265,7 +265,7 @@ def _run(sandbox: Sandbox, name: str, session: str, **fields: Any) -> HookResult
     if name == "Stop":
         said = str(fields["last_assistant_message"])
         _write_entry(sandbox.transcript(session), session, "assistant", said)
-    result = sandbox.run_hook(sandbox.event(name, session, **fields))
+    result = sandbox.hook(name, session, **fields)
     if result.status or result.errors:
         raise SystemExit(f"benchmarks/shown.py: {name} failed: {result.errors}")
     if name == "UserPromptSubmit":

@@ -1,10 +1,8 @@
 """Demonstration of two days of work through the real hooks, with a temporary home and project.
 
-    python3 -m memory_fabric.cli.demo   (scripts/demo sets PYTHONPATH)
-
 Each event runs the command from hooks.json as the client would run it, and the hook's real answer
 is displayed. Each scene ends with a claim that is checked; the exit code is 1 if a claim is false
-or a hook fails. Only the standard library is needed.
+or a hook fails. Only the standard library is needed, because scripts/demo runs this module.
 """
 
 import os
@@ -14,7 +12,6 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -128,27 +125,7 @@ class Demo:
         self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
         self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
         self._monday()
-        self.terminal.heading("Tuesday, in a new session, before the first prompt")
-        start = self._run_hook("SessionStart", TUESDAY, source="startup")
-        items = [*_items(start.context), *_memory_md(self.sandbox)]
-        for item in items:
-            self.terminal.row(TOLD, item, CYAN)
-        is_known = RULED in "\n".join(items) and DECIDED in "\n".join(items)
-        self._claim(is_known, "Monday's rule and decision are known")
-        repeated = self._prompt(TUESDAY, PARAPHRASE).context
-        self._claim(LESSON in repeated, "A problem met again brings the fix of last time")
-        unrelated = self._prompt(TUESDAY, UNRELATED).context
-        self._claim(not unrelated, "An unrelated prompt is told nothing")
-        replacement = self._correct()
-        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
-        task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
-        call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
-        self._run_hook("PreToolUse", TUESDAY, **call)
-        start = self._run_hook("SubagentStart", TUESDAY, agent_id="agent-1", agent_type=AGENT)
-        self._show_told(start.context)
-        is_current = CHOSEN in start.context and DECIDED not in start.context
-        self._claim(is_current, "The subagent is told what holds now, and only that")
-        self._ask_why(replacement)
+        self._ask_why(self._tuesday())
         self._take_back()
         hook_ms, bare_ms = (1000 * statistics.median(some) for some in zip(*self.took, strict=True))
         self.terminal.say("")
@@ -183,18 +160,49 @@ class Demo:
             self.sandbox.write(MONDAY, "user", [{**result, "is_error": output == FAILURE}])
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
-        _wait_for_backup(self.sandbox)
+        # The detached process that runs after a session's end may have no work to do.
+        with closing(Memory.open(self.sandbox.settings())) as memory:
+            paths = [database.path for database in memory.databases()]
+        give_up = time.monotonic() + BACKUP_WAIT_S
+        while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
+            time.sleep(POLL_S)
+        with files.Locked(os.path.join(self.sandbox.settings().home, LOCK), BACKUP_WAIT_S):
+            pass
         is_noted = "remembered rule" in rule.notice and "remembered decision" in decision.notice
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
-    def _correct(self) -> str:
+    def _tuesday(self) -> str:
         """Correct Monday's decision; return the id of the record that supersedes it, or ''."""
-        cue = self._prompt(TUESDAY, CORRECTION).context
-        old = cue.partition("note Instead of: ")[2].rstrip(".")
+        self.terminal.heading("Tuesday, in a new session, before the first prompt")
+        start = self._run_hook("SessionStart", TUESDAY, source="startup")
+        settings = self.sandbox.settings()
+        notes = memory_md.locate(settings.config_dir, os.path.realpath(self.sandbox.project))
+        lines = (files.read_text(notes.path) or "").splitlines()
+        items = _items(start.context)
+        items += [f"{line[2:]} (in MEMORY.md)" for line in lines if line.startswith("- ")]
+        for item in items:
+            self.terminal.row(TOLD, item, CYAN)
+        is_known = RULED in "\n".join(items) and DECIDED in "\n".join(items)
+        self._claim(is_known, "Monday's rule and decision are known")
+        repeated = self._prompt(TUESDAY, PARAPHRASE).context
+        self._claim(LESSON in repeated, "A problem met again brings the fix of last time")
+        unrelated = self._prompt(TUESDAY, UNRELATED).context
+        self._claim(not unrelated, "An unrelated prompt is told nothing")
+        old = (
+            self._prompt(TUESDAY, CORRECTION).context.partition("note Instead of: ")[2].rstrip(".")
+        )
         notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice
         self.terminal.row("notice", notice, YELLOW)
         is_replaced = bool(old) and f"replaces {old}" in notice
         self._claim(is_replaced, "A correction replaces what was noted")
+        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
+        task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
+        call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
+        self._run_hook("PreToolUse", TUESDAY, **call)
+        start = self._run_hook("SubagentStart", TUESDAY, agent_id="agent-1", agent_type=AGENT)
+        self._show_told(start.context)
+        is_current = CHOSEN in start.context and DECIDED not in start.context
+        self._claim(is_current, "The subagent is told what holds now, and only that")
         return notice.partition(")")[0].rpartition("(")[2]
 
     def _ask_why(self, id_: str) -> None:
@@ -288,24 +296,6 @@ def _items(context: str) -> list[str]:
     if not after and "<memory-fabric>" not in fence:
         return [context] if context and "\n" not in context else []
     return [line.removeprefix("- ") for line in fence.splitlines() if line.startswith("- ")]
-
-
-def _memory_md(sandbox: Sandbox) -> Iterator[str]:
-    file = memory_md.locate(sandbox.settings().config_dir, os.path.realpath(sandbox.project))
-    for line in (files.read_text(file.path) or "").splitlines():
-        if line.startswith("- "):
-            yield f"{line.removeprefix('- ')} (in MEMORY.md)"
-
-
-def _wait_for_backup(sandbox: Sandbox) -> None:
-    """Wait until the detached process that runs after a session's end is done or had no work."""
-    with closing(Memory.open(sandbox.settings())) as memory:
-        paths = [database.path for database in memory.databases()]
-    give_up = time.monotonic() + BACKUP_WAIT_S
-    while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
-        time.sleep(POLL_S)
-    with files.Locked(os.path.join(sandbox.settings().home, LOCK), BACKUP_WAIT_S):
-        return
 
 
 if __name__ == "__main__":

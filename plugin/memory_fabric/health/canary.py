@@ -84,7 +84,8 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
     answers = {reply.get("id"): json.dumps(reply.get("result")) for reply in replies}
     is_created = "create_entities" in answers.get(1, "") and canary in answers.get(2, "")
     is_found = is_created and canary in answers.get(3, "")
-    return _finding(name, is_found, "created and found by its tools", _last_line(process.stderr))
+    last_line = process.stderr.strip().rpartition("\n")[2]
+    return _finding(name, is_found, "created and found by its tools", last_line)
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
@@ -96,29 +97,14 @@ def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
     files_left = filesystem.files_with(canary, folders)
     is_erased = process.returncode == 0 and not files_left
     is_gone = bool(record) and is_erased and canary not in answer.context
-    trace = _last_line(process.stderr) or ", ".join(files_left)
+    trace = process.stderr.strip().rpartition("\n")[2] or ", ".join(files_left)
     text = "in no file and given to nobody any more"
     return _finding("canary is forgotten", is_gone, text, trace)
 
 
 def _run(sandbox: Sandbox, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     source = os.path.join(sandbox.root, "plugin")
-    return subprocess.run(
-        [sys.executable, "-I", "-c", packages.ENTRY, source, *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env=sandbox.environ,
-        cwd=sandbox.project,
-        timeout=GIVE_UP_S,
-        check=False,
-    )
-
-
-def _last_line(errors: str) -> str:
-    return (errors.strip().splitlines() or [""])[-1]
+    return sandbox.run([sys.executable, "-I", "-c", packages.ENTRY, source, *words], stdin)
 
 
 def _finding(name: str, is_well: bool, text: str, trace: str) -> Finding:

@@ -1,6 +1,6 @@
 """Input and result of a check, and functions that format times for people."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,39 +21,25 @@ class Message(NamedTuple):
         return f"{self.text} {self.remedy}".rstrip()
 
 
-class TieState(NamedTuple):
-    """The state of a link to a space: a headline, and its problems if the link does not work."""
-
-    space: str
-    headline: str
-    is_bad: bool
-    troubles: Sequence[Message]
-
-
 class Sight(NamedTuple):
-    """The input of all checks. `events` are those with a hook; `ties` gives the links to spaces."""
+    """The input of all checks; `events` are the events that have a hook."""
 
     settings: Settings
     layers: list[Layer]
     memory: Memory
     now_s: float
     events: Sequence[str]
-    ties: Callable[[], Iterable[TieState]]
 
 
 class Finding(NamedTuple):
-    """The result of a check: a state, a sentence, and a remedy unless the state is OK.
-
-    `doctor --fix` can repair a `fixable` finding; `mended` lists repairs that were made, and
-    `details` has further lines.
-    """
+    """The result of a check: a state, a sentence, and a remedy unless the state is OK."""
 
     state: str
     told: str
     remedy: str = ""
-    fixable: bool = False
-    details: tuple[str, ...] = ()
-    mended: tuple[str, ...] = ()
+    fixable: bool = False  # `doctor --fix` can repair it
+    details: tuple[str, ...] = ()  # further lines
+    mended: tuple[str, ...] = ()  # the repairs that were made
     name: str = ""
     area: str = ""
 

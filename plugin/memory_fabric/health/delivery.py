@@ -1,7 +1,7 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-As measured, the client stores text that a hook adds to a request as an attachment, in the order of
-the conversation. Of a long transcript, only the end is read.
+As measured, the client stores text that a hook adds as an attachment. Of a long transcript, only
+the end is read.
 """
 
 import os
@@ -152,7 +152,7 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # incomplete, or not the client's
+                continue  # The entry is incomplete, or was not written by the client.
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
@@ -160,22 +160,19 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
     view = Dialogue(session, (), (), whole=whole)
     prompts: list[str] = []
     receipts: list[Receipt] = []
-    for entry in said:
-        if entry.get("isSidechain") is True:
-            continue
+    for entry in (entry for entry in said if entry.get("isSidechain") is not True):
         at = text_in(entry, "timestamp")
         view = view._replace(
             first_at=view.first_at or at,
             version=text_in(entry, "version") or view.version,
             folder=view.folder or text_in(entry, "cwd"),
         )
+        turn = turn_of(entry)
         if entry.get("type") == "attachment":
             receipts += _receipts(table_in(entry, "attachment"), at)
+        elif turn is None or not turn.text or (turn.role == "user" and turn.results):
             continue
-        turn = turn_of(entry)
-        if turn is None or not turn.text or (turn.role == "user" and turn.results):
-            continue
-        if turn.role == "user":
+        elif turn.role == "user":
             prompts.append(at)
         else:
             view = view._replace(answered_at=at or view.answered_at)
@@ -194,9 +191,8 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections that must appear in a transcript, oldest first.
-
-    Only those that the transcript covers and that the assistant has answered since must appear.
+    """Return the injections that must appear in a transcript, oldest first: those that the
+    transcript covers and that the assistant has answered since.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     groups: dict[tuple[str, str, str], list[str]] = {}
@@ -206,24 +202,21 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
             continue
         if shown.whole or entry.at > shown.first_at:
             groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
-    return [
-        HookDelivery(session, at, channel, tuple(ids), _is_shown(ids, by_session[session]))
-        for (at, session, channel), ids in sorted(groups.items())
-    ]
+    expected = []
+    for (at, session, channel), ids in sorted(groups.items()):
+        shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
+        # A relation is referred to by its first entity's name, and a long name is truncated.
+        beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
+        # One memory is enough, because a hook's text arrives whole or not at all.
+        arrived = any(reference(memory).startswith(beginnings) for memory in ids)
+        expected.append(HookDelivery(session, at, channel, tuple(ids), arrived))
+    return expected
 
 
 def reference(memory: str) -> str:
     """Return how a block refers to a memory: by its short id, or by its entity's name."""
     source, _, name = memory.partition(":")
     return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
-
-
-def _is_shown(memories: Iterable[str], shown: Dialogue) -> bool:
-    """Return True if the transcript shows any of the memories; hook texts arrive whole or never."""
-    references = {reference for receipt in shown.receipts for reference in receipt.references}
-    # A relation is referred to by its first entity's name, and a long name is truncated.
-    beginnings = tuple(name for r in references if (name := r.removesuffix("…")))
-    return any(reference(memory).startswith(beginnings) for memory in memories)
 
 
 # --- checks
@@ -248,17 +241,37 @@ def checks(sight: Sight) -> Iterator[Finding]:
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
     dialogues = [d for d in read(files_of(_folders(sight), sight.now_s)) if d.prompts]
-    dialogues = [d for d in dialogues if d.session in sessions or _is_of_project(d, sight)]
+    # Projects share a transcript folder if their paths differ only in special characters.
+    places = tuple(os.path.join(place, "") for place in _places(sight))
+    dialogues = [
+        d
+        for d in dialogues
+        if d.session in sessions or os.path.join(d.folder or places[0], "").startswith(places)
+    ]
     if not dialogues:
         text = f"no transcript of this project with a prompt in the last {DAYS} days"
         yield fine(text)._replace(name="receipts")
         return
+    yield _delivered(dialogues)._replace(name="receipts")
+    yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
     # Exclude the request for notes, which is not a memory.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
-    yield _delivered(dialogues)._replace(name="receipts")
-    yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
-    yield _arrived(ledger, dialogues)._replace(name="given and arrived")
+    expected = deliveries(ledger, dialogues)
+    lost = [delivery for delivery in expected if not delivery.arrived]
+    times = many(len(expected), "time")
+    finding = fine(f"the transcripts show everything in the ledger: {times}")
+    if not expected:
+        finding = fine("the ledger has nothing that a transcript must show yet")
+    elif lost:
+        details = []
+        for delivery in lost[-SHOWN_RECEIPTS:]:
+            ids = first_of([reference(memory) for memory in delivery.memories], SHOWN_IDS)
+            details.append(f"{when(delivery.at)}, session {delivery.session[:8]}: {ids}")
+        state = FAULT if 2 * len(lost) >= len(expected) else WARNING
+        text = f"given but never arrived: {len(lost)} of {times}"
+        finding = Finding(state, text, NOT_ARRIVED, details=tuple(details))
+    yield finding._replace(name="given and arrived")
 
 
 def _folders(sight: Sight) -> list[str]:
@@ -273,17 +286,6 @@ def _folders(sight: Sight) -> list[str]:
 def _places(sight: Sight) -> list[str]:
     here, project = sight.settings.project_dir, sight.memory.project
     return [here, os.path.realpath(here), *([project.root] if project else [])]
-
-
-def _is_of_project(dialogue: Dialogue, sight: Sight) -> bool:
-    """Return True if a session began in or below the project's folders, or in an unknown folder.
-
-    Several projects may share a transcript folder, because the client replaces special characters
-    of paths by "-".
-    """
-    inside = os.path.join(dialogue.folder, "")
-    places = (os.path.join(place, "") for place in _places(sight))
-    return not dialogue.folder or any(inside.startswith(place) for place in places)
 
 
 def _delivered(dialogues: Sequence[Dialogue]) -> Finding:
@@ -324,20 +326,3 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     newest = max(judged, key=lambda dialogue: dialogue.first_at)
     text = f"the hooks did not run in {len(silent)} of {number}: {names}"
     return Finding(FAULT if newest in silent else WARNING, text, NOT_RUN)
-
-
-def _arrived(ledger: Sequence[Entry], dialogues: Sequence[Dialogue]) -> Finding:
-    expected = deliveries(ledger, dialogues)
-    lost = [delivery for delivery in expected if not delivery.arrived]
-    times = many(len(expected), "time")
-    if not expected:
-        return fine("the ledger has nothing that a transcript must show yet")
-    if not lost:
-        return fine(f"the transcripts show everything in the ledger: {times}")
-    details = []
-    for delivery in lost[-SHOWN_RECEIPTS:]:
-        ids = first_of([reference(memory) for memory in delivery.memories], SHOWN_IDS)
-        details.append(f"{when(delivery.at)}, session {delivery.session[:8]}: {ids}")
-    state = FAULT if 2 * len(lost) >= len(expected) else WARNING
-    text = f"given but never arrived: {len(lost)} of {times}"
-    return Finding(state, text, NOT_ARRIVED, details=tuple(details))

@@ -69,11 +69,19 @@ def interpreter(sight: Sight) -> Finding:
         return warning("no hook has run from here yet", "Start a session.")
     if not os.path.isfile(remembered) or not os.access(remembered, os.X_OK):
         return warning(f"{remembered} is gone", "The next hook looks for another.", fixable=True)
-    reason = _failure(remembered)
-    if reason:
-        remedy = "memory-fabric doctor --fix forgets it, and the next hook looks for another."
-        return fault(f"{remembered}: {reason}", remedy, fixable=True)
-    return fine(remembered)
+    command = [remembered, "-I", "-S", "-c", PROBE]
+    try:
+        process = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
+        )
+        if process.returncode == 0:
+            return fine(remembered)
+        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = (lines or [f"exit code {process.returncode}"])[-1]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = f"it does not start ({error})"
+    remedy = "memory-fabric doctor --fix forgets it, and the next hook looks for another."
+    return fault(f"{remembered}: {reason}", remedy, fixable=True)
 
 
 def forget_interpreter(sight: Sight) -> list[str]:
@@ -83,33 +91,18 @@ def forget_interpreter(sight: Sight) -> list[str]:
     return [f"{path} named an interpreter that is gone, and was deleted"]
 
 
-def _failure(python: str) -> str:
-    command = [python, "-I", "-S", "-c", PROBE]
-    try:
-        process = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"it does not start ({error})"
-    lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
-    return "" if process.returncode == 0 else (lines or [f"exit code {process.returncode}"])[-1]
-
-
 def packages(sight: Sight) -> Finding:
     """Check the command line's packages; hooks and the MCP server need none."""
     data, root = sight.settings.data_dir, sight.settings.plugin_root
     if not data or not root:
         return fine("the packages of this Python, not installed by the plugin")
-    ready = installer.environment_python(data, root)
-    if ready:
+    if ready := installer.environment_python(data, root):
         return fine(ready)
     if installer.is_running(data):
         return fine("the installation is running")
-    failed = installer.last_error(data)
-    if failed:
+    if failed := installer.last_error(data):
         return fault(failed, "Hooks and the MCP server work meanwhile.", fixable=True)
-    half = installer.half_installed(data)
-    if half:
+    if half := installer.half_installed(data):
         text = f"an installation was interrupted: {', '.join(map(os.path.basename, half))}"
         return warning(text, "The next session start repeats it.", fixable=True)
     return warning("not installed yet", "The next session start installs them.")
@@ -150,8 +143,7 @@ def semantic(sight: Sight) -> Finding:
 
 def settings_files(sight: Sight) -> Finding:
     """Check that the client's settings files can be read."""
-    broken = [layer.path for layer in sight.layers if layer.broken]
-    if broken:
+    if broken := [layer.path for layer in sight.layers if layer.broken]:
         remedy = "Correct it: nothing in it holds until then."
         return fault(f"not valid JSON: {', '.join(broken)}", remedy)
     return fine(", ".join(layer.path for layer in sight.layers if layer.values) or "none here")
@@ -212,21 +204,18 @@ def plugin_folder(sight: Sight) -> Finding:
 def hook_events(sight: Sight) -> Finding:
     """Check that hooks set up by hand cover all events; the plugin's hooks are in hooks.json."""
     by_hand = settings.hooks_by_hand(sight.layers)
-    if not by_hand:
-        return fine("those of the plugin's hooks.json")
-    events = {hook.event for hook in by_hand}
-    missing = [event for event in sight.events if event not in events]
-    if missing:
+    missing = [event for event in sight.events if event not in {hook.event for hook in by_hand}]
+    if by_hand and missing:
         files = dict.fromkeys(hook.path for hook in by_hand)
         remedy = " ".join(f"memory-fabric setup --file {path} adds them." for path in files)
         return warning(f"set by hand, without {', '.join(missing)}", remedy)
-    return fine(f"set by hand, all {len(sight.events)} of them")
+    count = f"set by hand, all {len(sight.events)} of them"
+    return fine(count if by_hand else "those of the plugin's hooks.json")
 
 
 def hooks_allowed(sight: Sight) -> Finding:
     """Check that the client's settings do not disable all hooks."""
-    off = [layer.path for layer in sight.layers if layer.values.get("disableAllHooks") is True]
-    if off:
+    if off := [layer.path for layer in sight.layers if layer.values.get("disableAllHooks") is True]:
         text = f"disableAllHooks is true in {', '.join(off)}: no hook runs"
         return fault(text, "Take disableAllHooks out of it.")
     return fine("disableAllHooks is nowhere set")
@@ -295,14 +284,12 @@ def variables(sight: Sight) -> Finding:
 
 def version_check(version: str) -> Finding:
     """Check the version that the client wrote into its newest transcript."""
-    if not version:
-        return fine("not known: no session was recorded here lately")
     parts = version.split("-")[0].split(".")
-    if tuple(int(part) for part in parts if part.isdigit()) < TESTED_VERSION:
+    if version and tuple(int(part) for part in parts if part.isdigit()) < TESTED_VERSION:
         tested = ".".join(map(str, TESTED_VERSION))
         text = f"{version}, older than {tested}, with which this release was tested"
         return warning(text, "Run claude update.")
-    return fine(version)
+    return fine(version or "not known: no session was recorded here lately")
 
 
 def _enabled(sight: Sight) -> list[str]:

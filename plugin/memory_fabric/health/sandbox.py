@@ -1,7 +1,6 @@
 """Sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
 
-The command is that of hooks.json; home, project and runtime folder are below one temporary folder.
-Only the standard library is needed.
+It runs the command of hooks.json, with all files below one folder; it needs no other package.
 """
 
 import json
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -30,14 +29,14 @@ class HookResult(NamedTuple):
     """The result of one hook process."""
 
     status: int
-    output: bytes
+    output: str
     errors: str
     took_s: float
 
     @property
     def reply(self) -> dict[str, Any]:
         """The JSON object on the hook's standard output; {} if there is none."""
-        return files.parsed(self.output.decode("utf-8", "replace")) or {}
+        return files.parsed(self.output) or {}
 
     @property
     def context(self) -> str:
@@ -48,7 +47,7 @@ class HookResult(NamedTuple):
     @property
     def plain(self) -> str:
         """Output that is not JSON: instructions of PreCompact for the summariser."""
-        return "" if self.reply else self.output.decode("utf-8", "replace").strip()
+        return "" if self.reply else self.output.strip()
 
     @property
     def notice(self) -> str:
@@ -79,35 +78,37 @@ class Sandbox:
             "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
         }
 
-    def run_hook(self, event: Mapping[str, Any]) -> HookResult:
-        """Run the hook of this event and return its result. Raises OSError if it cannot start.
-
-        As in the client, an assistant message is written to the transcript before its hook runs,
-        and a prompt after its hook.
-        """
-        if message := event.get("last_assistant_message"):
-            self.write(event["session_id"], "assistant", [{"type": "text", "text": message}])
+    def hook(self, name: str, session: str, **fields: Any) -> HookResult:
+        """Run the hook of an event with these fields, as the client does. Raises OSError."""
+        with open(os.path.join(self.root, "hooks.json"), encoding="utf-8") as file:
+            hook = json.load(file)["hooks"][name][0]["hooks"][0]
+        words = (hook["command"], *hook.get("args", ()))
+        command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
+        event = {"session_id": session, "transcript_path": self.transcript(session)}
+        event |= {"cwd": self.project, "hook_event_name": name, **fields}
+        # As in the client, a message is written to the transcript before its hook, a prompt after.
+        if message := fields.get("last_assistant_message"):
+            self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()
-        process = subprocess.run(
-            command(self.root, event["hook_event_name"]),
-            input=json.dumps(event).encode(),
+        process = self.run(command, json.dumps(event))
+        took_s = time.monotonic() - started
+        if prompt := fields.get("prompt"):
+            self.write(session, "user", prompt, promptSource="typed", turnOrigin="human")
+        return HookResult(process.returncode, process.stdout, process.stderr, took_s)
+
+    def run(self, command: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command in the project. Raises OSError, subprocess.TimeoutExpired."""
+        return subprocess.run(
+            command,
+            input=stdin,
             capture_output=True,
+            encoding="utf-8",
+            errors="replace",
             env=self.environ,
             cwd=self.project,
             timeout=GIVE_UP_S,
             check=False,
         )
-        took_s = time.monotonic() - started
-        if prompt := event.get("prompt"):
-            typed = {"promptSource": "typed", "turnOrigin": "human"}
-            self.write(event["session_id"], "user", prompt, **typed)
-        return HookResult(
-            process.returncode, process.stdout, process.stderr.decode("utf-8", "replace"), took_s
-        )
-
-    def hook(self, name: str, session: str, **fields: Any) -> HookResult:
-        """Create an event with these fields and run its hook. Raises OSError if it cannot start."""
-        return self.run_hook(self.event(name, session, **fields))
 
     def bare_start_s(self) -> float:
         """Measure how many seconds Python takes at present to start and end."""
@@ -115,16 +116,6 @@ class Sandbox:
         python = self.environ["MEMORY_FABRIC_PYTHON"]
         subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
         return time.monotonic() - started
-
-    def event(self, name: str, session: str, **fields: Any) -> dict[str, Any]:
-        """Return an event as the client sends it."""
-        return {
-            "session_id": session,
-            "transcript_path": self.transcript(session),
-            "cwd": self.project,
-            "hook_event_name": name,
-            **fields,
-        }
 
     def transcript(self, session: str) -> str:
         """Return the path of a session's transcript."""
@@ -166,12 +157,3 @@ class Sandbox:
         with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
             file_lock.take(lock.fileno())
             yield
-
-
-def command(root: str, event_name: str) -> list[str]:
-    """Return the command of an event from hooks.json, with the plugin's root filled in."""
-    with open(os.path.join(root, "hooks.json"), encoding="utf-8") as file:
-        hooks = json.load(file)["hooks"]
-    hook = hooks[event_name][0]["hooks"][0]
-    words = [hook["command"], *hook.get("args", [])]
-    return [word.replace("${CLAUDE_PLUGIN_ROOT}", root) for word in words]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from memory_fabric.health import tiers as health
 from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fault, fine, warning
 from memory_fabric.sharing.git import location
-from memory_fabric.store import journal
 from memory_fabric.store.files import size_of
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.projects import link, registry_file
@@ -78,12 +77,10 @@ def _private_paths(sight: Sight) -> list[str]:
 def disk(sight: Sight) -> Finding:
     """Check the free disk space."""
     free = filesystem.free_bytes(sight.settings.home)
-    if free is None:
-        return fine("free space is unknown on this system")
-    if free < LEAST_FREE_BYTES:
+    if free is not None and free < LEAST_FREE_BYTES:
         remedy = f"Free some: at least {LEAST_FREE_BYTES >> 20} MB are needed."
         return warning(f"{free >> 20} MB free", remedy)
-    return fine(f"{free >> 20} MB free")
+    return fine("free space is unknown on this system" if free is None else f"{free >> 20} MB free")
 
 
 def file_system(sight: Sight) -> Finding:
@@ -113,16 +110,10 @@ def delete_leftovers(sight: Sight) -> list[str]:
 
 def queue(sight: Sight) -> Finding:
     """Check whether any change is waiting to be written to the graph."""
-    waiting = 0
-    for folder in health.queue_folders(sight.memory):
-        try:
-            waiting += len(journal.queued(folder)[0])
-        except OSError:
-            continue  # The check of the tier reports this error.
-    if waiting:
-        text = f"{waiting} changes wait for the graph"
-        return warning(text, "memory-fabric sync applies them.", fixable=True)
-    return fine("nothing waits")
+    waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).count
+    text = f"{waiting} changes wait for the graph"
+    remedy = "memory-fabric sync applies them."
+    return warning(text, remedy, fixable=True) if waiting else fine("nothing waits")
 
 
 def update_tiers(sight: Sight) -> list[str]:
@@ -150,9 +141,8 @@ def indexes(sight: Sight) -> Finding:
     if unfit:
         text = f"does not match its texts: {first_of(unfit, SHOWN)}; searches miss some"
         return warning(text, "memory-fabric doctor --fix rebuilds it.", fixable=True)
-    if is_large:
-        return fine("too large to check here: memory-fabric check does it")
-    return fine("all match their texts")
+    large = "too large to check here: memory-fabric check does it"
+    return fine(large if is_large else "all match their texts")
 
 
 def rebuild_indexes(sight: Sight) -> list[str]:

@@ -10,7 +10,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
 from memory_fabric.sharing.git import adoption, location
 from memory_fabric.store import files, journal
-from memory_fabric.store.database import Database, is_writable
+from memory_fabric.store.database import is_writable
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import counts
@@ -62,17 +62,14 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One tier: its path, contents, times of use, and problems.
-
-    Times are in ISO 8601, or '' for never or unknown. `read_at` is the last time that the graph
-    served a session; for the other tiers it is the time of this check, if they are readable.
-    """
+    """One tier: its path, contents, problems, and times of use (ISO 8601; '': never or unknown)."""
 
     name: str
     where: str
     counts: dict[str, int] = field(default_factory=dict)
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
+    # When the graph last served a session; of another tier the time of this check, if readable.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
@@ -112,20 +109,21 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
         problems += _lines(path, journal.MAX_JOURNAL_BYTES)
     folders = queue_folders(memory)
-    newest = _backup(databases, now_s)
-    if newest is not None and newest.sound is False:
-        reason = f"The newest backup, {newest.path}, cannot be read."
-        problems.append(Problem(DEGRADED, reason, "memory-fabric backup makes a new one."))
-    return Tier(
-        "graph",
-        memory.path_of("project"),
-        counts.rows_of(databases),
-        (*problems, *_behind(folders, now_s)),
-        counts.newest(databases, counts.LAST_CHANGE),
-        counts.newest(databases, counts.LAST_READ),
-        _queue(folders, now_s),
-        newest,
-    )
+    newest = None
+    copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
+    if copies:
+        path = min(copies, key=os.path.getmtime)  # the newest backup of a database, if it is old
+        small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
+        sound = all(map(backup.is_sound, copies)) if small else None
+        newest = Backup(path, now_s - os.path.getmtime(path), sound)
+        if sound is False:
+            reason = f"The newest backup, {path}, cannot be read."
+            problems.append(Problem(DEGRADED, reason, "memory-fabric backup makes a new one."))
+    problems += _behind(folders, now_s)
+    rows, queue = counts.rows_of(databases), queued(folders, now_s)
+    times = [counts.newest(databases, event) for event in (counts.LAST_CHANGE, counts.LAST_READ)]
+    where = memory.path_of("project")
+    return Tier("graph", where, rows, tuple(problems), times[0], times[1], queue, newest)
 
 
 def local_tier(memory: Memory, now_s: float) -> Tier:
@@ -153,16 +151,11 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
         is_read = os.path.exists(decisions)
     except OSError:  # already reported above
         count, is_read = 0, False
-    queue = _queue(folders, now_s)
-    return Tier(
-        "local",
-        decisions,
-        {"lines": count, "queued": queue.count},
-        (*problems, *_behind(folders, now_s)),
-        _changed_at(decisions),
-        timestamp(now_s) if is_read else "",
-        queue,
-    )
+    queue = queued(folders, now_s)
+    counts = {"lines": count, "queued": queue.count}
+    problems += _behind(folders, now_s)
+    times = _changed_at(decisions), timestamp(now_s) if is_read else ""
+    return Tier("local", decisions, counts, tuple(problems), *times, queue)
 
 
 def native_tier(memory: Memory, now_s: float) -> Tier:
@@ -187,14 +180,10 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     if text is not None and not os.access(notes.path, os.W_OK):
         reason = "The file cannot be written and is not updated."
         problems.append(Problem(DEGRADED, reason, PERMISSIONS))
-    return Tier(
-        "native",
-        notes.path,
-        {"shown": len(memory_md.shown_lines(notes))},
-        tuple(problems),
-        _changed_at(notes.path) if begun else "",
-        timestamp(now_s) if text is not None else "",
-    )
+    counts = {"shown": len(memory_md.shown_lines(notes))}
+    written_at = _changed_at(notes.path) if begun else ""
+    read_at = timestamp(now_s) if text is not None else ""
+    return Tier("native", notes.path, counts, tuple(problems), written_at, read_at)
 
 
 def queue_folders(memory: Memory) -> list[str]:
@@ -202,21 +191,28 @@ def queue_folders(memory: Memory) -> list[str]:
     return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
-def _queue(folders: list[str], now_s: float) -> Queue:
+def queued(folders: list[str], now_s: float) -> Queue:
+    """Return how many changes wait in these folders; unreadable files are left out."""
     ages_s: list[float] = []
     for folder in folders:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
             continue  # The check of the file reports this error.
-        ages_s += [_age_s(line, now_s) for line in waiting]
+        for line in waiting:
+            provenance = line.get("provenance")
+            at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
+            try:
+                ages_s.append(now_s - datetime.fromisoformat(at).astimezone(UTC).timestamp())
+            except ValueError:
+                ages_s.append(0.0)
     return Queue(len(ages_s), max(ages_s, default=0.0))
 
 
 def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
     """Yield a problem for each folder in which too many changes wait, or one waits too long."""
     for folder in folders:
-        queue = _queue([folder], now_s)
+        queue = queued([folder], now_s)
         if queue.count > MAX_QUEUED:
             reason = f"{queue.count} changes wait for the graph in {folder}."
         elif queue.oldest_s > MAX_QUEUED_AGE_S:
@@ -225,15 +221,6 @@ def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
         else:
             continue
         yield Problem(DEGRADED, reason, DRAIN)
-
-
-def _age_s(line: dict[str, object], now_s: float) -> float:
-    provenance = line.get("provenance")
-    at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
-    try:
-        return now_s - datetime.fromisoformat(at).astimezone(UTC).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
@@ -277,17 +264,6 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
         reason, _, remedy = adoption.notice_text(missing).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
         yield Problem(DEGRADED, f"{reason}.", ending)
-
-
-def _backup(databases: list[Database], now_s: float) -> Backup | None:
-    """Return the newest backup of the database whose newest backup is the oldest."""
-    newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
-    if not newest:
-        return None
-    path = min(newest, key=os.path.getmtime)
-    small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
-    sound = all(backup.is_sound(copy) for copy in newest) if small else None
-    return Backup(path, now_s - os.path.getmtime(path), sound)
 
 
 def _changed_at(path: str) -> str:

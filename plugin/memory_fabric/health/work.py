@@ -1,21 +1,25 @@
-"""Checks of memory in use: switches, sessions, hook log, ingested texts, forwarding, transcripts.
-
-For each subject there is a check for `doctor`, and the lines and JSON of `status`.
+"""Checks of memory in use, and what `status` prints about the same subjects: switches, sessions,
+the hook log, ingested texts, forwarding, shared logs, transcripts.
 """
 
 import os
 import time
+from collections import Counter
 from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory_fabric.clients.transcripts import CLIENTS
 from memory_fabric.config import Settings
-from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.forwarding import trigger
 from memory_fabric.health.check import Finding, Message, Sight, ago, fine, warning, when
 from memory_fabric.importing import past_sessions
 from memory_fabric.importing.past_sessions import Session
+from memory_fabric.sharing.replica import heads, space
+from memory_fabric.sharing.replica.space import Counts
+from memory_fabric.sharing.team import ties
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.files import read_text
 from memory_fabric.store.history import trace
 from memory_fabric.store.home import log as hook_log
@@ -42,6 +46,9 @@ REASONS = {
     "C": "it ended meanwhile",
     "P": "the client's process or memory's home cannot be named",
 }
+WEEK_S = 7 * 24 * 3600.0
+# Fields of a link's state that its report repeats in JSON.
+STATE_FIELDS = ("last_success", "failures", "last_error", "remedy")
 LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
 REDIRECT = "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
 
@@ -62,10 +69,10 @@ def last_session(sight: Sight) -> Finding:
     """Check when a hook last ran in this project."""
     kind = "project" if sight.memory.project else "user"
     _, last = trace.span([db for db in sight.memory.databases() if db.kind == kind])
-    if not last:
-        remedy = "Start a session here, or start it again: hooks are read at its start."
-        return warning("no hook has ever run in this project", remedy)
-    return fine(f"a hook last ran on {when(last)}")
+    if last:
+        return fine(f"a hook last ran on {when(last)}")
+    remedy = "Start a session here, or start it again: hooks are read at its start."
+    return warning("no hook has ever run in this project", remedy)
 
 
 def log(sight: Sight) -> Finding:
@@ -90,13 +97,11 @@ def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
 
 def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
     """Return the lines of `status` about hooks that ran out of time and prompts without memory."""
-    by_event = late(memory)
-    if not by_event:
-        return []
-    counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
-    lines = [f"Hooks that ran out of time and left work, since the log began: {counts}."]
-    untold = sum(late(memory, tellers).values())
-    if untold:
+    by_event, lines = late(memory), []
+    if by_event:
+        counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
+        lines = [f"Hooks that ran out of time and left work, since the log began: {counts}."]
+    if by_event and (untold := sum(late(memory, tellers).values())):
         lines.append(
             f"Not told what memory knows, for want of time: {many(untold, 'prompt')}, subagents "
             "among them. Run memory-fabric doctor if the machine was not busy with other work."
@@ -151,10 +156,9 @@ def answers(sight: Sight) -> Finding:
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
     warm = counts.get(WARM, 0)
     others = sum(counts.values()) - warm
-    if others >= MIN_EVENTS and others > warm:
-        remedy = "Every event is answered, but slower: see docs/warm.md for each reason."
-        return warning(text, remedy)
-    return fine(text)
+    if others < MIN_EVENTS or others <= warm:
+        return fine(text)
+    return warning(text, "Every event is answered, but slower: see docs/warm.md for each reason.")
 
 
 def answers_line(home: str) -> str:
@@ -188,13 +192,11 @@ def _answers(home: str) -> dict[str, int]:
 def receiver(sight: Sight) -> Finding:
     """Check whether forwarding is configured, and that its connection is encrypted."""
     url = sight.settings.forward_url
-    if not url:
-        return fine("off: nothing leaves this machine")
-    if trigger.is_plain(url):
-        what = "the key and what is said" if sight.settings.forward_key else "what is said"
-        text = f"to {url}, not encrypted: anyone on the network can read {what}"
-        return warning(text, "Use an https address.")
-    return fine(f"to {url}")
+    if not url or not trigger.is_plain(url):
+        return fine(f"to {url}" if url else "off: nothing leaves this machine")
+    what = "the key and what is said" if sight.settings.forward_key else "what is said"
+    text = f"to {url}, not encrypted: anyone on the network can read {what}"
+    return warning(text, "Use an https address.")
 
 
 def spooled(sight: Sight) -> Finding:
@@ -266,13 +268,9 @@ def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     """Send waiting items now; return a sentence, the counts (None: no receiver), and failures."""
-
-    def counts(sent: int = 0, rejected: int = 0) -> dict[str, int]:
-        waiting = len(spool.waiting(settings.home))
-        return {"sent": sent, "rejected": rejected, "waiting": waiting}
-
-    if not settings.forward_url or not spool.waiting(settings.home):
-        return "", counts() if settings.forward_url else None, []
+    counts = {"sent": 0, "rejected": 0, "waiting": len(spool.waiting(settings.home))}
+    if not settings.forward_url or not counts["waiting"]:
+        return "", counts if settings.forward_url else None, []
     from memory_fabric.forwarding import sender  # imported late: can use the network
     from memory_fabric.forwarding.sender import over_network
 
@@ -281,28 +279,115 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     try:
         result = sender.send_now(settings, over_network(settings), sender.Clock())
     except TimeoutError:
-        return LOCKED, counts(), []
-    numbers, failures = counts(result.arrived, result.refused), []
+        return LOCKED, counts, []
+    waiting, failures = len(spool.waiting(settings.home)), []
     if result.failure:
         failures.append(f"forward: {result.failure.message} {result.failure.remedy}".rstrip())
     if result.refused:
         failures.append("forward: the receiver rejected some; memory-fabric status says more.")
-    waiting = numbers["waiting"]
     text = f"{result.arrived} forwarded, {waiting} still wait, {result.refused} rejected."
-    return text, numbers, failures
+    counts = {"sent": result.arrived, "rejected": result.refused, "waiting": waiting}
+    return text, counts, failures
+
+
+class TieReport:
+    """The state of a link to a space, as known here; zero `counts` for an unreadable database."""
+
+    def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
+        self.tie, self._now_s = tie, now_s
+        self.state = ties.state_of(memory.settings.home, tie.key)
+        self.counts, self._unsent = Counts(), ""
+        try:
+            self.database = memory.database(tie.kind, create=False)
+            if self.database is not None:
+                self.counts = space.counts(self.database)
+                unsent = heads.where(self.database.connection, "state = 'unsent' LIMIT 1")
+                self._unsent = next((head.payload for head in unsent), "") or "no reason is known"
+        except FabricError:
+            self.database = None
+
+    @property
+    def headline(self) -> str:
+        """One sentence about the space, the last exchange and the changes to send."""
+        last, oldest = self.state.last_success, self.counts.oldest
+        subject = "your own memories" if self.tie.key == USER else "this project"
+        exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
+        sentence = f"shared log: {subject} in {self.tie.place}, {exchanged}"
+        waits = self.counts.due + self.counts.waiting
+        if waits:
+            sentence += f"; {many(waits, 'change')} to send"
+            sentence += f", the oldest {ago(oldest, self._now_s)}" if oldest else ""
+        return sentence + "."
+
+    @property
+    def troubles(self) -> list[Message]:
+        """The problems of the link that are known on this machine."""
+        state, numbers, name = self.state, self.counts, self.tie.space
+        since = ago(state.since, self._now_s) if state.since else "lately"
+        possible = (
+            (
+                state.cause,
+                f"The exchange with {name} fails, first {since}: {state.last_error}",
+                state.remedy,
+            ),
+            (
+                numbers.unsent,
+                f"The server refuses {many(numbers.unsent, 'change')} of yours: "
+                f"{self._unsent.rstrip('.')}.",
+                "Change or forget what is in them; they are then sent anew.",
+            ),
+            (
+                numbers.unread,
+                f"{many(numbers.unread, 'operation')} of {name} cannot be read here.",
+                "Update memory-fabric on this machine, or join with --me and the right words.",
+            ),
+            (
+                numbers.asked,
+                f"{many(numbers.asked, 'demand')} of {name} to erase what you said: nothing was "
+                "erased.",
+                "memory-fabric forget KEY --purge erases it; memory-fabric team decline KEY keeps "
+                "it.",
+            ),
+            (
+                numbers.conflicts,
+                f"Your machines state {many(numbers.conflicts, 'thing')} differently; the later "
+                "state is shown.",
+                "A change of it, or forgetting it, settles that.",
+            ),
+            (state.silent, f"Members who have not read {name} for a week: {state.silent}.", ""),
+        )
+        return [Message(text, remedy) for is_so, text, remedy in possible if is_so]
+
+    @property
+    def is_bad(self) -> bool:
+        """True if the user must act, no exchange for a week succeeded, or all of them failed."""
+        last = self.state.last_success
+        needs_user = self.counts.unsent or self.counts.asked or self.state.told
+        late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None
+        return bool(needs_user or (self.state.cause if late is None else late))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a dict for JSON."""
+        tie, state = self.tie, self.state
+        fields = {"space": tie.space, "member": tie.member, "me": tie.me}
+        fields |= {name: getattr(state, name) for name in STATE_FIELDS}
+        fields |= {"silent": [name for name in state.silent.split(", ") if name]}
+        scope = "user" if tie.key == USER else "team"
+        records = {"records": dict(self.counts.records)}
+        return {"scope": scope, **fields, **self.counts._asdict(), **records}
 
 
 def shared_log(sight: Sight) -> Finding:
     """Report the last exchanges with spaces of this project and the user, and their failures."""
-    ties = list(sight.ties())
-    if not ties:
-        return fine("none: nothing is exchanged with a team")
-    bad = [tie for tie in ties if tie.is_bad]
+    joined = ties.joined_by(sight.memory)
+    reports = [TieReport(sight.memory, tie, sight.now_s) for tie in joined]
+    bad = [report for report in reports if report.is_bad]
     if not bad:
-        return fine(" ".join(tie.headline for tie in ties))
-    troubles = [trouble for tie in bad for trouble in tie.troubles]
+        headlines = " ".join(report.headline for report in reports)
+        return fine(headlines or "none: nothing is exchanged with a team")
+    troubles = [trouble for report in bad for trouble in report.troubles]
     texts = [trouble.text for trouble in troubles]
-    texts = texts or [f"{tie.space} was not exchanged for a week." for tie in bad]
+    texts = texts or [f"{report.tie.space} was not exchanged for a week." for report in bad]
     remedies = dict.fromkeys(trouble.remedy for trouble in troubles if trouble.remedy)
     return warning(" ".join(texts), " ".join(remedies) or "Run memory-fabric team sync.")
 
@@ -351,18 +436,13 @@ def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 def clients_of(sessions: Sequence[Session]) -> str:
     """Return the clients' names; if there are several, with their numbers of sessions."""
-    count: dict[str, int] = {}
-    for session in sessions:
-        name = CLIENTS[session.transcript.client].name
-        count[name] = count.get(name, 0) + 1
-    if len(count) == 1:
-        return next(iter(count))
-    return ", ".join(f"{name} ({number})" for name, number in count.items())
+    count = Counter(CLIENTS[session.transcript.client].name for session in sessions)
+    is_one = len(count) == 1
+    return ", ".join(name if is_one else f"{name} ({number})" for name, number in count.items())
 
 
 def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
     """Return the state of past sessions for JSON; only projects with unread sessions are named."""
-    fields = past_sessions.as_json(sessions, now_s)
     unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
-    del fields["projects"]
-    return fields | {"unread_projects": list(unread)}
+    fields = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
+    return {name: value for name, value in fields.items() if name != "projects"}

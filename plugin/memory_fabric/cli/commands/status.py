@@ -8,20 +8,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from memory_fabric import __version__, ids
-from memory_fabric.cli import environment, show, team_report
+from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AS_JSON, flag, option
 from memory_fabric.clients import settings
 from memory_fabric.config import MAX_PRICE, transcript_roots
 from memory_fabric.errors import BadInput
 from memory_fabric.health import checks, work
 from memory_fabric.health import tiers as health
-from memory_fabric.health.check import FAULT, OK, WARNING, Sight, TieState, ago, span
+from memory_fabric.health.check import FAULT, OK, WARNING, Sight, ago, span
 from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.models import shown_type
 from memory_fabric.sharing.git import location, shared_journal
+from memory_fabric.sharing.team import ties
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queries import counts
@@ -42,17 +43,16 @@ def status(as_json: bool = AS_JSON) -> int:
     """Show the state of tiers, recall, capture, sharing, forwarding.
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
-    Below are the switches, the number of records by others, the unprocessed texts of other
-    programs (memory-fabric queue), the state of forwarding and of the shared log of a team, up to
-    when memory has the clients' transcripts, how the latest hook events were answered, and the
-    number of sentences that could not be parsed.
-    Exit code 1 only if the graph is unavailable.
+    Below are the switches, the records by others, the unprocessed texts of other programs,
+    forwarding, shared logs, up to when memory has the clients' transcripts, how the latest hook
+    events were answered, and how many sentences could not be parsed. Exit code 1 only if the graph
+    is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
         with show.patience("Reading the memory"):
             tiers = health.tiers(memory, now_s)
-            reports = team_report.reports(memory, now_s)
+            reports = [work.TieReport(memory, t, now_s) for t in ties.joined_by(memory)]
             sessions = past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
         if as_json:
             settings = memory.settings
@@ -83,7 +83,7 @@ def status(as_json: bool = AS_JSON) -> int:
 def _show_status(
     memory: Memory,
     tiers: Sequence[Tier],
-    reports: Sequence[team_report.TieReport],
+    reports: Sequence[work.TieReport],
     sessions: Sequence[past_sessions.Session],
     now_s: float,
 ) -> None:
@@ -97,16 +97,12 @@ def _show_status(
         line += f", {sum(authors.values())} records of {many(len(authors), 'other author')}"
     show.lines((switches, line))
     show.lines(filter(None, (link.pending_question(memory),)), "yellow")
-    rows = [
-        (
-            tier.name,
-            show.styled(tier.state, TIER_STYLES[tier.state]),
-            _ago(tier.written_at, now_s),
-            _ago(tier.read_at, now_s),
-            ", ".join(f"{name} {n}" for name, n in tier.counts.items() if n) or "nothing yet",
-        )
-        for tier in tiers
-    ]
+    rows = []
+    for tier in tiers:
+        state = show.styled(tier.state, TIER_STYLES[tier.state])
+        written, read = (_ago(at, now_s) for at in (tier.written_at, tier.read_at))
+        holds = ", ".join(f"{name} {n}" for name, n in tier.counts.items() if n) or "nothing yet"
+        rows.append((tier.name, state, written, read, holds))
     show.table(("tier", "state", "written", "read", "holds"), rows)
     for tier in tiers:
         show.lines(f"{tier.name}: {f.reason} {f.remedy}".rstrip() for f in tier.findings)
@@ -123,7 +119,8 @@ def _show_status(
             "logs/memory-fabric.log has the details."
         )
     show.lines(work.forwarding_lines(settings, now_s))
-    show.lines(line for report in reports for line in (report.headline, *report.trouble_lines))
+    for report in reports:
+        show.lines((report.headline, *map(str, report.troubles)))
     show.lines(work.transcript_lines(sessions, now_s))
     show.lines(filter(None, (work.answers_line(settings.home),)))
     show.lines(work.late_lines(memory, TELLERS), "yellow")
@@ -153,12 +150,10 @@ def doctor(
     proof: bool = flag(
         "--prove  Also run a test memory, the canary, through everything in a temporary home: "
         "stored from a prompt, given to a prompt of another session and to a subagent, written by "
-        "Stop into all three tiers, served by the MCP server, and purged. Then **delivery**: how "
-        "many prompts were given memories by Claude Code's transcripts of this project (the "
-        "newest 20 of the last 14 days, the last 8 MB of each), the last receipts (time, session, "
-        "ids, and words of the memory that an answer has but no prompt had), sessions without "
-        "hooks, and injections in the ledger that no transcript shows. An answer may mention a "
-        "memory that it knew otherwise, or follow one in other words."
+        "Stop into all three tiers, served by the MCP server, and purged. Then **delivery**, by "
+        "Claude Code's transcripts of this project (the newest 20 of the last 14 days, the last 8 "
+        "MB of each): how many prompts were given memories, the last receipts, sessions without "
+        "hooks, and injections in the ledger that no transcript shows."
     ),
     fix: bool = flag(
         "--fix  Repair what is safe to repair, show it, and check again: permissions of files, a "
@@ -234,14 +229,8 @@ def doctor(
 def sight() -> Iterator[Sight]:
     """Collect the input of the checks for this folder."""
     with environment.open_memory() as memory:
-        layers, now_s = list(settings.layers(memory.settings)), time.time()
-        shell = environment.settings()
-
-        def states() -> Iterator[TieState]:
-            for report in team_report.reports(memory, now_s):
-                yield report.for_doctor
-
-        yield Sight(shell, layers, memory, now_s, tuple(HANDLERS), states)
+        layers = settings.layers(memory.settings)
+        yield Sight(environment.settings(), layers, memory, time.time(), tuple(HANDLERS))
 
 
 def worth(
@@ -256,11 +245,9 @@ def worth(
 ) -> int:
     """Show what came of memory week by week, and what it cost.
 
-    Counts what this project's sessions were given at their start, with prompts and as subagents,
-    by kind and by channel, the headings and the request for notes included. Of what can be judged
-    by what followed in the same session, it counts how often it was followed: rules that held a
-    call back or asked about it, fixes told after an error, decisions. Turns that have not ended,
-    and subagents, are not judged. It also counts what you had to say again. docs/worth.md says
+    Counts what this project's sessions were given, by kind and by channel, the headings and the
+    request for notes included; how often they followed rules that held a call back or asked about
+    it, fixes told after an error, and decisions; and what you had to say again. docs/worth.md says
     what each figure misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
 
         memory-fabric worth --days 7

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from memory_fabric.cli import environment, show, team_report
 from memory_fabric.cli.options import AS_JSON, argument, option
@@ -16,7 +15,6 @@ from memory_fabric.hooks import unfinished
 from memory_fabric.sharing.remote.clone import Clone
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
-from memory_fabric.sharing.team.sync import Result
 from memory_fabric.sharing.team.ties import GIT, Tie
 from memory_fabric.store import files
 from memory_fabric.store.history import resolve
@@ -66,7 +64,11 @@ def sync(
             tied = [tie for tie in ties.joined_by(memory) if action == "now" or tie.via == GIT]
             if not tied:
                 raise NotFound("sync", NOT_TIED)
-            return {"": _now, "leave": _leave, "status": _status}[what](memory, tied, as_json)
+            if what:
+                return {"leave": _leave, "status": _status}[what](memory, tied, as_json)
+            results = team_report.exchanged(memory, tied, quiet=as_json)
+            value = {"exchanged": team_report.results_as_json(results)}
+            return team_report.answer(as_json, value, results=results)
         return _join(memory, what, space, words, as_json)
 
 
@@ -113,46 +115,38 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     )
     return team_report.answer(
         as_json,
-        {"url": address, "projects": names, "words": key, **_as_json(results)},
+        {"url": address, "projects": names, "words": key}
+        | {"exchanged": team_report.results_as_json(results)},
         f"Memories of your own{also} are exchanged through {address}, encrypted.",
         about_key if key else "",
-        *team_report.outcome_lines(results),
-        "Next: run memory-fabric sync git in your other projects. Hooks do the rest.",
         results=results,
+        next_step="Next: run memory-fabric sync git in your other projects. Hooks do the rest.",
     )
-
-
-def _now(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
-    results = team_report.exchanged(memory, tied, quiet=as_json)
-    told = team_report.outcome_lines(results)
-    return team_report.answer(as_json, _as_json(results), *told, results=results)
 
 
 def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     now_s, code, values = time.time(), 0, []
     for tie in tied:
-        machines, error = _asked(memory, tie)
-        code = 1 if error else code
-        report = team_report.TieReport(memory, tie, now_s)
+        machines, error = 0, ""
+        lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
+        try:
+            with (
+                files.Locked(lock, team_report.WAIT_S),
+                exchanging.connected(memory, tie) as exchange,
+            ):
+                exchange.look()
+                machines = exchange.server.members
+        except (FabricError, TimeoutError) as unreachable:
+            error, code = str(unreachable), 1
+        report = work.TieReport(memory, tie, now_s)
         values.append(report.as_json() | {"machines": machines, "error": error})
         if not as_json:
             show.line(report.headline)
             show.line(error or f"The repository answers: {many(machines, 'machine')} wrote there.")
-            show.lines(report.trouble_lines)
+            show.lines(map(str, report.troubles))
     if as_json:
         show.json_out(values)
     return code
-
-
-def _asked(memory: Memory, tie: Tie) -> tuple[int, str]:
-    """Return how many machines wrote to the repository, and the error if it cannot be reached."""
-    lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
-    try:
-        with files.Locked(lock, team_report.WAIT_S), exchanging.connected(memory, tie) as exchange:
-            exchange.look()
-            return exchange.server.members, ""
-    except (FabricError, TimeoutError) as error:
-        return 0, str(error)
 
 
 def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
@@ -168,7 +162,3 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     if others:
         show.line(f"Other projects still are: {', '.join(others)}. Run this in each of them.")
     return 0
-
-
-def _as_json(results: Sequence[Result]) -> dict[str, Any]:
-    return {"exchanged": [team_report.outcome_as_json(result) for result in results]}

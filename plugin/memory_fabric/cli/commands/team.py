@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,15 +13,14 @@ from memory_fabric import ids
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AS_JSON, argument, flag, option
 from memory_fabric.cli.team_report import (
-    TieReport,
     answer,
     asked_words,
     exchanged,
-    outcome_as_json,
-    outcome_lines,
     prepare,
+    results_as_json,
 )
 from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.health.work import TieReport
 from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, WHEN, Record, users_words
 from memory_fabric.sharing.replica import space as tied
 from memory_fabric.sharing.replica.transport import OWNER, SpaceState
@@ -126,15 +125,14 @@ def join(
     fields |= {"me": key is not None, "words": key.words if key and joined.is_new_key else ""}
     return answer(
         as_json,
-        fields | {"exchanged": [outcome_as_json(result) for result in results]},
+        fields | {"exchanged": results_as_json(results)},
         f"You are {tie.member} in the space {tie.space} ({many(joined.members, 'member')}); "
         f"this project {before}. Its records of scope team and its graph are sent there, "
         "earlier ones too; local records, conversations and isolated domains stay here.",
         about_key,
-        *outcome_lines(results),
-        "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how "
-        "it goes.",
         results=results,
+        next_step="Next: nothing. Hooks exchange in the background; memory-fabric team status "
+        "shows how it goes.",
     )
 
 
@@ -220,13 +218,24 @@ def status(as_json: bool = AS_JSON) -> int:
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
         for tie in [tie for tie in ties.joined_by(memory) if not tie.via]:
-            server = _ask_server(memory, tie)
+            server: SpaceState | FabricError
+            try:
+                driver.reach(memory.settings, tie.packages)
+                from memory_fabric.sharing.team import joining  # late: needs the PostgreSQL driver
+
+                server = joining.server_state(memory, tie)
+                held_by = server.held_by._asdict() if server.held_by else None
+                state = show.fields(server, "epoch role members") | {"held_by": held_by}
+            except FabricError as error:
+                server, is_failing, state = error, True, {"error": str(error)}
             report = TieReport(memory, tie, datetime.now(UTC).timestamp())
-            is_failing = is_failing or isinstance(server, FabricError)
-            if as_json:
-                values.append(_as_json(report, server))
-            else:
-                lines += _status_lines(report, server)
+            database = report.database
+            demands = tied.asked(database) if database is not None else []
+            conflicts = tied.conflicts(database) if database is not None else []
+            lines += _status_lines(report, server, demands, conflicts)
+            value = report.as_json() | {"demands": [demand._asdict() for demand in demands]}
+            value["differences"] = [conflict._asdict() for conflict in conflicts]
+            values.append(value | {"server": state})
     untied = "This project is tied to no shared log. memory-fabric team join DSN ties it to one."
     return answer(as_json, values, *(lines or [untied])) or int(is_failing)
 
@@ -238,8 +247,7 @@ def sync(as_json: bool = AS_JSON) -> int:
         if not joined:
             _tie(memory)
         results = exchanged(memory, joined, quiet=as_json)
-    value = [outcome_as_json(result) for result in results]
-    return answer(as_json, value, *outcome_lines(results), results=results)
+    return answer(as_json, results_as_json(results), results=results)
 
 
 def decline(key: str = argument("KEY  The key in `team status`."), as_json: bool = AS_JSON) -> int:
@@ -311,7 +319,6 @@ def rule(
         {"id": record.id, "space": tie.space, "asks_all": not undo},
         f"{short} {asks} now: {_cut(record.what)}",
         f"Your words travel with it: “{_cut(words)}”." if words else "",
-        *outcome_lines(results),
         results=results,
     )
 
@@ -350,7 +357,6 @@ def release(
         *(f"{'Not shared any more' if undo else 'Shared now'}: “{text}”" for text in texts),
         "" if id_ else "No words of yours are shared any more but those of rules for all.",
         f"{many(lines, 'line')} of decisions.jsonl changed: commit it." if lines else "",
-        *outcome_lines(results),
         results=results,
     )
 
@@ -408,8 +414,7 @@ def _marked(
 ) -> list[Result]:
     """Set or remove (`undo`) a mark in the evidence of records, and exchange memories at once.
 
-    With `undo`, texts that were sent are erased in the log; with `every`, also those that an
-    earlier release sent.
+    `undo` erases the sent texts in the log, `every` also those that an earlier release sent.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
@@ -438,18 +443,12 @@ def _opened(for_the_user: str = "") -> Iterator[Memory]:
         yield memory
 
 
-def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
-    """Return the state of a space from its server, or the error why it is not available."""
-    try:
-        driver.reach(memory.settings, tie.packages)
-        from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
-
-        return joining.server_state(memory, tie)
-    except FabricError as error:
-        return error
-
-
-def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[str]:
+def _status_lines(
+    report: TieReport,
+    server: SpaceState | FabricError,
+    demands: Sequence[tied.Asked],
+    conflicts: Sequence[tied.Conflict],
+) -> list[str]:
     tie, lines = report.tie, [report.headline]
     if isinstance(server, FabricError):
         silent = isinstance(server, NoAnswer)
@@ -469,30 +468,13 @@ def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[s
         pairs = report.counts.records
         theirs = ", ".join(f"{name} {n}{former.get(name, '')}" for name, n in pairs)
         lines.append(f"Records of other members here: {theirs}.")
-    lines += report.trouble_lines
-    if report.database is not None:
-        lines += [
-            f"  {demand.by} demands since {demand.at[:10]}, {demand.key}: {_cut(demand.text)}"
-            for demand in tied.asked(report.database)
-        ]
-        for conflict in tied.conflicts(report.database):
-            elsewhere = "; ".join(_cut(text) or "withdrawn" for text in conflict.others)
-            here_text = _cut(conflict.shown) or "withdrawn"
-            lines.append(f"  {conflict.key}: {here_text} | elsewhere: {elsewhere}")
+    lines += map(str, report.troubles)
+    lines += [f"  {d.by} demands since {d.at[:10]}, {d.key}: {_cut(d.text)}" for d in demands]
+    for conflict in conflicts:
+        elsewhere = "; ".join(_cut(text) or "withdrawn" for text in conflict.others)
+        here_text = _cut(conflict.shown) or "withdrawn"
+        lines.append(f"  {conflict.key}: {here_text} | elsewhere: {elsewhere}")
     return lines
-
-
-def _as_json(report: TieReport, server: SpaceState | FabricError) -> dict[str, Any]:
-    database = report.database
-    demands = tied.asked(database) if database is not None else []
-    conflicts = tied.conflicts(database) if database is not None else []
-    value = report.as_json() | {"demands": [demand._asdict() for demand in demands]}
-    value["differences"] = [conflict._asdict() for conflict in conflicts]
-    if isinstance(server, FabricError):
-        return value | {"server": {"error": str(server)}}
-    holder = server.held_by
-    state = {"epoch": server.epoch, "role": server.role, "members": server.members}
-    return value | {"server": state | {"held_by": holder._asdict() if holder else None}}
 
 
 def _cut(text: str) -> str:
