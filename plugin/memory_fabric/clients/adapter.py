@@ -1,7 +1,5 @@
-"""Adapter for other clients' hooks: converts their events into Claude Code's form before any other
-code reads them, and replies into the form that each client documents.
-
-Some clients reject unknown keys, so only the keys listed here are printed.
+"""Adapter for other clients' hooks: converts their events into Claude Code's form, and replies into
+the client's form, without keys that it does not document: some clients reject unknown keys.
 """
 
 import json
@@ -96,10 +94,7 @@ def _shell_result(result: object) -> object:
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for another client's standard output, as one JSON object or as nothing.
-
-    `event_name` is Claude Code's name of the event.
-    """
+    """Encode a reply to an event (Claude Code's name) as one JSON object, or b"" for no output."""
     if not client.summarises:
         reply = reply._replace(plain="")
     if not client.asks and reply.question:
@@ -111,19 +106,17 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
     context = ""
     if event_name in CONTEXT_EVENTS - client.unheard:
         context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
-    output = {"gemini": _gemini, "cursor": _cursor}[client.form](client, event_name, reply, context)
-    return json.dumps(output).encode("ascii") if output else b""
-
-
-def _in_a_shell(text: str) -> str:
-    """Replace skills by the equivalent shell commands, because only Claude Code has the skills."""
-    text = text.replace("/memory-fabric:memory ", "memory-fabric ")
-    return text.replace("/memory-fabric:", "memory-fabric ")
-
-
-def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
-    """Return the reply object for Gemini CLI, in which a refusal is a `decision` with a reason."""
     output: dict[str, object] = {}
+    if client.form == "cursor":  # It never shows notices.
+        if event_name == "UserPromptSubmit" and reply.stop:
+            output = {"continue": False, "user_message": fitted(reply.stop)}
+        elif event_name == "PreToolUse" and reply.refusal:
+            text = fitted(reply.refusal)
+            output = {"permission": "deny", "agent_message": text, "user_message": text}
+        elif context:
+            output = {"additional_context": fitted(context)}
+        return json.dumps(output).encode("ascii") if output else b""
+    # Gemini CLI, for which a refusal is a `decision` with a reason
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     reason = reply.stop if event_name == "UserPromptSubmit" else reply.refusal
@@ -135,14 +128,10 @@ def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict
         name = own_names.get(event_name, event_name)
         added = {"hookEventName": name, "additionalContext": fitted(context)}
         output["hookSpecificOutput"] = added
-    return output
+    return json.dumps(output).encode("ascii") if output else b""
 
 
-def _cursor(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
-    """Return the reply object for Cursor; notices are omitted because Cursor never shows them."""
-    if event_name == "UserPromptSubmit" and reply.stop:
-        return {"continue": False, "user_message": fitted(reply.stop)}
-    if event_name == "PreToolUse" and reply.refusal:
-        text = fitted(reply.refusal)
-        return {"permission": "deny", "agent_message": text, "user_message": text}
-    return {"additional_context": fitted(context)} if context else {}
+def _in_a_shell(text: str) -> str:
+    """Replace skills by the equivalent shell commands, because only Claude Code has the skills."""
+    text = text.replace("/memory-fabric:memory ", "memory-fabric ")
+    return text.replace("/memory-fabric:", "memory-fabric ")

@@ -62,9 +62,7 @@ def paths(root: str) -> Iterator[str]:
 
 
 def head(path: str) -> Head | None:
-    """Return the head of a transcript; None for a subagent, or if no working folder is specified.
-    Raises OSError.
-    """
+    """Return a transcript's head; None for a subagent or without a folder. Raises OSError."""
     for entry in entries(path):
         if entry.get("type") == "session_meta":
             meta = table_in(entry, "payload")
@@ -94,7 +92,7 @@ class Parser:
         elif kind == "event_msg":
             turn = self._typed_turn(payload)
         elif kind == "response_item":
-            turn = _answered_turn(payload)
+            turn = _answered_turn(payload, self._folder)
             self._typed = "" if turn else self._typed
         if turn is None:
             return None
@@ -104,15 +102,7 @@ class Parser:
             created_at=text_in(entry, "timestamp"),
             cwd=self._folder,
             session=self._head.session,
-            tools=tuple(self._placed(tool) for tool in turn.tools),
         )
-
-    def _placed(self, tool: ToolUse) -> ToolUse:
-        """Return an edit with its absolute file path; a patch has paths relative to the folder."""
-        file = text_in(tool.input, "file_path")
-        if tool.name != "Edit" or not file:
-            return tool
-        return tool._replace(input={**tool.input, "file_path": os.path.join(self._folder, file)})
 
     def _typed_turn(self, payload: Mapping[str, Any]) -> Turn | None:
         item, kind = payload.get("item"), text_in(payload, "type")
@@ -131,13 +121,13 @@ class Parser:
         return Turn(text_in(item, "id"), "user", text, origin=origin)
 
 
-def _answered_turn(payload: Mapping[str, Any]) -> Turn | None:
+def _answered_turn(payload: Mapping[str, Any], folder: str) -> Turn | None:
     kind, call = text_in(payload, "type"), text_in(payload, "call_id")
     if kind == "message" and payload.get("role") == "assistant":
         text = _texts(payload.get("content"))
         return Turn(text_in(payload, "id"), "assistant", text) if text else None
     if kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        tools = _tools(kind, payload, call)
+        tools = _tools(kind, payload, call, folder)
         return Turn("", "assistant", tools=tools) if tools else None
     if kind in ("function_call_output", "custom_tool_call_output"):
         text, is_error = _result(payload.get("output"))
@@ -145,7 +135,7 @@ def _answered_turn(payload: Mapping[str, Any]) -> Turn | None:
     return None
 
 
-def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, ...]:
+def _tools(kind: str, payload: Mapping[str, Any], call: str, folder: str) -> tuple[ToolUse, ...]:
     name = text_in(payload, "name")
     if kind == "local_shell_call":
         name, arguments = "local_shell", table_in(payload, "action")
@@ -165,7 +155,9 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
             return (ToolUse(call, "Bash", {"command": str(command)}),)
     else:
         return (ToolUse(call, name, arguments),) if name else ()
-    return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in changed_files(patch))
+    # The paths of a patch are relative to the folder.
+    paths = [os.path.join(folder, file) for file in changed_files(patch)]
+    return tuple(ToolUse(call, "Edit", {"file_path": path}) for path in paths)
 
 
 def _result(output: object) -> tuple[str, bool]:

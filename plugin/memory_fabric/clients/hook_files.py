@@ -1,7 +1,6 @@
 """Hooks of clients other than Claude Code, and the files into which `setup --client` writes them.
 
-The hooks are those of hooks.json with the client's own names of events and tools. Each command
-specifies its client and starts the launcher by its absolute path.
+They are those of hooks.json with the client's names of events and tools; each command names it.
 """
 
 import json
@@ -12,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.client import VARIABLE, Client
+from memory_fabric.client import VARIABLE
 from memory_fabric.clients import manifest, set_up
 from memory_fabric.clients.hooks_json import SERVER, Edited
 from memory_fabric.clients.json_text import Edit
@@ -26,27 +25,18 @@ MILLISECONDS = 1000
 
 
 class HookFile(NamedTuple):
-    """The user-level file in which a client configures hooks.
+    """The user-level file in which a client configures hooks."""
 
-    `folder` is the client's folder (taken from the environment `variable` or in the user's home),
-    `name` a file in it, `todo` the step that remains for the user. `events` are Claude Code's
-    events that the client supports besides COMMON_EVENTS. `per_second` is the unit of its timeouts
-    (0: no timeout is written because the unit is unknown), and `most_s` are its maximum timeouts.
-    With `flat`, hooks are listed directly under their event, without groups, in a file with a
-    version. With `has_server`, the same file has the MCP server. With `is_run`, tests run the real
-    client.
-    """
-
-    variable: str
-    folder: str
-    name: str
-    todo: str
-    events: tuple[str, ...] = ()
-    per_second: int = 1
-    most_s: Mapping[str, int] = {}
-    flat: bool = False
-    has_server: bool = False
-    is_run: bool = False
+    variable: str  # environment variable that moves the client's folder, or ''
+    folder: str  # the client's folder in the user's home
+    name: str  # a file in this folder
+    todo: str  # the step that remains for the user
+    events: tuple[str, ...] = ()  # Claude Code's events that it supports besides COMMON_EVENTS
+    per_second: int = 1  # unit of its timeouts; 0: unknown, so no timeout is written
+    most_s: Mapping[str, int] = {}  # its maximum timeouts by event
+    flat: bool = False  # hooks are listed without groups, in a file with a version
+    has_server: bool = False  # the same file has the MCP server
+    is_run: bool = False  # tests run the real client
 
 
 # Events that all clients with a hooks file support.
@@ -120,17 +110,38 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks and, with `mcp`, server. Raises BadInput,
-    OSError.
+    """Return the changes that add a client's hooks, and its server if `mcp`.
+
+    Raises OSError, and BadInput if another server has the name.
     """
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
     has_server = mcp and file.has_server
     own = set_up.with_hooks(home, path, root, groups, has_version=file.flat, has_server=has_server)
-    if client == CODEX and mcp:
-        return [own, _with_codex_server(home, _codex_config(path), root)]
-    return [own]
+    if client != CODEX or not mcp:
+        return [own]
+    path = os.path.join(os.path.dirname(path), CODEX_CONFIG)
+    bare = without_codex_server(home, path, root)
+    text = set_up.text_of(bare.after, path) if bare.after is not None else ""
+    try:
+        servers = tomllib.loads(text).get(TABLES, {})
+    except tomllib.TOMLDecodeError as error:
+        text = f"{path}: {error}; it was left as it is."
+        raise BadInput(path, text, remedy="Correct it, and try again.") from error
+    if isinstance(servers, dict) and SERVER in servers:
+        text = f"{path} has a server named {SERVER} already; nothing was changed."
+        raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
+    server = {**set_up.server_of(root), "env_vars": VARIABLES}
+    # TOML has the same syntax as JSON for strings and lists of strings.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
+    mark = Mark(path, manifest.CODEX, server["command"])
+    added = set_up.added(
+        bare, lambda done: done.then(Edit(len(done.text), "", block)), mark, empty=""
+    )
+    return [own, added]
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:
@@ -138,7 +149,8 @@ def removals(client: str, home: str, path: str, root: str) -> list[Change]:
     take = set_up.without_file if client == OPENCODE else set_up.without_hooks
     own = take(home, path, root)
     if client == CODEX:
-        return [own, without_codex_server(home, _codex_config(path), root)]
+        path = os.path.join(os.path.dirname(path), CODEX_CONFIG)
+        return [own, without_codex_server(home, path, root)]
     return [own]
 
 
@@ -153,11 +165,25 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     """Return the hooks for a client, grouped by the client's event names."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
-    return {
-        own_names.get(event, event): [_group(row, file, event, group) for group in groups]
-        for event, groups in set_up.hook_groups(root, "posix").items()
-        if event in (*COMMON_EVENTS, *file.events)
-    }
+    tools: dict[str, list[str]] = {}  # the client's names of Claude Code's tools
+    for name, known in row.tools.items():
+        tools.setdefault(known, []).append(name)
+    own: dict[str, list[Any]] = {}
+    for event, groups in set_up.hook_groups(root, "posix").items():
+        for group in groups if event in (*COMMON_EVENTS, *file.events) else ():
+            commands: list[dict[str, Any]] = []
+            for hook in group["hooks"]:
+                entry = {} if file.flat else {"type": "command"}
+                entry["command"] = command(client, root, hook.get("args", []))
+                if file.per_second:
+                    seconds = min(hook["timeout"], file.most_s.get(event, hook["timeout"]))
+                    entry["timeout"] = seconds * file.per_second
+                commands.append(entry)
+            matcher = group.get("matcher")
+            head = {"matcher": _matcher(matcher, tools)} if matcher else {}
+            body = commands[0] if file.flat else {"hooks": commands}
+            own.setdefault(own_names.get(event, event), []).append({**head, **body})
+    return own
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
@@ -171,62 +197,13 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
     return variables + shlex.join([set_up.launcher(root), *arguments])
 
 
-def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) -> dict[str, Any]:
-    matcher, head = group.get("matcher"), {}
-    if matcher:
-        # Match the client's tool names in addition to Claude Code's.
-        names: dict[str, list[str]] = {}
-        for name, known in row.tools.items():
-            names.setdefault(known, []).append(name)
-        single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
-        grouped = f"^({single[1]})$" if single and single[1] in names else matcher
-        head["matcher"] = re.sub(
-            r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
-            lambda match: "|".join((match[0], *names.get(match[0], ()))),
-            grouped,
-        )
-    commands: list[dict[str, Any]] = []
-    for hook in group["hooks"]:
-        root = os.path.dirname(os.path.dirname(hook["command"]))
-        entry: dict[str, Any] = {"command": command(row.key, root, hook.get("args", []))}
-        if not file.flat:
-            entry = {"type": "command", **entry}
-        if file.per_second:
-            seconds = min(hook["timeout"], file.most_s.get(event, hook["timeout"]))
-            entry["timeout"] = seconds * file.per_second
-        commands.append(entry)
-    return {**head, **commands[0]} if file.flat else {**head, "hooks": commands}
-
-
-def _codex_config(hooks_path: str) -> str:
-    return os.path.join(os.path.dirname(hooks_path), CODEX_CONFIG)
-
-
-def _with_codex_server(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the MCP server to Codex's configuration.
-
-    Raises BadInput if another server has the same name, and OSError.
-    """
-    bare = without_codex_server(home, path, root)
-    text = set_up.text_of(bare.after, path) if bare.after is not None else ""
-    try:
-        servers = tomllib.loads(text).get(TABLES, {})
-    except tomllib.TOMLDecodeError as error:
-        text = f"{path}: {error}; it was left as it is."
-        raise BadInput(path, text, remedy="Correct it, and try again.") from error
-    if isinstance(servers, dict) and SERVER in servers:
-        text = f"{path} has a server named {SERVER} already; nothing was changed."
-        raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
-    server = {**set_up.server_of(root), "env_vars": VARIABLES}
-    # TOML has the same syntax as JSON for strings and lists of strings.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
-    block = f"{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return set_up.added(
-        bare,
-        lambda done: done.then(Edit(len(done.text), "", gap + block)),
-        Mark(path, manifest.CODEX, server["command"]),
-        empty="",
+def _matcher(matcher: str, tools: Mapping[str, list[str]]) -> str:
+    """Return a matcher that matches the client's tool names in addition to Claude Code's."""
+    single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
+    return re.sub(
+        r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
+        lambda match: "|".join((match[0], *tools.get(match[0], ()))),
+        f"^({single[1]})$" if single and single[1] in tools else matcher,
     )
 
 

@@ -1,5 +1,4 @@
-"""Edits that add memory-fabric's hooks to a settings.json or its server to an .mcp.json, or undo
-it.
+"""Edits that add memory-fabric's hooks, server or status line to a JSON file, or remove them.
 
 Pure functions from a text to edits. Entries of other programs are never changed.
 """
@@ -173,10 +172,7 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> IsOurs:
-    """Return a predicate that is True for commands that start memory-fabric's hooks.
-
-    It accepts the `known` commands and those of any installation and client.
-    """
+    """Return a predicate: True for `known` commands, and those of any installation's hooks."""
     return lambda command: (
         _is_ours(command, known, LAUNCHER)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)

@@ -1,17 +1,18 @@
 """Manifest of everything that setup changed outside the home, used to undo it: `setup.json`.
 
-For an edited file, the manifest stores the edits and a checksum, but not the text, which may
-contain keys. For a link it stores the path, and for both the folders that setup created.
+Of an edited file it stores the edits and a checksum, but not the text, which may contain keys; of a
+link its path; of both the folders that setup created.
 """
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric.clients.json_text import Edit
 from memory_fabric.store import files
 
 NOTE = "setup.json"
+TEXTS = ("path", "kind", "command", "checksum")
 HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
@@ -35,9 +36,19 @@ class Mark(NamedTuple):
 
 def marks(home: str) -> list[Mark]:
     """Return all marks in order, skipping marks that cannot be parsed."""
-    listed = files.read_json(os.path.join(home, NOTE)).get("marks")
-    rows = [_mark(row) for row in listed] if isinstance(listed, list) else []
-    return [mark for mark in rows if mark is not None]
+    rows = files.read_json(os.path.join(home, NOTE)).get("marks")
+    listed = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            path, kind, command, checksum = (str(row[name]) for name in TEXTS)
+            edits = (Edit(int(e["start"]), str(e["old"]), str(e["new"])) for e in row["edits"])
+            folders = tuple(map(str, row["folders"]))
+            existed = row["existed"] is True
+            mark = Mark(path, kind, command, checksum, existed, tuple(edits), folders)
+            listed.append(mark)
+        except (KeyError, TypeError, ValueError):
+            continue
+    return listed
 
 
 def marks_of(home: str, path: str) -> list[Mark]:
@@ -48,12 +59,6 @@ def marks_of(home: str, path: str) -> list[Mark]:
 def commands_of(home: str, path: str) -> list[str]:
     """Return the commands that setup wrote into a file."""
     return [mark.command for mark in marks_of(home, path)]
-
-
-def folders_made_above(home: str, path: str) -> list[str]:
-    """Return the parent folders of a path that setup created for other files."""
-    folders = {folder for mark in marks(home) for folder in mark.folders}
-    return sorted(folder for folder in folders if path.startswith(os.path.join(folder, "")))
 
 
 def expect(home: str, mark: Mark) -> None:
@@ -102,18 +107,3 @@ def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
         every = (*filter(stays, marks(home)), *new)
         rows = [{**m._asdict(), "edits": [e._asdict() for e in m.edits]} for m in every]
         files.write_atomic(note, files.pretty_json({"marks": rows}))
-
-
-def _mark(row: Any) -> Mark | None:
-    try:
-        return Mark(
-            str(row["path"]),
-            str(row["kind"]),
-            str(row["command"]),
-            str(row["checksum"]),
-            row["existed"] is True,
-            tuple(Edit(int(e["start"]), str(e["old"]), str(e["new"])) for e in row["edits"]),
-            tuple(map(str, row["folders"])),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None

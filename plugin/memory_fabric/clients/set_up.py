@@ -1,6 +1,4 @@
-"""Write memory-fabric's hooks and server into a client's files, and restore the files byte for
-byte.
-"""
+"""Write hooks, server and status line into a client's files, and restore them byte for byte."""
 
 import hashlib
 import json
@@ -13,19 +11,21 @@ from memory_fabric.clients import hooks_json, json_text, manifest
 from memory_fabric.clients.hooks_json import Edited
 from memory_fabric.clients.json_text import Edit
 from memory_fabric.clients.manifest import Mark
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.setup import packages
 from memory_fabric.store import files
 
 EMPTY = "{}\n"
 VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
+LINK_NAME = "memory-fabric"
+PROGRAM = os.path.join("bin", LINK_NAME)
 # Text in every whole file that setup writes, by which setup recognises its own files.
 OWN_FILE = b"Written by memory-fabric setup"
 
 
 class Change(NamedTuple):
-    """A planned change of a file: its bytes before and after; None if there is no file."""
+    """A planned change of a file; `before` and `after` are None if there is no file."""
 
     path: str
     before: bytes | None
@@ -86,7 +86,7 @@ def status_command(root: str, system: str = os.name) -> str:
 
 
 def server_of(root: str) -> dict[str, Any]:
-    """Return the entry of the MCP server for a client's configuration."""
+    """Return the MCP server's entry to be written to a client's configuration."""
     program, *arguments = program_words(root)
     return {"command": program, "args": [*arguments, "mcp"]}
 
@@ -105,9 +105,8 @@ def with_hooks(
 ) -> Change:
     """Return the change that adds the hooks to a settings file, replacing another installation's.
 
-    `groups` are another client's hooks. With `has_version`, the format version is added to its
-    file; with `has_server`, the server is added too. Raises OSError, and BadInput if it is no such
-    file.
+    `groups` are another client's hooks. `has_version` adds the format version, `has_server` the
+    server. Raises OSError, and BadInput if the file is not a settings file.
     """
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -232,7 +231,7 @@ def without_file(home: str, path: str, root: str) -> Change:
     return Change(path, before, None, mark, restores=mark is not None)
 
 
-# --- changes of any file: add with a mark, restore by the mark, write
+# --- changes of any file: add entries with a mark, restore the file by this mark, write it
 
 
 def added(
@@ -254,10 +253,7 @@ def _changed_to(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that restores a file, or applies `take` if the file was edited since.
-
-    Raises BadInput, OSError.
-    """
+    """Restore a file, or apply `take` to it if it was edited since. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
@@ -279,8 +275,11 @@ def apply(home: str, change: Change) -> None:
             raise _changed(path)
         made = manifest.missing_folders(os.path.dirname(path))
         if mark:
-            folders = {*mark.folders, *manifest.folders_made_above(home, mark.path), *made}
-            noted = mark._replace(folders=tuple(sorted(folders)))  # outermost first
+            # The manifest of another file may list the folders around this one.
+            others = (folder for other in manifest.marks(home) for folder in other.folders)
+            above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
+            folders = sorted({*mark.folders, *above, *made})  # outermost first
+            noted = mark._replace(folders=tuple(folders))
         if change.after is None:
             os.unlink(path)
         else:
@@ -315,11 +314,9 @@ def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
 
 
 def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
-    """Return the mark for exactly these bytes, whose edits can be undone; None if there is none.
-
-    A path that setup created and that is now a link has no such mark: the user moved the file.
-    """
+    """Return the mark for exactly these bytes, whose edits can be undone; None if there is none."""
     checksum = _checksum(contents)
+    # If setup created the file and its path is now a link, the user has moved the file.
     fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
     return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
 
@@ -343,3 +340,59 @@ def _changed(path: str) -> StoreUnavailable:
     return StoreUnavailable(
         path, f"{path} was changed meanwhile and was left as it is.", remedy="Try again."
     )
+
+
+# --- link to the command in a folder of the user's PATH
+
+
+def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
+    """Link to the command of `root` in `folder`; return the link's path and True if it is new.
+
+    A link to another installation is replaced. Raises OSError, BadInput for another program's file.
+    """
+    if os.name != "posix":
+        text = "Windows makes no links without a right of their own."
+        raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
+    target, path = os.path.join(root, PROGRAM), os.path.join(folder, LINK_NAME)
+    if not root or not os.access(target, os.X_OK):
+        text = "The command is not installed next to this package."
+        remedy = "Run bin/memory-fabric setup --shell in a checkout of memory-fabric."
+        raise BadInput("--shell", text, remedy=remedy)
+    if os.path.lexists(path):
+        _expect_ours(home, path, "Move it away, or name another folder with --bin.")
+        if os.readlink(path) == target:
+            return path, False
+        os.unlink(path)
+    made = manifest.make_folders(folder)
+    os.symlink(target, path)
+    before = [name for mark in manifest.marks_of(home, path)[:1] for name in mark.folders]
+    manifest.remember(home, Mark(path, manifest.LINK, target, folders=(*before, *made)))
+    return path, True
+
+
+def without_link(home: str, path: str) -> None:
+    """Remove the link, and its folder if setup created the folder and it is now empty.
+
+    Raises NotFound if there is no link, BadInput if it is another program's file, OSError.
+    """
+    marks = manifest.marks_of(home, path)
+    if not os.path.lexists(path):
+        manifest.forget(home, path)
+        raise NotFound(path, f"There is no {path}.", remedy="Name its folder with --bin.")
+    _expect_ours(home, path, "Remove it yourself.")
+    os.unlink(path)
+    manifest.forget(home, path)
+    manifest.remove_empty(marks[0].folders if marks else ())
+
+
+def _expect_ours(home: str, path: str, remedy: str) -> None:
+    """Raise BadInput unless the path is a link to a memory-fabric command; it may be broken."""
+    if os.path.islink(path):
+        target = os.readlink(path)
+        if target in manifest.commands_of(home, path)[:1]:
+            return
+        root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+        if target.endswith(PROGRAM) and os.path.exists(os.path.join(root, "hooks", "launch")):
+            return
+    text = f"{path} belongs to another program and was left alone."
+    raise BadInput("--shell", text, remedy=remedy)

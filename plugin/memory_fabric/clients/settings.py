@@ -1,8 +1,7 @@
 """Readers of hooks, plugins, servers and permissions in Claude Code's settings and state files.
 
 The scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
-project and local (two files in the project's `.claude`). A plugin or server is configured by the
-highest scope that lists it. The files are never written.
+project and local (in the project's `.claude`). Of a plugin or server the highest scope counts.
 """
 
 import os
@@ -16,6 +15,8 @@ PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
 # Text in every command that starts memory-fabric's hooks, however they were set up.
 LAUNCHER = "hooks/launch"
+# Folder of the package in the folder of the launcher's installation.
+SOURCE = os.path.join("plugin", "memory_fabric")
 RULE_KINDS = ("allow", "ask", "deny")
 # Names of which one occurs in the command or arguments of memory-fabric's server.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
@@ -70,8 +71,14 @@ def layers(settings: Settings) -> list[Layer]:
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
             continue  # In the user's home, both scopes are the same file.
-        values = _state(path)
-        listed.append(Layer(scope, path, values, not values and _is_broken(path)))
+        values, broken = _state(path), False
+        if not values:  # Is the content something else than an empty JSON object?
+            try:
+                text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
+                broken = bool(text) and files.parsed(text) is None
+            except OSError:
+                broken = True
+        listed.append(Layer(scope, path, values, broken))
     return listed
 
 
@@ -92,7 +99,8 @@ def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
         for layer in layers
         for event, groups in _table(layer.values, "hooks").items()
         for command in _commands(groups)
-        if _is_our_hook(command)
+        if any(mark in command for mark in OUR_MARKS)
+        or (LAUNCHER in command and os.path.isdir(command.partition(LAUNCHER)[0] + SOURCE))
     ]
 
 
@@ -178,13 +186,6 @@ def lost_folders(config_dir: str, name: str) -> list[str]:
     return [path for path in folders if isinstance(path, str) and not os.path.isdir(path)]
 
 
-def _is_our_hook(command: str) -> bool:
-    root = command.partition(LAUNCHER)[0]
-    if LAUNCHER in command and os.path.isdir(os.path.join(root, "plugin", "memory_fabric")):
-        return True
-    return any(mark in command for mark in OUR_MARKS)
-
-
 def _is_our_server(server: Any) -> bool:
     if not isinstance(server, dict):
         return False
@@ -198,15 +199,6 @@ def _slug(name: str) -> str:
 
 def _state(path: str) -> dict[str, Any]:
     return files.read_json(path, MAX_CONFIG_BYTES)
-
-
-def _is_broken(path: str) -> bool:
-    """Return True if a file has content that is not a JSON object, or cannot be read."""
-    try:
-        text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
-    except OSError:
-        return True
-    return bool(text) and files.parsed(text) is None
 
 
 def _commands(groups: object) -> Iterator[str]:

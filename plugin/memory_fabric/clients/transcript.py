@@ -69,14 +69,7 @@ class ToolResult(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One entry of a conversation; a message of the assistant may consist of several entries, one
-    for each block.
-
-    `session` is the session in which the entry was made: a fork's transcript begins with copies of
-    the parent's entries, of which only the assistant's still have the parent's id. `origin` is the
-    origin of a user's turn: TYPED, CHOSEN or BY_MACHINE (store.conversations.prompts). `answers`
-    are texts that the user typed in reply to questions of the assistant.
-    """
+    """One entry of a conversation; a message of the assistant has one entry for each block."""
 
     uuid: str
     role: str
@@ -86,9 +79,11 @@ class Turn(NamedTuple):
     is_sidechain: bool = False
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    # The session in which the entry was made: a fork's transcript begins with copies of the
+    # parent's entries, of which only the assistant's still have the parent's id.
     session: str = ""
-    origin: str = TYPED
-    answers: tuple[str, ...] = ()
+    origin: str = TYPED  # of a user's turn: TYPED, CHOSEN or BY_MACHINE
+    answers: tuple[str, ...] = ()  # texts that the user typed in reply to the assistant's questions
 
 
 # A function that returns the turn in an entry, given the entry and its line's offset.
@@ -96,21 +91,17 @@ Parse = Callable[[Mapping[str, Any], int], Turn | None]
 
 
 class Reading(NamedTuple):
-    """The result of one reading: turns, offset for the next reading, and number of bad lines.
-
-    `mark` identifies the bytes before the new offset. `more` means that a limit was reached before
-    the end. `trouble` is '', MISSING or UNREADABLE (the offset is unchanged), or REPLACED (the file
-    was replaced or truncated, so it was read from its start). `prompts` are all messages of the
-    role user, including those of machines, which are not in `turns`.
-    """
+    """The result of one reading of a transcript."""
 
     turns: list[Turn]
-    offset: int
-    bad: int = 0
-    mark: str = ""
+    offset: int  # where the next reading begins
+    bad: int = 0  # number of bad lines
+    mark: str = ""  # identifies the bytes before the offset
+    # MISSING or UNREADABLE (the offset is unchanged), or REPLACED: the file was replaced or
+    # truncated, so it was read from its start.
     trouble: str = ""
-    more: bool = False
-    prompts: tuple[Turn, ...] = ()
+    more: bool = False  # A limit was reached before the end.
+    prompts: tuple[Turn, ...] = ()  # all messages of the role user, also those of machines
 
 
 class Head(NamedTuple):
@@ -175,9 +166,8 @@ def read_on(
     Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
     deadline passes. If a limit is reached, the reading ends before the last prompt, so that its
     answer is not split, unless that would leave no turns. An incomplete last line is left for the
-    next reading. A line longer than MAX_LINE_BYTES is skipped in parts and counted as bad. Side
-    chains are included only with `sidechain`, for subagents. `parse` is the parser of another
-    client's format.
+    next reading; one longer than MAX_LINE_BYTES is skipped in parts and counted as bad. `sidechain`
+    includes side chains, for subagents; `parse` is the parser of another client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -253,9 +243,8 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return the assistant's last messages as (uuid, text), oldest first; [] if unreadable.
-
-    At most `max_bytes` are read from the end; side chains and messages without text are skipped.
+    """Return the assistant's last messages with text as (uuid, text), oldest first, without side
+    chains; [] if the file is unreadable. At most `max_bytes` are read from its end.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -278,8 +267,8 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
 def before_prompt(path: str, prompt: str) -> str:
     """Return the state of the conversation just before a prompt: SCHEDULED, RUNNING, or ''.
 
-    RUNNING means that a tool call has no result yet, so its command may have sent the prompt. It is
-    also returned if the end of the transcript has no messages.
+    RUNNING: a tool call has no result yet, so its command may have sent the prompt; or the part
+    that was read, the end of the transcript, has no messages.
     """
     answered: set[str] = set()
     is_shown = False

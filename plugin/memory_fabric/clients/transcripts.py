@@ -1,10 +1,8 @@
-"""Transcripts that clients keep on this machine: their locations and their formats.
-
-`CLIENTS` has a row for each format; turns have Claude Code's tool names.
+"""Transcripts that clients keep on this machine: their locations and their formats (`CLIENTS`).
 
 - Claude Code: `projects/<folder>/<session>.jsonl` in its config folder. Subagents' transcripts
-  (`<session>/subagents/`) are left out, as in live sessions: the session's own transcript has a
-  subagent's report as the result of a tool call, and a subagent's prompts are not a person's text.
+  (`<session>/subagents/`) are left out, because the session's own transcript has their reports as
+  results of tool calls, and their prompts are not a person's text.
 - Qwen Code: `projects/<folder>/chats/<session>.jsonl`. As measured with release 0.24, entries have
   Claude Code's fields around a message in Gemini's form (`parts`).
 - Codex: see `clients.codex`.
@@ -104,61 +102,47 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
         return None
     is_typed = not entry.get("subtype") and entry.get("provenance") != "system"
     parts = message.get("parts")
-    blocks = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    texts = [
-        text
-        for part in blocks
-        if part.get("thought") is not True
-        and (text := text_in(part, "text"))
-        and not (kind == "user" and text.startswith(_OF_HOOKS))
-    ]
+    texts, tools, results = [], [], []
+    for part in (p for p in (parts if isinstance(parts, list) else []) if isinstance(p, dict)):
+        text = text_in(part, "text")
+        is_of_hooks = kind == "user" and text.startswith(_OF_HOOKS)
+        if text and part.get("thought") is not True and not is_of_hooks:
+            texts.append(text)
+        if "functionCall" in part:
+            call, name = part["functionCall"], text_in(part["functionCall"], "name")
+            known = GEMINI_TOOLS.get(name, name)
+            name = known if known in ("Bash", "Write", "Edit") else name
+            tools.append(ToolUse(text_in(call, "id"), name, table_in(call, "args")))
+        if "functionResponse" in part:
+            answer = part["functionResponse"]
+            response = table_in(answer, "response")
+            error = text_in(response, "error")
+            report = printed_by(error or text_in(response, "output"))
+            is_error = bool(error) or text_in(entry.get("toolCallResult"), "status") == "error"
+            results.append(ToolResult(text_in(answer, "id"), report, is_error))
     turn = Turn(
         uuid=text_in(entry, "uuid"),
         role="assistant" if kind == "assistant" else "user",
         text="\n".join(texts) if kind != "tool_result" else "",
         created_at=text_in(entry, "timestamp"),
         cwd=text_in(entry, "cwd"),
-        tools=tuple(_qwen_tool(part["functionCall"]) for part in blocks if "functionCall" in part),
-        results=tuple(
-            _qwen_result(part["functionResponse"], text_in(entry.get("toolCallResult"), "status"))
-            for part in blocks
-            if "functionResponse" in part
-        ),
+        tools=tuple(tools),
+        results=tuple(results),
         session=text_in(entry.get("forkedFrom"), "sessionId") or text_in(entry, "sessionId"),
         origin=TYPED if is_typed or kind != "user" else BY_MACHINE,
     )
     return turn if turn.text or turn.tools or turn.results else None
 
 
-def _qwen_tool(call: object) -> ToolUse:
-    name = text_in(call, "name")
-    known = GEMINI_TOOLS.get(name, name)
-    is_change = known in ("Bash", "Write", "Edit")
-    return ToolUse(text_in(call, "id"), known if is_change else name, table_in(call, "args"))
-
-
-def _qwen_result(answer: object, status: str) -> ToolResult:
-    response = table_in(answer, "response")
-    error = text_in(response, "error")
-    text = printed_by(error or text_in(response, "output"))
-    return ToolResult(text_in(answer, "id"), text, bool(error) or status == "error")
-
-
 class Form(NamedTuple):
-    """A transcript format: its client's name, and functions to find and read transcripts.
-
-    `paths` yields the paths of all sessions below the client's folder. `head` returns None if no
-    entry specifies a working folder, and raises OSError. `parser` returns a function that converts
-    a session's entries into turns. `kept_days` returns the number of days after its last change for
-    which the client keeps a transcript (0: for ever). `agent` returns a session's agent type.
-    """
+    """A transcript format: its client's name, and functions to find and read transcripts."""
 
     name: str
-    paths: Callable[[str], Iterator[str]]
-    head: Callable[[str], Head | None]
-    parser: Callable[[Head], Parse]
-    kept_days: Callable[[str], int] = lambda root: 0
-    agent: Callable[[str], str] = lambda path: ""
+    paths: Callable[[str], Iterator[str]]  # the paths of all sessions below the client's folder
+    head: Callable[[str], Head | None]  # None without a working folder; raises OSError
+    parser: Callable[[Head], Parse]  # makes the function that converts entries into turns
+    kept_days: Callable[[str], int] = lambda root: 0  # days until the client deletes; 0: never
+    agent: Callable[[str], str] = lambda path: ""  # a session's agent type
 
 
 CLIENTS: Mapping[str, Form] = {
@@ -181,16 +165,14 @@ CLIENTS: Mapping[str, Form] = {
 
 
 class Transcript(NamedTuple):
-    """A transcript: its client's key in CLIENTS, path, head, size in bytes, and times in seconds of
-    its last change and of its deletion by the client (0: never).
-    """
+    """A transcript file of a client."""
 
-    client: str
+    client: str  # a key of CLIENTS
     path: str
     head: Head
     size: int
     changed_s: float
-    deleted_s: float = 0.0
+    deleted_s: float = 0.0  # when the client will delete it; 0: never
 
 
 def find(
@@ -198,8 +180,7 @@ def find(
 ) -> Iterator[Transcript]:
     """Yield the transcripts of all conversations in the clients' folders, each file only once.
 
-    With `agents`, each transcript is also searched for its agent type. Messages about unreadable
-    files are appended to `failed`.
+    `agents` also looks up agent types. Messages about unreadable files are appended to `failed`.
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():

@@ -1,8 +1,6 @@
-"""Find and remove memory-fabric's files outside the plugin: its home, its blocks in MEMORY.md
-files, and its folders in projects.
+"""Find and remove memory-fabric's home, its blocks in MEMORY.md files, and its projects' folders.
 
-In a project's folder only memory-fabric's own files are removed; files tracked by git are kept,
-because they belong to everyone who shares the repository.
+Files that git tracks are kept, because they belong to everyone who shares the repository.
 """
 
 import os
@@ -15,6 +13,7 @@ from memory_fabric.models import Project
 from memory_fabric.sharing.git import location
 from memory_fabric.store import journal
 from memory_fabric.store.files import lock_path, read_text
+from memory_fabric.store.journal import BAD, CLAIMED, DECISIONS, QUEUE, REFUSED
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.projects.registry_file import REGISTRY
@@ -24,14 +23,7 @@ from memory_fabric.store.tiers import file_locations, memory_md
 # nothing, because other programs' folders may have one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
 # Own files in a project's folder, except git's; each may have a lock file and temporary files.
-OUR_NAMES = (
-    journal.DECISIONS,
-    own_lines.NAME,
-    journal.QUEUE,
-    journal.CLAIMED,
-    journal.BAD,
-    journal.REFUSED,
-)
+OUR_NAMES = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED)
 BESIDE = (".lock", ".tmp")
 # Files for git are removed only if their content is exactly one of these texts.
 OUR_TEXTS = {
@@ -74,10 +66,7 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove memory-fabric's block from a MEMORY.md; delete the file if it becomes empty.
-
-    Raises OSError, TimeoutError, StoreUnavailable.
-    """
+    """Remove the block from a MEMORY.md; delete an empty file. Raises OSError, StoreUnavailable."""
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):
         os.unlink(note.path)
@@ -90,9 +79,13 @@ def remove_folder(folder: str) -> list[str]:
     stays: list[str] = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
+        is_beside = name.startswith((*OUR_NAMES, journal.WAITING)) and name.endswith(BESIDE)
+        is_named = name in OUR_NAMES or journal.is_waiting_name(name) or is_beside
+        text = (read_text(path) or "").replace("\r\n", "\n") if name in OUR_TEXTS else ""
+        is_text = text in OUR_TEXTS.get(name, ())
         if is_tracked and name in location.PASSED:
             stays.append(f"{path} is tracked by git; git rm removes it for all who share it.")
-        elif not _is_ours(name, path):
+        elif not (is_named or is_text):
             stays.append(f"{path} was not written by memory-fabric.")
         elif os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
@@ -110,11 +103,3 @@ def remove_home(path: str) -> None:
     shutil.rmtree(os.path.realpath(path))
     if os.path.islink(path):
         os.unlink(path)
-
-
-def _is_ours(name: str, path: str) -> bool:
-    if name in OUR_TEXTS:
-        return (read_text(path) or "").replace("\r\n", "\n") in OUR_TEXTS[name]
-    if name in OUR_NAMES or journal.is_waiting_name(name):
-        return True
-    return name.startswith((*OUR_NAMES, journal.WAITING)) and name.endswith(BESIDE)

@@ -1,12 +1,10 @@
-"""Optional packages ("extras"), each kind installed in its own folder next to the plugin's
-environment, and the start of the process that embeds new memories if `semantic` is installed.
+"""Optional packages ("extras"), each kind in a folder, and the start of the embedding process.
 
     hook or server ── start_embedding_when_due() ──▶ semantic.measure, detached ──▶ table `vectors`
 
-`serve` installs its extra on first use, `semantic on` when the user runs it. A folder is filled
-under a temporary name and then renamed, so that other processes never see it incomplete. The
-environments of the command line and the hooks are not changed. This module does not import any
-extras, because hooks use it after their reply.
+`serve` installs its extra on first use; the semantic extra is installed by `semantic on`. A folder
+is filled under a temporary name and then renamed, so that other processes never see it incomplete.
+This module does not import any extras, because hooks use it after their reply.
 """
 
 from __future__ import annotations
@@ -75,8 +73,7 @@ def missing(packages: Sequence[str]) -> list[str]:
 def install(folder: str, lock: str) -> None:
     """Install a lock file's packages into the folder; concurrent processes install only once.
 
-    Raises FabricError with cause and remedy, OSError, and TimeoutError if another process takes too
-    long.
+    Raises FabricError with cause and remedy, OSError, TimeoutError if another process is too slow.
     """
     import shutil  # imported late: not needed to look for an extra
 

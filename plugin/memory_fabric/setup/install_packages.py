@@ -3,11 +3,10 @@
     packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
     extras.install ─▶ fetch()
 
-Only wheels listed in a lock file are installed, each verified by its hash, and dependencies are not
-resolved. So no code of a package runs during installation, and no build step requests further
-packages: a package index can refuse a download, but do nothing else. pip and uv read the user's
-configuration files. Of the environment variables they get only those about access to an index, and
-not those that the project's own client settings set.
+Only wheels listed in a lock file are installed, each verified by its hash. So no code of a package
+runs during installation, and no further package is requested: a package index can refuse a
+download, but do nothing else. pip and uv read the user's configuration files. Of their environment
+variables they get those about access to an index, unless the project's client settings set them.
 """
 
 from __future__ import annotations
@@ -212,7 +211,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the process's environment without variables that could change what is installed."""
     kept = (n for n in environ if n not in FOREIGN_VARIABLES and not n.startswith(PREFIXES))
     variables = {name: environ[name] for name in kept}
-    stated = _stated(_project(environ), environ)
+    stated = _set_by_project(environ)
     for name, value in environ.items():
         reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
         if reaches and name not in stated:
@@ -223,9 +222,10 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {**variables, **own, "PIP_NO_COLOR": "1"}
 
 
-def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
+def _set_by_project(environ: Mapping[str, str]) -> set[str]:
     """Return the variables that the project's settings set; all variables if unreadable."""
     names: set[str] = set()
+    project = _project(environ)
     for file in PROJECT_SETTINGS if project else ():
         path = os.path.join(project, ".claude", file)
         try:

@@ -3,10 +3,10 @@
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
 
-The environment is created under its final name and published by a marker file instead of a rename,
-because a virtual environment has absolute paths in its scripts. The marker `.complete` is moved in
-by `os.replace` after everything else has reached the disk. A folder without the marker is left over
-from a failed attempt, and the next process that acquires the lock deletes it.
+The environment is created under its final name, because a virtual environment has absolute paths in
+its scripts. It is published by the marker `.complete`, which is moved in by `os.replace` after
+everything else has reached the disk. A folder without it is left over from a failed attempt, and
+the next process that acquires the lock deletes it.
 
 The starting process acquires the lock (`install.lock`) without waiting. The child and its tools
 inherit the lock, so it is released exactly when the last of them ends. On Windows a lock cannot be
@@ -14,7 +14,7 @@ inherited: the child acquires it itself (TAKES_IT), and exits if another process
 
 The child runs install_packages.py. This file is also a script, which bin/memory-fabric runs with
 the bare interpreter (`python -I -S packages.py --run`). Therefore modules other than `os` and `sys`
-are imported only where they are needed; of this package, only file_lock and processes are imported.
+are imported late; of this package, only file_lock and processes are imported.
 """
 
 from __future__ import annotations
@@ -69,13 +69,11 @@ def start(data_dir: str, plugin_root: str) -> bool:
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
     """Start an installation even if one failed recently; return True if it was started."""
-    child = _start(data_dir, plugin_root, insist=True)
-    _reap(child)
-    return child > 0
+    return _start_and_reap(data_dir, plugin_root, insist=True) > 0
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python that has the packages, installing them if needed; None if that fails.
+    """Return the Python that has the packages, or None; if they are missing, install them.
 
     With `insist`, a recent failure does not prevent the first attempt.
     """
@@ -86,8 +84,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        child = _start(data_dir, plugin_root, insist=insist)
-        _reap(child)
+        child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
             return environment_python(data_dir, plugin_root)
@@ -96,10 +93,11 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         time.sleep(POLL_S)
 
 
-def _reap(child: int) -> None:
-    """Wait for the intermediate process, which ends after forking the installer (POSIX only)."""
+def _start_and_reap(data_dir: str, plugin_root: str, *, insist: bool) -> int:
+    child = _start(data_dir, plugin_root, insist=insist)
     if child > 0 and os.name == "posix":
-        os.waitpid(child, 0)
+        os.waitpid(child, 0)  # the intermediate process, which ends after forking the installer
+    return child
 
 
 def last_error(data_dir: str) -> str:
@@ -162,15 +160,11 @@ def lock_file(plugin_root: str) -> str:
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer; return a process id, NOT_STARTED, or ANOTHER_RUNS."""
+    """Start the installer; return a process id, NOT_STARTED, or ANOTHER_RUNS.
 
-    def is_due() -> bool:
-        folder = environment_folder(data_dir, plugin_root)
-        if folder is None or environment_python(data_dir, plugin_root) is not None:
-            return False
-        return insist or not _failed_lately(data_dir, folder)
-
-    if not is_due():
+    The process forks the installer and ends; on Windows it is the installer.
+    """
+    if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
         lock = _acquire(data_dir)
@@ -179,10 +173,21 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        if not is_due():  # Another process finished or failed before this one got the lock.
+        # Another process may have finished or failed before this one got the lock.
+        if not _is_due(data_dir, plugin_root, insist):
             return NOT_STARTED
         unlink(error_file(data_dir))  # the error of an earlier attempt
-        return _spawn(lock, os.path.abspath(data_dir), os.path.abspath(plugin_root))
+        folders = os.path.abspath(data_dir), os.path.abspath(plugin_root)
+        python = base_interpreter()
+        command = [python, "-I", "-S", "-c", INSTALLER, _source(), *folders]
+        if os.name != "posix":
+            from memory_fabric import processes
+
+            return processes.start_detached([*command, str(TAKES_IT)], os.environ, os.name)
+        os.set_inheritable(lock, True)
+        modes = (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
+        actions = [(os.POSIX_SPAWN_OPEN, n, os.devnull, mode, 0) for n, mode in enumerate(modes)]
+        return os.posix_spawn(python, [*command, str(lock)], os.environ, file_actions=actions)
     except OSError:
         return NOT_STARTED
     finally:
@@ -218,28 +223,11 @@ def is_running(data_dir: str) -> bool:
     return False
 
 
-def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
-    """Start a process that forks the installer (on Windows: the installer); return its id."""
-    python, source = base_interpreter(), _source()
-    command = [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root]
-    if os.name != "posix":
-        from memory_fabric import processes
-
-        return processes.start_detached([*command, str(TAKES_IT)], os.environ, os.name)
-    os.set_inheritable(lock, True)
-    modes = (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
-    actions = [(os.POSIX_SPAWN_OPEN, n, os.devnull, mode, 0) for n, mode in enumerate(modes)]
-    return os.posix_spawn(python, [*command, str(lock)], os.environ, file_actions=actions)
-
-
 def take_lock(data_dir: str) -> int:
-    """Acquire the lock for an installer that did not inherit it; return its handle or TAKES_IT.
-
-    Retries for a moment, because the starting process may not have released it yet. Raises OSError.
-    """
+    """Acquire the lock for an installer that did not inherit it; return its handle or TAKES_IT."""
     import time
 
-    for _ in range(20):
+    for _ in range(20):  # The starting process may not have released the lock yet.
         try:
             return _acquire(data_dir)
         except BlockingIOError:
@@ -275,16 +263,20 @@ def _read_error(data_dir: str) -> dict[str, str]:
         return {}
 
 
-def _failed_lately(data_dir: str, environment: str) -> bool:
+def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
+    """Return True if packages are missing and, unless `insist`, no attempt failed recently."""
+    folder = environment_folder(data_dir, plugin_root)
+    if folder is None or environment_python(data_dir, plugin_root) is not None:
+        return False
     import time  # imported late: only if an installation is missing
 
     try:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
-        return False
+        return True
     # A failure counts only for its own release and interpreter, which have their own folder.
-    same = _read_error(data_dir).get("environment") == os.path.basename(environment)
-    return same and 0 <= age_s < BACK_OFF_S
+    same = _read_error(data_dir).get("environment") == os.path.basename(folder)
+    return insist or not (same and 0 <= age_s < BACK_OFF_S)
 
 
 # --- start of bin/memory-fabric

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import exclusive, flag, option
-from memory_fabric.clients import hook_files, manifest, path_link, set_up
+from memory_fabric.clients import hook_files, manifest, set_up
 from memory_fabric.clients import settings as client_settings
 from memory_fabric.clients import uninstall as uninstalling
 from memory_fabric.clients.hook_files import NEW_SESSIONS
@@ -142,12 +142,16 @@ def setup(
     else:
         _expect_no_plugin(settings, root, own, place, force)
         changes = [set_up.with_hooks(settings.home, own, root)]
-        if mcp is not False:
-            changes += _server(settings, root, place, file, insist=mcp is True)
-            if len(changes) == 1:  # The server's file is not known.
-                scope = "local" if place == "local" else "user"
-                program = shlex.join(set_up.program_words(root))
-                commands = [f"claude mcp add --scope {scope} memory -- {program} mcp"]
+        servers = _server_file(settings, place, file) if mcp is not False else ""
+        try:
+            changes += [set_up.with_server(settings.home, servers, root)] if servers else []
+        except BadInput:  # Another server has the name.
+            if mcp:
+                raise
+        if mcp is not False and len(changes) == 1:
+            scope = "local" if place == "local" else "user"
+            program = shlex.join(set_up.program_words(root))
+            commands = [f"claude mcp add --scope {scope} memory -- {program} mcp"]
     return _apply(settings, changes, commands, steps, remove=remove, yes=yes, as_json=as_json)
 
 
@@ -199,19 +203,6 @@ def _expect_no_plugin(
         raise BadInput("setup", text, remedy=remedy)
 
 
-def _server(
-    settings: Settings, root: str, place: Place | None, file: str, *, insist: bool
-) -> list[Change]:
-    """Return the change that adds the MCP server; [] if its name is taken, unless `insist`."""
-    path = _server_file(settings, place, file)
-    try:
-        return [set_up.with_server(settings.home, path, root)] if path else []
-    except BadInput:
-        if insist:
-            raise
-        return []
-
-
 def _is_clients_copy(settings: Settings, root: str) -> bool:
     return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
 
@@ -220,23 +211,22 @@ def _settings_file(settings: Settings, place: Place) -> str:
     if place == "user":
         return os.path.join(settings.config_dir, "settings.json")
     name = "settings.json" if place == "project" else "settings.local.json"
-    return os.path.join(_project(settings), ".claude", name)
+    project = identity.worktree_of(os.path.abspath(settings.project_dir))
+    return os.path.join(project, ".claude", name)
 
 
 def _server_file(settings: Settings, place: Place | None, file: str) -> str:
     """Return the MCP configuration file that belongs to these settings; '' if it is not known."""
     if place == "project":
-        return os.path.join(_project(settings), ".mcp.json")
+        return os.path.join(
+            identity.worktree_of(os.path.abspath(settings.project_dir)), ".mcp.json"
+        )
     if file or place == "local":
         return ""
     # By default, Claude Code stores this file next to its config folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     return os.path.join(folder, ".claude.json")
-
-
-def _project(settings: Settings) -> str:
-    return identity.worktree_of(os.path.abspath(settings.project_dir))
 
 
 def _apply(
@@ -275,11 +265,9 @@ def _apply(
             show.line(f"Written: {change.path}. memory-fabric setup --remove reverts it.")
     if pending and not remove:
         show.lines(steps or (NEW_SESSIONS,))
-        parts = (os.path.split(change.path) for change in pending)
-        if any(
-            name == "settings.json" and os.path.exists(os.path.join(folder, os.pardir, ".git"))
-            for folder, name in parts
-        ):
+        shared = (c.path for c in pending if os.path.basename(c.path) == "settings.json")
+        folders = (os.path.dirname(os.path.dirname(path)) for path in shared)
+        if any(os.path.exists(os.path.join(folder, ".git")) for folder in folders):
             show.line(
                 "Other users of the repository need memory-fabric at the same path; use "
                 "--settings local to set it up only for yourself."
@@ -292,14 +280,14 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
     place = os.path.abspath(os.path.expanduser(folder)) if folder else ""
     place = place or os.path.join(settings.user_home, SHELL_FOLDER)
     if remove:
-        path, is_new = os.path.join(place, path_link.NAME), False
+        path, is_new = os.path.join(place, set_up.LINK_NAME), False
         links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
         if not folder and links and path not in links:
             path = links[-1]
-        path_link.take(settings.home, path)
+        set_up.without_link(settings.home, path)
         text = f"Removed: {path}"
     else:
-        path, is_new = path_link.put(settings.home, place, root)
+        path, is_new = set_up.with_link(settings.home, place, root)
         text = f"Linked: {path}" if is_new else f"Nothing to do: {path}"
     on_path = os.path.normpath(place) in map(os.path.normpath, search_path(os.environ))
     if as_json:
@@ -410,7 +398,7 @@ def _carry_out(
         set_up.apply(settings.home, change)
     for path in links:
         try:
-            path_link.take(settings.home, path)
+            set_up.without_link(settings.home, path)
         except FabricError as error:
             problems.append(str(error))
     for note in gone.notes:
